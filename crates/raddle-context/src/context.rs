@@ -16,8 +16,9 @@ use crate::stack::Stack;
 /// What a primed context runs: it gets the address of its own [`Context`] and returns the context to go on with
 /// when it is over.
 ///
-/// Its own stack is not used any more once it has returned. The returned context may be suspended or primed, and may be
-/// primed on the same stack. A panic must not leave it: `extern "C"` turns one that tries into an abort.
+/// Its own stack is not used any more once it has returned. The returned context may be suspended or
+/// primed, and may be primed on the same stack. A panic must not leave it: `extern "C"` turns one that
+/// tries into an abort.
 pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 
 /// A flow of control that does not run: suspended in [`transfer`], or primed and not yet started.
@@ -42,7 +43,8 @@ impl Context {
         Context { sp: core::ptr::null_mut(), entry: None }
     }
 
-    /// Makes the next [`transfer`] to this context call `entry` at the top of `stack`. Writes nothing to the stack.
+    /// Makes the next [`transfer`] to this context call `entry` at the top of `stack`. Writes nothing to
+    /// the stack.
     ///
     /// # Safety
     /// `stack` stays taken, and no other context uses it, from the start of `entry` to its end.
@@ -53,16 +55,18 @@ impl Context {
     }
 }
 
-/// Saves the running flow of control into `*from` and goes on with `*to`. Returns when somebody transfers to `from`.
+/// Saves the running flow of control into `*from` and goes on with `*to`. Returns when somebody transfers
+/// to `from`.
 ///
-/// To the compiler it is a call of an unknown C function: every register and all reachable memory may have changed.
-/// MXCSR, the x87 control word and signal masks are not switched.
+/// To the compiler it is a call of an unknown C function: every register and all reachable memory may have
+/// changed. MXCSR, the x87 control word and signal masks are not switched.
 ///
 /// # Safety
-/// * `from` is valid for writes and `to` for reads and writes; they differ; nobody else touches either meanwhile.
+/// * `from` is valid for writes and `to` for reads and writes; they differ; nobody else touches either
+///   meanwhile.
 /// * `*to` is suspended or primed, and its stack is alive.
-/// * `*from` stays where it is until it has been resumed, which must happen on this OS thread if anything on its stack
-///   relies on thread-local storage.
+/// * `*from` stays where it is until it has been resumed, which must happen on this OS thread if anything
+///   on its stack relies on thread-local storage.
 /// * Not during unwinding: the count of panics is the OS thread's.
 #[inline(always)]
 pub unsafe fn transfer(from: *mut Context, to: *mut Context) {

@@ -2,9 +2,9 @@
 //! May use: nothing.
 //! Never: a reference to the word; an address of it kept over a switch.
 //!
-//! The word is a plain cell with a constant initialiser: no lazy start, no destructor, so that in an executable a read is one
-//! `fs`-relative move. What it points to is the caller's affair. Whoever may continue on another OS thread reads the
-//! word anew after each switch, through these functions.
+//! The word is a plain cell with a constant initialiser: no lazy start, no destructor, so that in an
+//! executable a read is one `fs`-relative move. What it points to is the caller's affair. Whoever may
+//! continue on another OS thread reads the word anew after each switch, through these functions.
 
 use core::cell::Cell;
 use core::ptr::null_mut;

@@ -7,7 +7,8 @@
 //! * [`Context`] and [`transfer`]: a suspended flow of control in 16 bytes, and the few instructions that leave
 //!   one and enter another. Symmetric: any context may go to any other.
 //! * [`current`]: one word of thread-local storage that says what runs on this OS thread.
-//! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm per worker.
+//! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
+//!   per worker.
 //!
 //! ```
 //! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};

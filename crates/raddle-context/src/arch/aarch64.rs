@@ -14,13 +14,15 @@
 //!
 //! A primed context is the top of an empty stack (16-byte aligned, nothing written) and an entry function.
 //!
-//! * **Calls and returns stay balanced**: a resume is `bl switch` on one stack and `ret` on another, a start is `blr entry`,
-//!   an end is `ret` to the instruction behind it.
-//! * **An end saves nothing**, and needs no byte of the old stack: the next context may be primed on that very stack.
+//! * **Calls and returns stay balanced**: a resume is `bl switch` on one stack and `ret` on another, a
+//!   start is `blr entry`, an end is `ret` to the instruction behind it.
+//! * **An end saves nothing**, and needs no byte of the old stack: the next context may be primed on that
+//!   very stack.
 //! * **Not saved: FPCR and FPSR**, as MXCSR on x86-64. There is no red zone to respect on Linux.
 //! * **Walks end at the base**: the return address of `switch` is undefined while `entry` runs, and x29 is 0.
-//! * **Pointer authentication and BTI**: `switch` signs nothing, so it may resume what any code stored; the link register is
-//!   saved unsigned, as by any leaf assembly. `blr` lands on `entry`, which a BTI build opens with `bti c`.
+//! * **Pointer authentication and BTI**: `switch` signs nothing, so it may resume what any code stored;
+//!   the link register is saved unsigned, as by any leaf assembly. `blr` lands on `entry`, which a BTI
+//!   build opens with `bti c`.
 
 use crate::context::Context;
 use core::arch::naked_asm;

@@ -20,15 +20,17 @@
 //!          | rbp = 0                   |  pushed by an entry that keeps frame pointers
 //! ```
 //!
-//! * **Calls and returns stay balanced.** A resume is `call switch` on one stack and `ret` on another, a start is
-//!   `call entry`, an end is `ret` into the same instruction. The return predictor sees as many of one as of the
-//!   other; leaving by a jump cost 9 ns per return above it (`switch_floor` and the research table say so).
-//! * **An end saves nothing.** What `entry` returns is resumed or started by the same code, which from then on needs
-//!   no byte of the old stack: the next context may even be primed on that very stack.
-//! * **Not saved: MXCSR and the x87 control word.** Who changes the rounding mode or unmasks a floating-point exception
-//!   changes it for every process of this worker, until it is put back.
-//! * **Shadow stacks (CET).** A `ret` onto another stack faults where the shadow stack is on. glibc turns it on only if every
-//!   object of the program is marked for it; this assembly carries no mark, so the linker leaves the program unmarked.
+//! * **Calls and returns stay balanced.** A resume is `call switch` on one stack and `ret` on another, a
+//!   start is `call entry`, an end is `ret` into the same instruction. The return predictor sees as many
+//!   of one as of the other; leaving by a jump cost 9 ns per return above it (`switch_floor` and the
+//!   research table say so).
+//! * **An end saves nothing.** What `entry` returns is resumed or started by the same code, which from
+//!   then on needs no byte of the old stack: the next context may even be primed on that very stack.
+//! * **Not saved: MXCSR and the x87 control word.** Who changes the rounding mode or unmasks a
+//!   floating-point exception changes it for every process of this worker, until it is put back.
+//! * **Shadow stacks (CET).** A `ret` onto another stack faults where the shadow stack is on. glibc turns
+//!   it on only if every object of the program is marked for it; this assembly carries no mark, so the
+//!   linker leaves the program unmarked.
 
 use crate::context::Context;
 use core::arch::naked_asm;

@@ -10,12 +10,13 @@ use super::StackError;
 /// |---|---:|
 /// | 0 .. 5 | 8 KiB, 16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB |
 ///
-/// The guard page lies below and is not counted. Up to 1984 bytes at the top go to colouring (see [`crate::Stack::top`]).
+/// The guard page lies below and is not counted. Up to 1984 bytes at the top go to colouring (see
+/// [`crate::Stack::top`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(u8);
 
-/// Sizes by class. Each is a multiple of two pages, so that with its guard page a slot is an odd number of pages: that is what makes
-/// consecutive slots differ in colour.
+/// Sizes by class. Each is a multiple of two pages, so that with its guard page a slot is an odd number of
+/// pages: that is what makes consecutive slots differ in colour.
 const BYTES: [usize; SizeClass::COUNT] = [8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20];
 
 impl SizeClass {

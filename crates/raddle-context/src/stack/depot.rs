@@ -28,8 +28,8 @@ pub enum Guard {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StackOptions {
-    /// Fill each stack with a pattern before it is used, so that [`crate::Stack::high_water_bytes`] can tell how deep it went.
-    /// Costs touching the whole stack at each take.
+    /// Fill each stack with a pattern before it is used, so that [`crate::Stack::high_water_bytes`] can
+    /// tell how deep it went. Costs touching the whole stack at each take.
     pub fill: bool,
     /// How stacks are guarded.
     pub guard: Guard,
@@ -39,8 +39,8 @@ pub struct StackOptions {
 
 /// The shared store of stacks behind the workers' [`StackPool`](crate::StackPool)s.
 ///
-/// It owns the slabs. They are unmapped when the depot is dropped, provided that every stack has come back; otherwise they stay mapped
-/// for ever, since somebody may run on them.
+/// It owns the slabs. They are unmapped when the depot is dropped, provided that every stack has come
+/// back; otherwise they stay mapped for ever, since somebody may run on them.
 #[derive(Debug)]
 pub struct StackDepot {
     options: StackOptions,
@@ -89,10 +89,11 @@ impl StackDepot {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// Gives the memory of every stack that lies in the depot back to the kernel, and returns how many those were.
+    /// Gives the memory of every stack that lies in the depot back to the kernel, and returns how many
+    /// those were.
     ///
-    /// That is the whole policy: nothing goes back by itself. Stacks that a worker keeps warm (at most 256 of a size) are
-    /// not touched. The addresses stay reserved, the guards in place.
+    /// That is the whole policy: nothing goes back by itself. Stacks that a worker keeps warm (at most 256
+    /// of a size) are not touched. The addresses stay reserved, the guards in place.
     pub fn trim(&self) -> usize {
         let mut trimmed = 0;
         for shelf in &self.shelves {
@@ -202,7 +203,8 @@ fn check_page_size() -> Result<(), slab::Refusal> {
     if size as usize == PAGE { Ok(()) } else { Err((What::PageSize, size as i32)) }
 }
 
-/// Locks a shelf. A panic while it was held (out of memory in a `Vec`) leaves it whole, so poison is no reason to stop.
+/// Locks a shelf. A panic while it was held (out of memory in a `Vec`) leaves it whole, so poison is no
+/// reason to stop.
 fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,8 +2,9 @@
 //! May use: the memory of a stack that nobody runs on.
 //! Never: the ordinary path; it costs touching the whole stack.
 //!
-//! Every word of a stack is set to a pattern before it is used; the lowest word that has changed since is the high-water
-//! mark. A frame that reserves bytes and writes none of them is not seen, so the mark is a lower bound.
+//! Every word of a stack is set to a pattern before it is used; the lowest word that has changed since is
+//! the high-water mark. A frame that reserves bytes and writes none of them is not seen, so the mark is a
+//! lower bound.
 
 use super::Stack;
 
@@ -23,7 +24,8 @@ impl Stack {
     pub(super) fn fill(&mut self) {
         let mut word = self.lowest_used();
         while word.addr() < self.top().addr() {
-            // SAFETY: between limit and top, aligned, and the stack has just been taken, so that nobody runs on it.
+            // SAFETY: between limit and top, aligned, and the stack has just been taken, so that nobody
+            // runs on it.
             unsafe { word.write_volatile(PATTERN) };
             word = word.wrapping_add(1);
         }

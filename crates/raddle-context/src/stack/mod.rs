@@ -7,9 +7,9 @@
 //!   [ warm, LIFO, 256 ] <---> [ cold, by the batch ] <------ [g|stack][g|stack][g|stack] ...
 //! ```
 //!
-//! A slab is a reservation for many stacks; a slot of it is a guard page and, above, the usable bytes. A slot gets its guard when it is
-//! first handed out, and keeps it. Nothing is ever unmapped while the depot lives; see [`StackDepot::trim`] for what
-//! goes back to the kernel, and when.
+//! A slab is a reservation for many stacks; a slot of it is a guard page and, above, the usable bytes. A
+//! slot gets its guard when it is first handed out, and keeps it. Nothing is ever unmapped while the depot
+//! lives; see [`StackDepot::trim`] for what goes back to the kernel, and when.
 
 mod class;
 mod depot;
@@ -45,9 +45,9 @@ unsafe impl Send for Stack {}
 impl Stack {
     /// Where a context starts: 64-byte aligned, and *coloured*.
     ///
-    /// Page-aligned stacks would all put their hottest lines into the same few cache sets. The top is lowered by 0 to 31 lines of
-    /// 64 bytes, taken from the slot's page number: consecutive slots of a slab differ. At least 2112 bytes of the
-    /// highest page remain, so that a shallow process touches one page.
+    /// Page-aligned stacks would all put their hottest lines into the same few cache sets. The top is
+    /// lowered by 0 to 31 lines of 64 bytes, taken from the slot's page number: consecutive slots of a
+    /// slab differ. At least 2112 bytes of the highest page remain, so that a shallow process touches one page.
     #[inline]
     pub fn top(&self) -> *mut u8 {
         let colour = (self.slot.addr().get() / PAGE % 32) * 64;

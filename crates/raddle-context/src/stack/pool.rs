@@ -2,7 +2,8 @@
 //! May use: the depot, once for many stacks.
 //! Never: an atomic or a system call on the warm path; the memory of a stack that is given back.
 //!
-//! Last in, first out, so that the next process runs on the lines and pages that the last one left in the cache.
+//! Last in, first out, so that the next process runs on the lines and pages that the last one left in the
+//! cache.
 
 use super::{SizeClass, Stack, StackDepot, StackError};
 use core::ptr::NonNull;
@@ -13,11 +14,12 @@ const MAGAZINE: usize = 256;
 /// Stacks that move between a magazine and the depot at a time.
 const BATCH: usize = 64;
 
-/// One worker's stacks: a small last-in-first-out magazine per size class in front of the shared [`StackDepot`].
+/// One worker's stacks: a small last-in-first-out magazine per size class in front of the shared
+/// [`StackDepot`].
 ///
-/// A stack may be given back while the caller still runs on it, if the caller transfers away before this pool is used for anything but
-/// starting another context: `give` touches neither its memory nor hands it to the depot. Dropping the pool hands all
-/// its stacks to the depot.
+/// A stack may be given back while the caller still runs on it, if the caller transfers away before this
+/// pool is used for anything but starting another context: `give` touches neither its memory nor hands it
+/// to the depot. Dropping the pool hands all its stacks to the depot.
 #[derive(Debug)]
 pub struct StackPool {
     magazines: [Vec<NonNull<u8>>; SizeClass::COUNT],
@@ -88,7 +90,8 @@ impl StackPool {
         magazine.pop().ok_or_else(|| StackError::too_large(class.bytes()))
     }
 
-    /// Moves the older stacks of a full magazine to the depot: never the one that is being given, which may be in use.
+    /// Moves the older stacks of a full magazine to the depot: never the one that is being given, which
+    /// may be in use.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, class: SizeClass) {

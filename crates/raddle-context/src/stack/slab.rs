@@ -2,12 +2,13 @@
 //! May use: mmap, madvise, mprotect.
 //! Never: a slot after it was cut; that belongs to whoever holds the `Stack`.
 //!
-//! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space until it is touched.
-//! Huge pages are refused for it, since they would turn each stack's one touched page into 2 MiB.
+//! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space
+//! until it is touched. Huge pages are refused for it, since they would turn each stack's one touched page
+//! into 2 MiB.
 //!
-//! The guard at the low end of a slot is a *guard region* where the kernel knows them (Linux 6.13, `MADV_GUARD_INSTALL`): a mark in the
-//! page table, so that the mapping stays one piece. Before that it is a page without access rights, which splits the
-//! mapping in two and so counts against `vm.max_map_count`.
+//! The guard at the low end of a slot is a *guard region* where the kernel knows them (Linux 6.13,
+//! `MADV_GUARD_INSTALL`): a mark in the page table, so that the mapping stays one piece. Before that it is
+//! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
 
 use super::error::What;
 use super::{Guard, PAGE, SizeClass};
@@ -75,7 +76,8 @@ impl Slab {
     /// # Safety
     /// No `Stack` cut from it is held by anyone.
     pub(crate) unsafe fn unmap(&self) {
-        // SAFETY: the range is exactly the mapping that `reserve` made, and the caller says that nobody uses it.
+        // SAFETY: the range is exactly the mapping that `reserve` made, and the caller says that nobody
+        // uses it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.slots * self.stride) };
     }
 }
@@ -100,7 +102,8 @@ fn install(guard: &mut Guard, page: NonNull<u8>) -> Result<(), Refusal> {
     }
 }
 
-/// Gives the pages of the stack in `slot` back to the kernel; the guard stays. They read as zero when touched again.
+/// Gives the pages of the stack in `slot` back to the kernel; the guard stays. They read as zero when
+/// touched again.
 ///
 /// # Safety
 /// The slot is free: nobody holds its `Stack`.

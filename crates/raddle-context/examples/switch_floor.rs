@@ -3,8 +3,8 @@
 //! `cargo run --release -p raddle-context --example switch_floor`
 //!
 //! Ours is symmetric: each context goes straight to the next, by a yield that is not inlined, as a scheduler's
-//! would be. corosensei's coroutines are asymmetric, so that one yield is two of its switches: a suspend to the driver
-//! and a resume of the next; its column is per such pair.
+//! would be. corosensei's coroutines are asymmetric, so that one yield is two of its switches: a suspend
+//! to the driver and a resume of the next; its column is per such pair.
 #![allow(clippy::print_stdout, reason = "a program that prints a table")]
 
 use corosensei::{Coroutine, CoroutineResult};

@@ -10,8 +10,8 @@
 //! | suspended | where `transfer` left it | none | returns from that `transfer` |
 //! | primed | a stack's top | some | clears `entry` and calls it on that stack |
 
-use crate::arch;
 use crate::stack::Stack;
+use crate::tools::fibers::{self, Fiber};
 
 /// What a primed context runs: it gets the address of its own [`Context`] and returns the context to go on with
 /// when it is over.
@@ -29,6 +29,8 @@ pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 pub struct Context {
     pub(crate) sp: *mut u8,
     pub(crate) entry: Option<Entry>,
+    /// What a sanitizer keeps; of no size in a plain build.
+    pub(crate) fiber: Fiber,
 }
 
 impl Context {
@@ -40,7 +42,7 @@ impl Context {
     /// assert_eq!(size_of::<Context>(), 16);
     /// ```
     pub const fn empty() -> Self {
-        Context { sp: core::ptr::null_mut(), entry: None }
+        Context { sp: core::ptr::null_mut(), entry: None, fiber: Fiber::new() }
     }
 
     /// Makes the next [`transfer`] to this context call `entry` at the top of `stack`. Writes nothing to
@@ -51,7 +53,7 @@ impl Context {
     #[inline]
     pub unsafe fn prime(&mut self, stack: &Stack, entry: Entry) {
         self.sp = stack.top();
-        self.entry = Some(entry);
+        self.entry = Some(self.fiber.primed(stack, entry));
     }
 }
 
@@ -71,5 +73,5 @@ impl Context {
 #[inline(always)]
 pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
     // SAFETY: the caller's guarantees are exactly `switch`'s.
-    unsafe { arch::switch(from, to) }
+    unsafe { fibers::switch(from, to) }
 }

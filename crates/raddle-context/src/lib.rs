@@ -2,13 +2,14 @@
 //! May use: `libc` for memory and signals, the assembler.
 //! Never: queues, workers, wakes, names; it does not know what a process is.
 //!
-//! Four things stand here, each usable alone:
+//! These stand here, each usable alone:
 //!
 //! * [`Context`] and [`transfer`]: a suspended flow of control in 16 bytes, and the few instructions that leave
 //!   one and enter another. Symmetric: any context may go to any other.
 //! * [`current`]: one word of thread-local storage that says what runs on this OS thread.
 //! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
 //!   per worker.
+//! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
 //!
 //! ```
 //! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};
@@ -32,7 +33,9 @@
 mod arch;
 mod context;
 pub mod current;
+pub mod overflow;
 mod stack;
+mod tools;
 
 pub use context::{Context, Entry, transfer};
 pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};

@@ -2,7 +2,8 @@
 //! May use: one file per architecture.
 //! Never: a difference that a caller could see.
 
-#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(all(target_arch = "x86_64", not(raddle_tsan)), path = "x86_64.rs")]
+#[cfg_attr(all(target_arch = "x86_64", raddle_tsan), path = "x86_64_tsan.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
 

@@ -189,7 +189,7 @@ impl Drop for StackDepot {
             if cut != shelf.free.len() {
                 continue;
             }
-            for slab in &shelf.slabs {
+            for slab in &mut shelf.slabs {
                 // SAFETY: as many slots are free as were ever cut, so that nobody holds one.
                 unsafe { slab.unmap() };
             }

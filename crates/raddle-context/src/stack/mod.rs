@@ -16,6 +16,7 @@ mod depot;
 mod error;
 mod high_water;
 mod pool;
+pub(crate) mod ranges;
 mod slab;
 
 pub use class::SizeClass;

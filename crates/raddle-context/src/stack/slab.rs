@@ -11,7 +11,8 @@
 //! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
 
 use super::error::What;
-use super::{Guard, PAGE, SizeClass};
+use super::{Guard, PAGE, SizeClass, ranges};
+use crate::tools::valgrind;
 use core::ptr::NonNull;
 
 /// `MADV_GUARD_INSTALL`, which the `libc` crate does not know yet.
@@ -27,6 +28,9 @@ pub(crate) struct Slab {
     slots: usize,
     cut: usize,
     stride: usize,
+    range: &'static ranges::Range,
+    /// Valgrind's numbers of the stacks, if it is there.
+    registered: Vec<valgrind::StackId>,
 }
 
 impl Slab {
@@ -51,7 +55,8 @@ impl Slab {
         // A kernel without huge pages answers EINVAL, and then there is nothing to refuse.
         // SAFETY: the range is the mapping just made.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
-        Ok(Slab { base, slots, cut: 0, stride })
+        let range = ranges::add(base.addr().get(), bytes, stride);
+        Ok(Slab { base, slots, cut: 0, stride, range, registered: Vec::new() })
     }
 
     /// Cuts the next slot and guards it; `None` when the slab is used up.
@@ -61,8 +66,13 @@ impl Slab {
         }
         // SAFETY: `cut < slots`, so the offset stays inside the mapping.
         let slot = unsafe { self.base.add(self.cut * self.stride) };
+        if self.cut == 0 && *guard == Guard::Best && !guard_holds(slot) {
+            *guard = Guard::Protect;
+        }
         install(guard, slot)?;
         self.cut += 1;
+        let low = slot.addr().get() + PAGE;
+        self.registered.extend(valgrind::register(low..low + self.stride - PAGE));
         Ok(Some(slot))
     }
 
@@ -75,7 +85,9 @@ impl Slab {
     ///
     /// # Safety
     /// No `Stack` cut from it is held by anyone.
-    pub(crate) unsafe fn unmap(&self) {
+    pub(crate) unsafe fn unmap(&mut self) {
+        self.registered.drain(..).for_each(valgrind::deregister);
+        self.range.retire();
         // SAFETY: the range is exactly the mapping that `reserve` made, and the caller says that nobody
         // uses it.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.slots * self.stride) };
@@ -84,22 +96,29 @@ impl Slab {
 
 /// Guards one page, by the best means that this kernel has; what it has not is remembered in `guard`.
 fn install(guard: &mut Guard, page: NonNull<u8>) -> Result<(), Refusal> {
-    let at = page.as_ptr().cast();
     if *guard == Guard::Best {
-        // SAFETY: the page lies in a slab of ours and has not been handed out.
-        if unsafe { libc::madvise(at, PAGE, MADV_GUARD_INSTALL) } == 0 {
-            return Ok(());
-        }
-        match errno() {
-            libc::EINVAL => *guard = Guard::Protect,
-            other => return Err((What::Guard, other)),
+        match advise(page, MADV_GUARD_INSTALL) {
+            Ok(()) => return Ok(()),
+            Err(libc::EINVAL) => *guard = Guard::Protect,
+            Err(errno) => return Err((What::Guard, errno)),
         }
     }
-    // SAFETY: as above.
-    match unsafe { libc::mprotect(at, PAGE, libc::PROT_NONE) } {
+    // SAFETY: the page lies in a slab of ours and has not been handed out.
+    match unsafe { libc::mprotect(page.as_ptr().cast(), PAGE, libc::PROT_NONE) } {
         0 => Ok(()),
         _ => Err((What::Guard, errno())),
     }
+}
+
+/// Whether a guard region is more than a word here. An emulator (qemu-user) may take the advice, say yes
+/// and do nothing; it then also says yes to reading the page in, which a guard region refuses with EFAULT.
+fn guard_holds(page: NonNull<u8>) -> bool {
+    advise(page, MADV_GUARD_INSTALL).is_ok() && advise(page, libc::MADV_POPULATE_READ) == Err(libc::EFAULT)
+}
+
+fn advise(page: NonNull<u8>, advice: i32) -> Result<(), i32> {
+    // SAFETY: callers pass a guard page, which lies in a slab of ours and holds no value.
+    if unsafe { libc::madvise(page.as_ptr().cast(), PAGE, advice) } == 0 { Ok(()) } else { Err(errno()) }
 }
 
 /// Gives the pages of the stack in `slot` back to the kernel; the guard stays. They read as zero when

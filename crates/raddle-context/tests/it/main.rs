@@ -1,5 +1,6 @@
 //! What a user of stacks and the switch may rely on, grouped by behaviour.
 
+mod overflow;
 mod stacks;
 mod support;
 mod switch;

@@ -23,7 +23,22 @@ impl SizeClass {
     /// How many classes there are.
     pub(crate) const COUNT: usize = 6;
 
-    /// 64 KiB: what formatted output and a printed panic need, with room for the user's own frames.
+    /// 64 KiB: three times what the deepest ordinary thing takes, and 16 KiB, the class below, would not
+    /// hold a panic that is printed.
+    ///
+    /// Bytes used, by `examples/high_water.rs` on x86-64 with Rust 1.95 (a lower bound: what a frame
+    /// reserves and does not write is not seen):
+    ///
+    /// | what runs | release | dev, `opt-level = 0` |
+    /// |---|---:|---:|
+    /// | nothing | 24 | 96 |
+    /// | `println!` of integers | 768 | 1168 |
+    /// | `format!` of floats | 1976 | 2408 |
+    /// | a `HashMap` of 1000 strings | 808 | 3816 |
+    /// | sort of 100 000 integers | 1376 | 18360 |
+    /// | a panic caught, not printed | 5160 | 5352 |
+    /// | a panic printed with a backtrace | 19880 | 20152 |
+    /// | a host name resolved by libc | 4968 | 4936 |
     pub const DEFAULT: SizeClass = SizeClass(2);
 
     /// The largest class, 8 MiB.

@@ -77,7 +77,7 @@ fn a_stack_moves_from_one_worker_to_another_through_the_depot() {
 fn many_contexts_are_alive_at_once() {
     let mut pool = pool();
     let flows: Vec<Flow> =
-        (0..100_000).map(|_| Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause())).collect();
+        (0..MANY).map(|_| Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause())).collect();
     assert!(flows.iter().all(|flow| flow.resume()));
     flows.into_iter().for_each(|flow| pool.give(flow.finish()));
 }

@@ -122,11 +122,13 @@ mod rows {
         IDLE_NOTIFIER_FENCE: Fence, pairs with "IDLE_SLEEPER_FENCE",
             "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
 
-        JOIN_FINISH: AcqRel, pairs with "JOIN_CLAIM and JOIN_SEE_DONE (release), JOIN_REGISTER and JOIN_DETACH (acquire)",
+        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (its release); JOIN_REGISTER, JOIN_DETACH (its acquire)",
             "the joiner would read a result, or the finisher a joiner, that it does not see yet";
+        JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",
+            "the finisher would wake a joiner whose saved context it does not see yet";
         JOIN_SEE_DONE: Acquire, pairs with "JOIN_FINISH",
             "the joiner would read a result that it does not see yet";
-        JOIN_REGISTER: Release, pairs with "JOIN_FINISH",
+        JOIN_REGISTER: Release, pairs with "JOIN_SEE_JOINER and JOIN_FINISH",
             "the finisher would wake a joiner whose saved context it does not see yet";
         JOIN_REGISTER_LOST: Acquire, pairs with "JOIN_FINISH",
             "the joiner that comes too late to wait would read a result that it does not see yet";

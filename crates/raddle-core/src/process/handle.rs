@@ -7,7 +7,6 @@ use super::entry;
 use super::pool;
 use super::wait;
 use crate::header::Kind;
-use crate::protocol::join::Registered;
 use crate::protocol::token::{Generation, Notified};
 use crate::worker::{self, Worker, current_header};
 use std::fmt;
@@ -124,7 +123,7 @@ impl<T> Joiner<T> {
     pub(crate) fn join(self) -> Result<T> {
         let block = self.block;
         if !block.join.is_done() {
-            wait::wait_registered("join", |joiner| block.join.register(joiner) == Registered::Waits);
+            wait::wait_for_child(block);
         }
         std::mem::forget(self);
         // SAFETY: the end has come, and the result is the handle's.

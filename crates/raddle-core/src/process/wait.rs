@@ -14,6 +14,7 @@
 use super::block::Block;
 use crate::external;
 use crate::header::{Header, Kind};
+use crate::protocol::join::Registered;
 use crate::timer::{Alarm, AlarmId};
 use crate::worker::{Worker, current_header};
 use std::time::{Duration, Instant};
@@ -207,6 +208,18 @@ pub fn sleep_until(deadline: Instant) {
     if !left.is_zero() {
         sleep(left);
     }
+}
+
+/// Waits for the end of a process whose handle the caller has.
+#[inline]
+pub(crate) fn wait_for_child(child: &'static Block) {
+    if let Caller::Process(block) = caller("join") {
+        // SAFETY: `block` is what runs here.
+        if unsafe { Worker::of(&block.header) }.join_next(block, child) {
+            return;
+        }
+    }
+    wait_registered("join", |joiner| child.join.register(joiner) == Registered::Waits);
 }
 
 /// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is

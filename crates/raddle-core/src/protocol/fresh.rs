@@ -216,6 +216,13 @@ impl FreshQueue {
         self.owner.head.load(Ordering::Relaxed) == self.owner.tail.load(Ordering::Relaxed)
     }
 
+    /// Whether `header` seems to be the oldest. A hint: a thief may be taking it.
+    #[inline(always)]
+    pub(crate) fn oldest_is(&self, header: *mut Header) -> bool {
+        let head = self.owner.head.load(Ordering::Relaxed);
+        head != self.owner.tail.load(Ordering::Relaxed) && self.slot(head).load(Ordering::Relaxed) == header
+    }
+
     /// How far the list reached when this was called: a later thief knows that everything below has aged since.
     pub(crate) fn reach(&self) -> usize {
         self.owner.tail.load(Ordering::Relaxed)

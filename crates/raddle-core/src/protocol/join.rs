@@ -66,6 +66,13 @@ impl<T> JoinWord<T> {
     /// The end: publishes the result.
     #[inline]
     pub(crate) fn finish(&self) -> Finished<T> {
+        // A registered joiner waits: nobody else will change the word, so a store is enough.
+        let seen = self.0.load(order::JOIN_SEE_JOINER());
+        if seen != running() && seen != detached() {
+            // Relaxed: the joiner looks at the result when it has been woken, and the wake publishes.
+            self.0.store(done(), Ordering::Relaxed);
+            return Finished::Wake(seen);
+        }
         let before = self.0.swap(done(), order::JOIN_FINISH());
         if before == running() {
             Finished::HandleHasIt
@@ -89,6 +96,14 @@ impl<T> JoinWord<T> {
             Ok(_) => Registered::Waits,
             Err(_) => Registered::AlreadyDone,
         }
+    }
+
+    /// Registers `joiner` while nobody else can see the word: the one to be joined has not started, and is held by the
+    /// caller, who also has its handle.
+    #[inline]
+    pub(crate) fn register_before_start(&self, joiner: *mut T) {
+        // Relaxed: the same OS thread starts it next.
+        self.0.store(joiner, Ordering::Relaxed);
     }
 
     /// The handle goes without waiting. True if the end has come: the caller drops the result and frees the block.

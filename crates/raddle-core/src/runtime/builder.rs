@@ -175,7 +175,7 @@ fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
     let shared = Arc::new(Shared::new(policy, count, class, config.stats.unwrap_or(false)));
     let depot = StackDepot::new();
     let asymmetric = fence_is_asymmetric();
-    let worker = |index| Worker::new(index, Arc::as_ptr(&shared), asymmetric, StackPool::new(depot.clone()), class);
+    let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };

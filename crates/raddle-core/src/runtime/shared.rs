@@ -66,12 +66,6 @@ impl Shared {
         &self.workers()[index]
     }
 
-    /// Must a wake ask the policy even if the one that waits last ran here?
-    #[inline(always)]
-    pub(crate) fn plain_wakes_are_shared(&self) -> bool {
-        self.policy.queues_shared()
-    }
-
     pub(crate) fn next_round_robin(&self) -> usize {
         self.turn.fetch_add(1, Ordering::Relaxed) % self.workers().len()
     }

@@ -70,6 +70,9 @@ pub(crate) struct Worker {
     ran_dry: Cell<bool>,
     handoff: Cell<Option<Runnable>>,
     after: Cell<Option<After>>,
+    /// What the policy says to the two questions that every spawn and every wake ask.
+    spawns_stay: bool,
+    wakes_are_shared: bool,
     stack_class: SizeClass,
     home: Header,
     home_context: UnsafeCell<Context>,
@@ -102,14 +105,16 @@ pub(crate) fn current_header() -> *mut Header {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: *const Shared, asymmetric: bool, stacks: StackPool, class: SizeClass) -> Self {
+    pub(crate) fn new(index: usize, shared: &Shared, asymmetric: bool, stacks: StackPool) -> Self {
         Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
             ran_dry: Cell::new(false),
             handoff: Cell::new(None),
             after: Cell::new(None),
-            stack_class: class,
+            spawns_stay: shared.policy.spawns_stay(),
+            wakes_are_shared: shared.policy.queues_shared(),
+            stack_class: shared.stack_class,
             home: Header::new(Kind::Worker, 0),
             home_context: UnsafeCell::new(Context::empty()),
             stacks: UnsafeCell::new(stacks),
@@ -214,7 +219,7 @@ impl Worker {
     pub(crate) unsafe fn wake(&self, header: *mut Header) {
         // SAFETY: the caller vouches that it is alive and theirs.
         let waiting = unsafe { &*header };
-        let belongs_here = waiting.worker.get() == self.as_word() && !self.shared().plain_wakes_are_shared();
+        let belongs_here = waiting.worker.get() == self.as_word() && !self.wakes_are_shared;
         if belongs_here {
             Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.

@@ -14,7 +14,7 @@ impl Worker {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: the block was just made, and the right to run it is its maker's.
         let fresh = unsafe { block.as_runnable() };
-        if placed.is_none() && self.shared().policy.spawns_stay() {
+        if placed.is_none() && self.spawns_stay {
             // SAFETY: this is the owner's OS thread.
             unsafe { self.fresh.push(fresh) };
             if self.shared().idle.wants_knock() {
@@ -28,7 +28,7 @@ impl Worker {
     /// Hands a fresh cell over.
     pub(crate) fn submit_cell(&self, cell: Runnable) {
         Counters::add(&self.counters.spawns, 1);
-        if self.shared().policy.spawns_stay() {
+        if self.spawns_stay {
             // SAFETY: this is the owner's OS thread.
             unsafe { self.fresh.push(cell) };
             if self.shared().idle.wants_knock() {

@@ -48,6 +48,8 @@ pub enum BuildError {
     },
     /// The stack size is larger than the largest size class.
     Stack(StackError),
+    /// [`Builder::build_global`] came too late: the default runtime runs already.
+    AlreadyStarted,
 }
 
 impl fmt::Display for BuildError {
@@ -58,6 +60,9 @@ impl fmt::Display for BuildError {
                 write!(f, "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u")
             }
             BuildError::Stack(e) => e.fmt(f),
+            BuildError::AlreadyStarted => {
+                f.write_str("the default runtime runs already; build it before its first use, first thing in `main`")
+            }
         }
     }
 }
@@ -68,6 +73,7 @@ impl std::error::Error for BuildError {
             BuildError::Config(e) => Some(e),
             BuildError::Thread { cause, .. } => Some(cause),
             BuildError::Stack(e) => Some(e),
+            BuildError::AlreadyStarted => None,
         }
     }
 }
@@ -164,6 +170,21 @@ impl Builder {
             return Err(BuildError::Config(ConfigError::Value { variable: "workers", found, allowed }));
         }
         start(&config, &name)
+    }
+
+    /// Starts the workers as the default runtime, which lives until the program ends.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and if the default runtime has been started already.
+    ///
+    /// ```
+    /// raddle_core::Runtime::builder().workers(2).build_global()?;
+    /// assert_eq!(raddle_core::csp::spawn(|| 7).join().unwrap(), 7);
+    /// assert!(raddle_core::Runtime::builder().build_global().is_err());
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<(), BuildError> {
+        super::default::install(self)
     }
 }
 

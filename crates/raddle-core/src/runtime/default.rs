@@ -2,7 +2,7 @@
 //! May use: `Builder`.
 //! Never: a second one, but in a forked child, which has none of its parent's OS threads.
 
-use super::{BuildError, Builder, Shared};
+use super::{BuildError, Builder, Runtime, Shared};
 use crate::worker::Worker;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,12 +24,25 @@ pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
 
 #[cold]
 fn start<'a>() -> Result<&'a Shared, BuildError> {
-    let _only_one = starting();
+    let only_one = starting();
     // SAFETY: as in `here`. Relaxed: the lock orders it.
-    if let Some(shared) = unsafe { DEFAULT.load(Ordering::Relaxed).as_ref() } {
-        return Ok(shared);
+    match unsafe { DEFAULT.load(Ordering::Relaxed).as_ref() } {
+        Some(shared) => Ok(shared),
+        None => Ok(keep(Builder::default().build()?, &only_one)),
     }
-    let mut runtime = Builder::default().build()?;
+}
+
+/// Makes a runtime the default one.
+pub(super) fn install(builder: Builder) -> Result<(), BuildError> {
+    let only_one = starting();
+    if !DEFAULT.load(Ordering::Relaxed).is_null() {
+        return Err(BuildError::AlreadyStarted);
+    }
+    keep(builder.build()?, &only_one);
+    Ok(())
+}
+
+fn keep<'a>(mut runtime: Runtime, _only_one: &MutexGuard<'_, ()>) -> &'a Shared {
     let shared = runtime.shared.clone();
     // Its workers run until the program ends; nobody joins them.
     runtime.threads.clear();
@@ -37,7 +50,7 @@ fn start<'a>() -> Result<&'a Shared, BuildError> {
     DEFAULT.store(kept, Ordering::Release); // pairs with the acquire in `here`
     register_exit_report();
     // SAFETY: kept for ever by the `Arc` that was just leaked.
-    Ok(unsafe { &*kept })
+    unsafe { &*kept }
 }
 
 /// Held over a fork, so that the child does not find it locked by a thread that it does not have.

@@ -30,11 +30,14 @@
 //! # Ok::<(), raddle_context::StackError>(())
 //! ```
 
+#[cfg(not(raddle_twin))]
 mod arch;
+#[cfg_attr(raddle_twin, path = "twin/context.rs")]
 mod context;
 pub mod current;
 pub mod overflow;
 mod stack;
+#[cfg_attr(raddle_twin, path = "twin/tools.rs")]
 mod tools;
 
 pub use context::{Context, Entry, transfer};

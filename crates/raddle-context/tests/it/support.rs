@@ -10,6 +10,7 @@ pub(crate) struct Flow {
     stack: Option<Stack>,
 }
 
+#[repr(C)]
 struct Inner {
     // First, so that the address that the entry gets is also the address of the whole.
     own: UnsafeCell<Context>,

@@ -1,0 +1,98 @@
+//! Owns: the rule that `unsafe` lives only in listed rooms.
+//! May use: `xtask/unsafe-rooms.txt`.
+//! Never: judging the argument for an unsafe operation; clippy demands one, readers judge it.
+
+use super::tree::rust_files;
+use super::{Finding, hold, tokens};
+use crate::house;
+
+const LIST: &str = "xtask/unsafe-rooms.txt";
+
+/// A file of the list with the line on which it stands.
+struct Room<'a> {
+    line: usize,
+    path: &'a str,
+}
+
+/// Reads `PATH - REASON` lines.
+fn rooms(list: &str) -> Result<Vec<Room<'_>>, Finding> {
+    let lines = (1..).zip(list.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    lines
+        .map(|(line, entry)| match entry.split_once(" - ") {
+            Some((path, reason)) if !reason.trim().is_empty() => Ok(Room { line, path: path.trim() }),
+            _ => Err(Finding::new(LIST, line, "expected `PATH - REASON`")),
+        })
+        .collect()
+}
+
+/// The first line of `text` with the keyword, if any.
+fn first_unsafe(path: &str, text: &str) -> Option<usize> {
+    let words = tokens::words(tokens::stream(path, text));
+    let keyword = words.iter().find(|word| word.text == "unsafe").map(|word| word.line);
+    keyword.or_else(|| {
+        let attributes = tokens::attributes(tokens::stream(path, text));
+        attributes.into_iter().find(|(_, tokens)| starts_unsafe(tokens)).map(|(line, _)| line)
+    })
+}
+
+/// `#[unsafe(no_mangle)]` and the like.
+fn starts_unsafe(attribute: &proc_macro2::TokenStream) -> bool {
+    attribute.clone().into_iter().next().is_some_and(|token| token.to_string() == "unsafe")
+}
+
+fn check<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, list: &str) -> Vec<Finding> {
+    let rooms = match rooms(list) {
+        Ok(rooms) => rooms,
+        Err(finding) => return vec![finding],
+    };
+    let mut needed = vec![false; rooms.len()];
+    let mut findings = Vec::new();
+    for (path, text) in files {
+        let Some(line) = first_unsafe(path, text) else { continue };
+        match rooms.iter().position(|room| room.path == path) {
+            Some(index) => needed[index] = true,
+            None => findings.push(Finding::new(path, line, format!("`unsafe` outside the rooms of {LIST}"))),
+        }
+    }
+    let idle = rooms.iter().zip(needed).filter(|(_, needed)| !needed);
+    findings.extend(idle.map(|(room, _)| {
+        Finding::new(LIST, room.line, format!("`{}` holds no `unsafe`: strike it from the list", room.path))
+    }));
+    findings
+}
+
+#[test]
+fn unsafe_stays_in_its_rooms() {
+    let list = std::fs::read_to_string(house::root().join(LIST)).expect(LIST);
+    let files = rust_files();
+    let findings = check(files.iter().map(|file| (file.path.as_str(), file.text.as_str())), &list);
+    hold("`unsafe` lives in the files that are listed with their reason, and nowhere else.", &findings);
+}
+
+#[test]
+fn unsafe_elsewhere_is_refused_in_every_form() {
+    let forms = [
+        "fn f() { unsafe { g() } }",
+        "unsafe fn f() {}",
+        "unsafe impl Send for S {}",
+        "unsafe trait T {}",
+        "unsafe extern \"C\" { fn f(); }",
+        "macro_rules! m { () => { unsafe { g() } } }",
+        "#[unsafe(no_mangle)]\nextern \"C\" fn f() {}",
+    ];
+    for form in forms {
+        assert_eq!(check([("a.rs", form)].into_iter(), "").len(), 1, "{form}");
+        assert_eq!(check([("a.rs", form)].into_iter(), "a.rs - it is assembly\n"), [], "{form}");
+    }
+    assert_eq!(
+        check([("a.rs", "// unsafe\nconst S: &str = \"unsafe\";\n#![forbid(unsafe_code)]")].into_iter(), ""),
+        []
+    );
+}
+
+#[test]
+fn a_room_without_unsafe_or_without_reason_is_refused() {
+    assert_eq!(check([("a.rs", "fn f() {}")].into_iter(), "a.rs - once it had some\n").len(), 1);
+    assert_eq!(check([].into_iter(), "gone.rs - the file is no more\n").len(), 1);
+    assert_eq!(check([("a.rs", "unsafe fn f() {}")].into_iter(), "a.rs\n").len(), 1);
+}

@@ -59,6 +59,12 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[],
         steps: &["cargo test --no-fail-fast --workspace --exclude xtask --exclude raddle-cli"],
     },
+    Group {
+        name: "cli",
+        what: "the command `raddle`: its words, its exit codes, its behaviour in pipes and under signals",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --package raddle-cli"],
+    },
 ];
 
 /// The groups with these names, in the table's order; all if `names` is empty.

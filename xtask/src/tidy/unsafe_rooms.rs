@@ -2,16 +2,22 @@
 //! May use: `xtask/unsafe-rooms.txt`.
 //! Never: judging the argument for an unsafe operation; clippy demands one, readers judge it.
 
-use super::tree::rust_files;
+use super::tree::{is_module, rust_files};
 use super::{Finding, hold, tokens};
 use crate::house;
 
 const LIST: &str = "xtask/unsafe-rooms.txt";
 
-/// A file of the list with the line on which it stands.
+/// An entry of the list with the line on which it stands: a file, or a folder of tests with a slash at its end.
 struct Room<'a> {
     line: usize,
     path: &'a str,
+}
+
+impl Room<'_> {
+    fn holds(&self, path: &str) -> bool {
+        path == self.path || (self.path.ends_with('/') && !is_module(path) && path.starts_with(self.path))
+    }
 }
 
 /// Reads one path a line.
@@ -41,7 +47,7 @@ fn check<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, list: &str) -> Vec
     let mut findings = Vec::new();
     for (path, text) in files {
         let Some(line) = first_unsafe(path, text) else { continue };
-        match rooms.iter().position(|room| room.path == path) {
+        match rooms.iter().position(|room| room.holds(path)) {
             Some(index) => needed[index] = true,
             None => findings.push(Finding::new(path, line, format!("`unsafe` outside the rooms of {LIST}"))),
         }
@@ -80,6 +86,14 @@ fn unsafe_elsewhere_is_refused_in_every_form() {
         check([("a.rs", "// unsafe\nconst S: &str = \"unsafe\";\n#![forbid(unsafe_code)]")].into_iter(), ""),
         []
     );
+}
+
+#[test]
+fn a_folder_is_a_room_for_tests_but_not_for_modules() {
+    let text = "fn f() { unsafe { g() } }";
+    assert_eq!(check([("crates/a/tests/it/main.rs", text)].into_iter(), "crates/a/tests/\n"), []);
+    assert_eq!(check([("crates/a/src/lib.rs", text)].into_iter(), "crates/a/\n").len(), 2);
+    assert_eq!(check([("crates/a/tests/x.rs", "fn f() {}")].into_iter(), "crates/a/tests/\n").len(), 1);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Test(args) => {
             let chosen = groups::choose(&args.groups);
-            let rows = run::run_groups(&chosen)?;
+            let rows = run::run_groups(&chosen, &mut report::say)?;
             report::say(&report::table(&rows));
             Ok(report::exit_code(&rows, args.require_all))
         }

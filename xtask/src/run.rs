@@ -2,17 +2,22 @@
 //! May use: `sh`, and through it whatever a step names.
 //! Never: installing, or deciding the exit code.
 //!
+//! Where nobody watches, a step has a time limit: a test that hangs is a failure with a name, not a lost machine. At a
+//! terminal it has none, since the limit's own process group would keep Ctrl-C from it.
+//!
 //! The output of a step goes through to the terminal as it comes; on its way the `test result:` lines that cargo's
 //! test programs print are added up. A step that runs no test program counts as one test.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 use crate::groups::{Group, Need, remedy};
-use crate::report;
+
+/// Longest time of one step where nobody watches.
+const STEP_SECONDS_MAX: u32 = 600;
 
 /// How one group went.
 pub(crate) struct Row {
@@ -39,16 +44,19 @@ pub(crate) struct Count {
     pub(crate) skipped: usize,
 }
 
+/// Takes what is to be shown.
+type Sink<'a> = &'a mut dyn FnMut(&str);
+
 /// Runs each of `groups`, whatever became of those before it.
-pub(crate) fn run_groups(groups: &[&'static Group]) -> anyhow::Result<Vec<Row>> {
-    groups.iter().map(|group| run_group(group)).collect()
+pub(crate) fn run_groups(groups: &[&'static Group], say: Sink<'_>) -> anyhow::Result<Vec<Row>> {
+    groups.iter().map(|group| run_group(group, say)).collect()
 }
 
-fn run_group(group: &'static Group) -> anyhow::Result<Row> {
+fn run_group(group: &'static Group, say: Sink<'_>) -> anyhow::Result<Row> {
     let started = Instant::now();
     let missing = missing_needs(group.needs)?;
     let (outcome, count) = if missing.is_empty() {
-        run_steps(group)?
+        run_steps(group, say)?
     } else {
         (Outcome::Skipped(missing.join("; ")), Count { skipped: 1, ..Count::default() })
     };
@@ -66,11 +74,11 @@ fn missing_needs(needs: &[Need]) -> anyhow::Result<Vec<String>> {
     Ok(missing)
 }
 
-fn run_steps(group: &'static Group) -> anyhow::Result<(Outcome, Count)> {
+fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(Outcome, Count)> {
     let mut total = Count::default();
     for step in group.steps {
-        report::say(&format!("\n[{}] $ {step}\n", group.name));
-        let (mut count, success) = run_step(step)?;
+        say(&format!("\n[{}] $ {step}\n", group.name));
+        let (mut count, success) = run_step(step, say)?;
         settle(&mut count, success);
         total.add(count);
         if !success {
@@ -89,15 +97,15 @@ fn settle(count: &mut Count, success: bool) {
     }
 }
 
-fn run_step(step: &str) -> anyhow::Result<(Count, bool)> {
-    let mut child = shell(step).stdout(Stdio::piped()).spawn().context("could not start `sh`")?;
+fn run_step(step: &str, say: Sink<'_>) -> anyhow::Result<(Count, bool)> {
+    let mut child = limited(step).stdout(Stdio::piped()).spawn().context("could not start `sh`")?;
     let mut count = Count::default();
     if let Some(output) = child.stdout.take() {
         let mut lines = BufReader::new(output);
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).context("could not read what a step prints")? > 0 {
             let text = String::from_utf8_lossy(&line);
-            report::say(&text);
+            say(&text);
             count.add(count_of(&text).unwrap_or_default());
             line.clear();
         }
@@ -108,6 +116,17 @@ fn run_step(step: &str) -> anyhow::Result<(Count, bool)> {
 fn shell(line: &str) -> Command {
     let mut command = Command::new("sh");
     command.arg("-euc").arg(line).stdin(Stdio::null());
+    command
+}
+
+/// The shell for a step, with a time limit where nobody watches.
+fn limited(step: &str) -> Command {
+    if std::io::stderr().is_terminal() {
+        return shell(step);
+    }
+    let mut command = Command::new("timeout");
+    command.args(["--verbose", "--kill-after=10", &STEP_SECONDS_MAX.to_string(), "sh", "-euc", step]);
+    command.stdin(Stdio::null());
     command
 }
 
@@ -137,7 +156,7 @@ mod tests {
     const ALWAYS: Need = Need { tool: "a shell", probe: "true", packages: &[], otherwise: "buy one" };
 
     fn ran(group: &'static Group) -> Row {
-        run_group(group).expect("sh starts")
+        run_group(group, &mut |_| ()).expect("sh starts")
     }
 
     #[test]
@@ -145,6 +164,14 @@ mod tests {
         let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out\n";
         assert_eq!(count_of(line), Some(Count { passed: 12, failed: 3, skipped: 1 }));
         assert_eq!(count_of("test a::b ... ok\n"), None);
+    }
+
+    #[test]
+    fn what_a_step_prints_is_shown_after_its_command() {
+        const GROUP: Group = Group { name: "one", what: "", needs: &[], steps: &["echo a; echo b"] };
+        let mut shown = String::new();
+        run_group(&GROUP, &mut |text| shown.push_str(text)).expect("sh starts");
+        assert_eq!(shown, "\n[one] $ echo a; echo b\na\nb\n");
     }
 
     #[test]

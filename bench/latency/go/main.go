@@ -1,5 +1,5 @@
 // From wake to run under full load: 4 goroutines a worker compute in slices and yield; one of them wakes a
-// sleeper after each of its slices once the sleeper has answered.
+// sleeper before a slice once the sleeper has answered.
 package main
 
 import (
@@ -37,10 +37,10 @@ func measure(wakes int, steps uint64, load int) gomeasure.Sample {
 		go func() {
 			defer all.Done()
 			for !over.Load() {
-				gomeasure.Burn(1, steps)
 				if index == 0 && waiting.CompareAndSwap(true, false) {
 					calls <- time.Now()
 				}
+				gomeasure.Burn(1, steps)
 				runtime.Gosched()
 			}
 		}()

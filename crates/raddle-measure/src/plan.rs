@@ -6,6 +6,9 @@
 //! the start of a run then cost less than the figure's own noise. The number of repetitions is found by doubling
 //! and then kept, so that all samples of a process did the same. Calibration is at the same time the warm-up.
 
+use std::future::ready;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::Sample;
@@ -43,16 +46,36 @@ impl Plan {
     /// # Panics
     /// When `operations` is 0.
     pub fn time(&self, operations: u64, mut body: impl FnMut() -> u64) -> Result<Vec<Sample>, String> {
+        let timing = pin!(self.time_async(operations, || ready(body())));
+        match timing.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(samples) => samples,
+            Poll::Pending => unreachable!("a future made of ready futures is ready"),
+        }
+    }
+
+    /// As [`Plan::time`], for a body that is a future.
+    ///
+    /// # Errors
+    /// As [`Plan::time`].
+    ///
+    /// # Panics
+    /// As [`Plan::time`].
+    pub async fn time_async<F: Future<Output = u64>>(
+        &self,
+        operations: u64,
+        mut body: impl FnMut() -> F,
+    ) -> Result<Vec<Sample>, String> {
         assert!(operations > 0, "a benchmark's body must perform at least one operation");
-        let (mut calls, checksum) = (1, body());
-        while timed(calls, checksum, &mut body)? < self.run_ns_min {
+        let (mut calls, checksum) = (1, body().await);
+        while timed(calls, checksum, &mut body).await? < self.run_ns_min {
             calls *= 2;
         }
-        let sample = |_| {
-            let elapsed_ns = timed(calls, checksum, &mut body)?;
-            Ok(Sample::new(elapsed_ns as f64 / (calls * operations) as f64, checksum))
-        };
-        (0..self.samples).map(sample).collect()
+        let mut samples = Vec::with_capacity(self.samples);
+        for _ in 0..self.samples {
+            let elapsed_ns = timed(calls, checksum, &mut body).await?;
+            samples.push(Sample::new(elapsed_ns as f64 / (calls * operations) as f64, checksum));
+        }
+        Ok(samples)
     }
 
     /// Takes the plan's number of samples from a body that measures by itself, after one call to warm up.
@@ -65,11 +88,15 @@ impl Plan {
     }
 }
 
-fn timed(calls: u64, checksum: u64, body: &mut impl FnMut() -> u64) -> Result<u64, String> {
+async fn timed<F: Future<Output = u64>>(
+    calls: u64,
+    checksum: u64,
+    body: &mut impl FnMut() -> F,
+) -> Result<u64, String> {
     let start = Instant::now();
     let mut differing = None;
     for _ in 0..calls {
-        let got = body();
+        let got = body().await;
         if got != checksum {
             differing = Some(got);
         }

@@ -190,7 +190,8 @@ impl IdleSet {
 
     /// Some worker that sleeps, for who wants to hand it something.
     pub(crate) fn some_sleeper(&self, but_not: usize) -> Option<usize> {
-        let asleep = |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
+        let asleep =
+            |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
         (0..self.beds.len()).find(asleep)
     }
 

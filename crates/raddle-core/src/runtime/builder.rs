@@ -57,12 +57,15 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Config(e) => e.fmt(f),
             BuildError::Thread { worker, cause } => {
-                write!(f, "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u")
+                write!(
+                    f,
+                    "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u"
+                )
             }
             BuildError::Stack(e) => e.fmt(f),
-            BuildError::AlreadyStarted => {
-                f.write_str("the default runtime runs already; build it before its first use, first thing in `main`")
-            }
+            BuildError::AlreadyStarted => f.write_str(
+                "the default runtime runs already; build it before its first use, first thing in `main`",
+            ),
         }
     }
 }

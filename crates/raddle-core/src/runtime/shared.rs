@@ -164,7 +164,8 @@ impl Shared {
     /// Everybody is about to sleep, and the caller is the last: if the runtime is closing and no alarm is set, it ends.
     pub(crate) fn note_quiet(&self) {
         let no_alarm = || self.workers().iter().all(|w| w.timers().next_ns().is_none());
-        if self.closing.load(Ordering::Relaxed) && no_alarm() && !self.stopping.swap(true, Ordering::Relaxed) {
+        if self.closing.load(Ordering::Relaxed) && no_alarm() && !self.stopping.swap(true, Ordering::Relaxed)
+        {
             self.idle.wake_all();
         }
     }
@@ -190,7 +191,8 @@ impl Shared {
     pub(crate) fn stats_text(&self) -> String {
         let total = self.total();
         let outside = self.spawned_outside.load(Ordering::Relaxed);
-        let mut text = format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        let mut text =
+            format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
         }

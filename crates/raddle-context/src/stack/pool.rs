@@ -1,0 +1,111 @@
+//! Owns: a worker's warm stacks.
+//! May use: the depot, once for many stacks.
+//! Never: an atomic or a system call on the warm path; the memory of a stack that is given back.
+//!
+//! Last in, first out, so that the next process runs on the lines and pages that the last one left in the
+//! cache.
+
+use super::{SizeClass, Stack, StackDepot, StackError};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// Stacks that a magazine holds at most, per class.
+const MAGAZINE: usize = 256;
+/// Stacks that move between a magazine and the depot at a time.
+const BATCH: usize = 64;
+
+/// One worker's stacks: a small last-in-first-out magazine per size class in front of the shared
+/// [`StackDepot`].
+///
+/// A stack may be given back while the caller still runs on it, if the caller transfers away before this
+/// pool is used for anything but starting another context: `give` touches neither its memory nor hands it
+/// to the depot. Dropping the pool hands all its stacks to the depot.
+#[derive(Debug)]
+pub struct StackPool {
+    magazines: [Vec<NonNull<u8>>; SizeClass::COUNT],
+    fill: bool,
+    depot: Arc<StackDepot>,
+}
+
+// SAFETY: what the magazines hold are exclusive rights to memory, without a tie to an OS thread.
+unsafe impl Send for StackPool {}
+
+impl StackPool {
+    /// An empty pool in front of `depot`.
+    pub fn new(depot: Arc<StackDepot>) -> Self {
+        let magazines = core::array::from_fn(|_| Vec::new());
+        StackPool { magazines, fill: depot.options().fill, depot }
+    }
+
+    /// Takes a stack of class `class`: the one given back last, or one from the depot.
+    ///
+    /// # Errors
+    /// None was free, and the kernel refused to make one.
+    ///
+    /// ```
+    /// # use raddle_context::{SizeClass, StackDepot, StackPool};
+    /// let mut pool = StackPool::new(StackDepot::new());
+    /// let first = pool.take(SizeClass::DEFAULT)?;
+    /// let top = first.top();
+    /// pool.give(first);
+    /// assert_eq!(pool.take(SizeClass::DEFAULT)?.top(), top);
+    /// # Ok::<(), raddle_context::StackError>(())
+    /// ```
+    #[inline]
+    pub fn take(&mut self, class: SizeClass) -> Result<Stack, StackError> {
+        let slot = match self.magazines[class.index()].pop() {
+            Some(slot) => slot,
+            None => self.refill(class)?,
+        };
+        let mut stack = Stack { slot, class, filled: false };
+        if self.fill {
+            stack.fill();
+        }
+        Ok(stack)
+    }
+
+    /// Gives a stack back. The caller may still be running on it, until its next transfer.
+    #[inline]
+    pub fn give(&mut self, stack: Stack) {
+        let magazine = &mut self.magazines[stack.class.index()];
+        if magazine.len() == magazine.capacity() {
+            self.make_room(stack.class);
+        }
+        self.magazines[stack.class.index()].push(stack.slot);
+    }
+
+    /// Hands every stack of this pool to the depot.
+    pub fn flush(&mut self) {
+        for class in SizeClass::all() {
+            self.depot.deposit(class, self.magazines[class.index()].drain(..));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self, class: SizeClass) -> Result<NonNull<u8>, StackError> {
+        let magazine = &mut self.magazines[class.index()];
+        magazine.reserve_exact(MAGAZINE);
+        self.depot.withdraw(class, BATCH, magazine)?;
+        magazine.pop().ok_or_else(|| StackError::too_large(class.bytes()))
+    }
+
+    /// Moves the older stacks of a full magazine to the depot: never the one that is being given, which
+    /// may be in use.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, class: SizeClass) {
+        let magazine = &mut self.magazines[class.index()];
+        if magazine.len() < MAGAZINE {
+            magazine.reserve_exact(MAGAZINE - magazine.len());
+        } else {
+            self.depot.deposit(class, magazine.drain(..BATCH));
+        }
+    }
+}
+
+impl Drop for StackPool {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,8 @@
+//! What a user of stacks and the switch may rely on, grouped by behaviour.
+
+// The sanitizers handle these signals themselves, and say more; the twin has no stacks to run off.
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin)))]
+mod overflow;
+mod stacks;
+mod support;
+mod switch;

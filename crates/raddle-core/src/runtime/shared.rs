@@ -1,0 +1,199 @@
+//! Owns: `Shared`, the part of a runtime that all its workers see.
+//! May use: `worker`'s public half, `protocol::idle`, `shared_queue`.
+//! Never: a worker's private half.
+
+use crate::clock::Clock;
+use crate::counters::{Counters, Stats};
+use crate::fifo::Fifo;
+use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::policy::Policy;
+use crate::process::block::Block;
+use crate::protocol::idle::IdleSet;
+use crate::shared_queue::SharedQueue;
+use crate::timer::{Alarm, AlarmId};
+use crate::worker::Worker;
+use raddle_context::SizeClass;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// What all workers of a runtime see.
+pub(crate) struct Shared {
+    pub(crate) policy: Policy,
+    pub(crate) clock: Clock,
+    pub(crate) idle: IdleSet,
+    pub(crate) stack_class: SizeClass,
+    pub(crate) prints_stats: bool,
+    workers: OnceLock<Box<[Worker]>>,
+    groups: Box<[SharedQueue]>,
+    group_size: usize,
+    turn: AtomicUsize,
+    spawned_outside: AtomicU64,
+    closing: AtomicBool,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(policy: Policy, workers: usize, stack_class: SizeClass, prints_stats: bool) -> Self {
+        let group_size = policy.group_size(workers);
+        Shared {
+            policy,
+            clock: Clock::new(),
+            idle: IdleSet::new(workers),
+            stack_class,
+            prints_stats,
+            workers: OnceLock::new(),
+            groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
+            group_size,
+            turn: AtomicUsize::new(0),
+            spawned_outside: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Gives the workers, which point back to this, their place. Once, before any of them runs.
+    pub(crate) fn install(&self, workers: Box<[Worker]>) {
+        assert!(self.workers.set(workers).is_ok(), "a runtime's workers are installed once");
+    }
+
+    #[inline]
+    pub(crate) fn workers(&self) -> &[Worker] {
+        self.workers.get().map_or(&[], |w| w)
+    }
+
+    pub(crate) fn worker(&self, index: usize) -> &Worker {
+        &self.workers()[index]
+    }
+
+    pub(crate) fn next_round_robin(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed) % self.workers().len()
+    }
+
+    pub(crate) fn some_sleeper(&self, but_not: usize) -> Option<usize> {
+        self.idle.some_sleeper(but_not)
+    }
+
+    /// Puts movable work into the queue of the worker's group.
+    pub(crate) fn share(&self, worker: &Worker, runnable: Runnable) {
+        Counters::add(&worker.counters.queue_shared, 1);
+        self.groups[worker.index / self.group_size].push(runnable);
+        self.idle.notify();
+    }
+
+    /// Hands work to whatever worker comes first, from outside.
+    pub(crate) fn inject(&self, runnable: Runnable) {
+        let group = self.turn.fetch_add(1, Ordering::Relaxed) % self.groups.len();
+        self.groups[group].push(runnable);
+        self.idle.notify();
+    }
+
+    /// Hands over a process that was made outside.
+    pub(crate) fn inject_process(&self, block: &'static Block, placed: Option<usize>) {
+        // SAFETY: the block was just made, and the right to run it is its maker's.
+        let fresh = unsafe { block.as_runnable() };
+        self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        if let Some(index) = placed {
+            let flags = &fresh.header().flags;
+            flags.set(flags.get() & !MOVABLE | PLACED);
+            return self.worker(index).deliver(fresh);
+        }
+        self.inject_fresh(fresh);
+    }
+
+    /// Hands over a cell that was made outside.
+    pub(crate) fn inject_cell(&self, cell: Runnable) {
+        self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        self.inject_fresh(cell);
+    }
+
+    fn inject_fresh(&self, fresh: Runnable) {
+        if self.policy.places_round_robin() {
+            self.worker(self.next_round_robin()).deliver(fresh);
+        } else {
+            self.inject(fresh);
+        }
+    }
+
+    /// Moves this worker's share of its group's queue to the end of `batch`. Returns how many.
+    #[inline]
+    pub(crate) fn take_shared(&self, worker: usize, most: usize, batch: &Fifo) -> usize {
+        let group = &self.groups[worker / self.group_size];
+        if group.len() == 0 {
+            return 0;
+        }
+        let before = batch.len();
+        batch.append(group.take(most, self.group_size));
+        batch.len() - before
+    }
+
+    pub(crate) fn has_shared(&self, worker: usize) -> bool {
+        let mine = worker / self.group_size;
+        let everywhere = self.policy.takes_from_other_groups();
+        self.groups.iter().enumerate().any(|(at, group)| (everywhere || at == mine) && group.len() > 0)
+    }
+
+    /// An idle worker of a group with an empty queue helps another group.
+    pub(crate) fn take_from_other_group(&self, worker: &Worker) -> Option<Runnable> {
+        let mine = worker.index / self.group_size;
+        for step in 1..self.groups.len() {
+            let mut chain = self.groups[(mine + step) % self.groups.len()].take(1, 1);
+            if let Some(found) = chain.next() {
+                Counters::add(&worker.counters.group_taken, 1);
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Sets an alarm from a thread that is no worker; the first worker keeps it.
+    pub(crate) fn set_alarm_outside(&self, at_ns: u64, alarm: Alarm) -> AlarmId {
+        let keeper = self.worker(0);
+        let id = keeper.timers().set(at_ns, alarm);
+        self.idle.wake_for_alarm(keeper.index);
+        id
+    }
+
+    /// From now on the runtime ends when nothing can run any more.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        // The idle protocol's fences order this store before the sleepers' next look.
+        self.idle.wake_all();
+    }
+
+    /// Everybody is about to sleep, and the caller is the last: if the runtime is closing and no alarm is set, it ends.
+    pub(crate) fn note_quiet(&self) {
+        let no_alarm = || self.workers().iter().all(|w| w.timers().next_ns().is_none());
+        if self.closing.load(Ordering::Relaxed) && no_alarm() && !self.stopping.swap(true, Ordering::Relaxed) {
+            self.idle.wake_all();
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn total(&self) -> Stats {
+        let mut total = Stats::default();
+        for worker in self.workers() {
+            total += worker.counters.snapshot();
+        }
+        total
+    }
+
+    /// How many processes and cells have been spawned and have not ended.
+    pub(crate) fn alive(&self, total: &Stats) -> u64 {
+        (total.spawns + self.spawned_outside.load(Ordering::Relaxed)).saturating_sub(total.exits)
+    }
+
+    /// The counters of all workers and of each, for `RADDLE_STATS`.
+    pub(crate) fn stats_text(&self) -> String {
+        let total = self.total();
+        let outside = self.spawned_outside.load(Ordering::Relaxed);
+        let mut text = format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        for worker in self.workers() {
+            let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
+        }
+        text
+    }
+}

@@ -1,0 +1,118 @@
+//! Owns: what a worker does when its own places are empty: search, spin by the budget, sleep.
+//! May use: `protocol::idle`, the clock.
+//! Never: burning the processor beyond the spin budget.
+
+use super::Worker;
+use super::search::STEAL_NS;
+use crate::counters::Counters;
+use crate::header::Runnable;
+use crate::protocol::idle::{Watch, Woken};
+use std::time::Duration;
+
+/// A looker's first doze; doubles up to the tick.
+const FIRST_DOZE_NS: u64 = 100_000;
+/// From this doze on, who spawns is asked to knock.
+const KNOCK_DOZE_NS: u64 = 1_600_000;
+
+impl Worker {
+    /// Searches and sleeps until there is something to run. `None` when the runtime stops.
+    #[cold]
+    pub(super) fn wait_for_work(&self) -> Option<Runnable> {
+        let shared = self.shared();
+        let began = shared.clock.now_ns();
+        self.renew_budget(began);
+        let mut doze = FIRST_DOZE_NS;
+        let mut searching = shared.idle.try_search();
+        loop {
+            let now = shared.clock.now_ns();
+            self.fire_timers(now);
+            let mut found = self.batch.pop();
+            if found.is_none() && searching {
+                found = self.search(now).or_else(|| self.spin(now));
+            }
+            if found.is_some() {
+                self.leave_idle(searching, now, began);
+                return found;
+            }
+            if shared.is_stopping() {
+                return self.stop(searching);
+            }
+            let woken = self.sleep_once(searching, &mut doze);
+            searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
+            if woken == Woken::ToSearch {
+                doze = FIRST_DOZE_NS;
+            }
+            self.batch.append(self.inbox.take_all());
+            if self.batch.is_empty() && !searching {
+                // SAFETY: this is the owner's OS thread.
+                if let Some(fresh) = unsafe { self.fresh.pop() } {
+                    self.batch.push(fresh);
+                }
+            }
+        }
+    }
+
+    fn leave_idle(&self, searching: bool, now: u64, began: u64) {
+        let shared = self.shared();
+        Counters::add(&self.counters.idle_incidents, 1);
+        Counters::add(&self.counters.idle_ns, now - began);
+        self.restart_clock(now);
+        if searching && shared.idle.found() && self.fresh.len_hint() + self.batch.movable() > 1 {
+            // More than one can run: the next sleeper may search in our place.
+            self.fresh.set_mark();
+            shared.idle.notify();
+        }
+    }
+
+    fn stop(&self, searching: bool) -> Option<Runnable> {
+        if searching {
+            self.shared().idle.found();
+        }
+        None
+    }
+
+    /// Announces, looks once more, sleeps. The looker's doze doubles.
+    fn sleep_once(&self, was_searcher: bool, doze: &mut u64) -> Woken {
+        let shared = self.shared();
+        let watch = shared.idle.announce(self.index, was_searcher);
+        if self.sees_work() || !self.inbox.try_sleep() {
+            return shared.idle.cancel(self.index, watch);
+        }
+        if watch == Watch::NobodyBusy {
+            shared.note_quiet();
+        }
+        let looks = (watch == Watch::Looker && shared.policy.looks()).then_some(*doze);
+        if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
+            shared.idle.ask_for_knocks();
+        }
+        let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
+        let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
+        Counters::add(&self.counters.parks, 1);
+        let woken = shared.idle.sleep(self.index, watch, at_most);
+        *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
+        woken
+    }
+
+    /// Looks again and again for as long as the policy's spin budget says; zero by default.
+    fn spin(&self, since: u64) -> Option<Runnable> {
+        let shared = self.shared();
+        let until = since + shared.policy.spin_ns();
+        let mut now = since;
+        while now < until {
+            for _ in 0..32 {
+                std::hint::spin_loop();
+            }
+            if self.inbox.has_mail() {
+                self.batch.append(self.inbox.take_all());
+                return self.batch.pop();
+            }
+            now = shared.clock.now_ns();
+            if now - since >= STEAL_NS
+                && let Some(found) = self.search(now)
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+}

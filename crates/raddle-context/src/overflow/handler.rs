@@ -28,6 +28,7 @@ static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
 /// Tells the handler how to name what runs. The last call counts.
 pub fn set_describer(describer: Describer) {
+    // Pairs with the acquire in `report`.
     DESCRIBER.store(describer as *mut (), Ordering::Release);
 }
 
@@ -112,6 +113,7 @@ fn stack_pointer(context: *mut c_void) -> usize {
 
 fn report(out: &mut RawWriter, slot: ranges::Slot) {
     let _ = write!(out, "\nraddle: stack overflow in ");
+    // Pairs with the release in `set_describer`.
     let describer = DESCRIBER.load(Ordering::Acquire);
     if describer.is_null() {
         let _ = write!(out, "a context without a name");

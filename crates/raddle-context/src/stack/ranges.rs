@@ -45,7 +45,7 @@ pub(crate) fn add(base: usize, bytes: usize, stride: usize) -> &'static Range {
     let range = iter().find(|range| range.claim()).unwrap_or_else(grow);
     range.bytes.store(bytes, Ordering::Relaxed);
     range.stride.store(stride, Ordering::Relaxed);
-    // Release: partner of the acquire load in `find`.
+    // Release: pairs with the acquire in `find`.
     range.base.store(base, Ordering::Release);
     range
 }
@@ -53,6 +53,7 @@ pub(crate) fn add(base: usize, bytes: usize, stride: usize) -> &'static Range {
 /// The slot that holds `address`. Async-signal-safe.
 pub(crate) fn find(address: usize) -> Option<Slot> {
     iter().find_map(|range| {
+        // Pairs with the release in `add`: the other words are those of this base.
         let base = range.base.load(Ordering::Acquire);
         let offset = address.checked_sub(base).filter(|_| base > BUSY)?;
         let (bytes, stride) = (range.bytes.load(Ordering::Relaxed), range.stride.load(Ordering::Relaxed));
@@ -63,11 +64,12 @@ pub(crate) fn find(address: usize) -> Option<Slot> {
 impl Range {
     /// Takes the slab off the list; the node is free for the next one.
     pub(crate) fn retire(&self) {
-        // Release: partner of the acquire in `claim`, so that the next user's stores come after ours.
+        // Release: pairs with the acquire in `claim`, so that the next user's stores come after ours.
         self.base.store(0, Ordering::Release);
     }
 
     fn claim(&self) -> bool {
+        // Pairs with the release in `retire`.
         self.base.compare_exchange(0, BUSY, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }
@@ -84,7 +86,7 @@ fn grow() -> &'static Range {
     loop {
         node.next.store(head, Ordering::Relaxed);
         let new = core::ptr::from_ref(node).cast_mut();
-        // Release: partner of the acquire in `iter`.
+        // Release: pairs with the acquire in `iter`.
         match HEAD.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => return node,
             Err(now) => head = now,
@@ -95,6 +97,7 @@ fn grow() -> &'static Range {
 fn iter() -> impl Iterator<Item = &'static Range> {
     // SAFETY: every node is leaked, so that a pointer to one stays valid and shared for ever.
     let deref = |at: *mut Range| unsafe { at.as_ref() };
+    // Each of the two pairs with the release in `grow`: a node is seen whole.
     core::iter::successors(deref(HEAD.load(Ordering::Acquire)), move |range| {
         deref(range.next.load(Ordering::Acquire))
     })

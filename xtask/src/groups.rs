@@ -1,0 +1,147 @@
+//! Owns: the one table of the groups of tests, and the questions asked of it.
+//! May use: nothing but text.
+//! Never: starting a program.
+//!
+//! A step is a line for `sh`, exactly as a person would type it in the repository's root, so that a failing one can
+//! be repeated by copying it. Groups that compile with other flags use a target directory of their own: cargo would
+//! otherwise build everything anew each time the flags change.
+
+use std::fmt::Write as _;
+
+/// Something outside this repository that a group cannot do without.
+pub(crate) struct Need {
+    /// What a person calls it.
+    pub(crate) tool: &'static str,
+    /// A line for `sh` that succeeds if it is there.
+    pub(crate) probe: &'static str,
+    /// The Debian packages that bring it; empty if apt has none, and then `otherwise` says what to do.
+    pub(crate) packages: &'static [&'static str],
+    /// What to do where there is no package.
+    pub(crate) otherwise: &'static str,
+}
+
+/// Checks that are run, passed and skipped together.
+pub(crate) struct Group {
+    /// The word that `cargo xtask test WORD` takes.
+    pub(crate) name: &'static str,
+    /// One line for the help.
+    pub(crate) what: &'static str,
+    /// All of these, or the group is skipped.
+    pub(crate) needs: &'static [Need],
+    /// Lines for `sh`; the first that fails ends the group.
+    pub(crate) steps: &'static [&'static str],
+}
+
+/// Every group, in the order in which they run: the cheap ones that fail most often first.
+pub(crate) const GROUPS: &[Group] = &[
+    Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
+    Group {
+        name: "tidy",
+        what: "the rules of the house: edges, door plates, sizes, unsafe rooms, orderings, links",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --package xtask"],
+    },
+    Group {
+        name: "clippy",
+        what: "no warning of the compiler or of clippy",
+        needs: &[],
+        steps: &["cargo clippy --workspace --all-targets -- --deny warnings"],
+    },
+    Group {
+        name: "doc",
+        what: "the documentation builds without a warning",
+        needs: &[],
+        steps: &["RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --document-private-items"],
+    },
+    Group {
+        name: "unit",
+        what: "unit, integration, documentation and compile-fail tests of every crate that ships",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --workspace --exclude xtask --exclude raddle-cli"],
+    },
+    Group {
+        name: "cli",
+        what: "the command `raddle`: its words, its exit codes, its behaviour in pipes and under signals",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --package raddle-cli"],
+    },
+];
+
+/// The groups with these names, in the table's order; all if `names` is empty.
+pub(crate) fn choose(names: &[String]) -> Vec<&'static Group> {
+    GROUPS.iter().filter(|group| names.is_empty() || names.iter().any(|name| name == group.name)).collect()
+}
+
+/// All Debian packages that any group needs, each once, in the table's order.
+pub(crate) fn packages() -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for package in GROUPS.iter().flat_map(|group| group.needs).flat_map(|need| need.packages) {
+        if !all.contains(package) {
+            all.push(*package);
+        }
+    }
+    all
+}
+
+/// The table for a terminal: name, purpose, needs, commands.
+pub(crate) fn listing() -> String {
+    let mut text = String::new();
+    for group in GROUPS {
+        let _ = writeln!(text, "{}: {}", group.name, group.what);
+        for need in group.needs {
+            let _ = writeln!(text, "    needs {}: {}", need.tool, remedy(need));
+        }
+        for step in group.steps {
+            let _ = writeln!(text, "    $ {step}");
+        }
+    }
+    text
+}
+
+/// The table for `docs/HACKING.md`.
+pub(crate) fn markdown() -> String {
+    let mut text = String::from("| group | what it checks | needs |\n|---|---|---|\n");
+    for group in GROUPS {
+        let needs: Vec<_> =
+            group.needs.iter().map(|need| format!("{} ({})", need.tool, remedy(need))).collect();
+        let needs = if needs.is_empty() { "-".to_owned() } else { needs.join(", ") };
+        let _ = writeln!(text, "| `{}` | {} | {} |", group.name, group.what, needs);
+    }
+    text
+}
+
+/// How to get what is missing, in words.
+pub(crate) fn remedy(need: &Need) -> String {
+    match need.packages {
+        [] => need.otherwise.to_owned(),
+        packages => format!("Debian: {}", packages.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_group_does_something() {
+        for (index, group) in GROUPS.iter().enumerate() {
+            assert!(GROUPS[..index].iter().all(|other| other.name != group.name), "{} twice", group.name);
+            assert!(!group.steps.is_empty(), "{} has no step", group.name);
+        }
+    }
+
+    #[test]
+    fn every_need_says_how_to_meet_it() {
+        for need in GROUPS.iter().flat_map(|group| group.needs) {
+            assert!(!remedy(need).is_empty(), "{} has neither a package nor advice", need.tool);
+        }
+    }
+
+    #[test]
+    fn choosing_keeps_the_tables_order() {
+        let chosen = choose(&["clippy".to_owned(), "fmt".to_owned()]);
+        let names: Vec<_> = chosen.iter().map(|group| group.name).collect();
+        assert_eq!(names, ["fmt", "clippy"]);
+        assert_eq!(choose(&[]).len(), GROUPS.len());
+    }
+}

@@ -57,12 +57,15 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Config(e) => e.fmt(f),
             BuildError::Thread { worker, cause } => {
-                write!(f, "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u")
+                write!(
+                    f,
+                    "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u"
+                )
             }
             BuildError::Stack(e) => e.fmt(f),
-            BuildError::AlreadyStarted => {
-                f.write_str("the default runtime runs already; build it before its first use, first thing in `main`")
-            }
+            BuildError::AlreadyStarted => f.write_str(
+                "the default runtime runs already; build it before its first use, first thing in `main`",
+            ),
         }
     }
 }
@@ -205,8 +208,14 @@ fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
         let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
         let body = move || run_worker(&shared, index, processor);
         let spawned = thread::Builder::new().name(format!("{name}-{index}")).spawn(body);
-        // On a refusal the runtime is dropped: it closes, and the workers that run end.
-        runtime.threads.push(spawned.map_err(|cause| BuildError::Thread { worker: index, cause })?);
+        match spawned {
+            Ok(thread) => runtime.threads.push(thread),
+            Err(cause) => {
+                // The runtime is dropped, which waits for the workers that run already.
+                runtime.shared.stop_now();
+                return Err(BuildError::Thread { worker: index, cause });
+            }
+        }
     }
     Ok(runtime)
 }

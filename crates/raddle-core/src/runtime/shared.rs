@@ -15,7 +15,7 @@ use crate::worker::Worker;
 use raddle_context::SizeClass;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// What all workers of a runtime see.
 pub(crate) struct Shared {
@@ -161,12 +161,30 @@ impl Shared {
         self.idle.wake_all();
     }
 
-    /// Everybody is about to sleep, and the caller is the last: if the runtime is closing and no alarm is set, it ends.
+    /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
     pub(crate) fn note_quiet(&self) {
-        let no_alarm = || self.workers().iter().all(|w| w.timers().next_ns().is_none());
-        if self.closing.load(Ordering::Relaxed) && no_alarm() && !self.stopping.swap(true, Ordering::Relaxed) {
+        if self.closing.load(Ordering::Relaxed)
+            && self.is_quiet()
+            && !self.stopping.swap(true, Ordering::Relaxed)
+        {
             self.idle.wake_all();
         }
+    }
+
+    /// Whether nobody runs, is about to, or has an alarm set; argued in `protocol/idle.md`.
+    fn is_quiet(&self) -> bool {
+        fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
+        let all_sleep = self.workers().iter().all(sleeps);
+        fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
+        all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    /// A runtime whose workers could not all be started ends at once: there is nothing to run.
+    pub(super) fn stop_now(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.idle.wake_all();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -190,7 +208,8 @@ impl Shared {
     pub(crate) fn stats_text(&self) -> String {
         let total = self.total();
         let outside = self.spawned_outside.load(Ordering::Relaxed);
-        let mut text = format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        let mut text =
+            format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
         }

@@ -11,13 +11,13 @@ const RUNNER: &str = "TEST_RUNNER";
 
 /// Runs `body` in a process of its own: this very test, told by a variable that it is the child.
 #[track_caller]
-pub fn in_child(test: &str, body: impl FnOnce()) -> Output {
+pub(crate) fn in_child(test: &str, body: impl FnOnce()) -> Output {
     in_child_with(test, &[], body)
 }
 
 /// As [`in_child`], with variables.
 #[track_caller]
-pub fn in_child_with(test: &str, variables: &[(&str, &str)], body: impl FnOnce()) -> Output {
+pub(crate) fn in_child_with(test: &str, variables: &[(&str, &str)], body: impl FnOnce()) -> Output {
     if std::env::var_os(CHILD).is_some() {
         body();
         std::process::exit(0);
@@ -46,26 +46,26 @@ fn command(test: &str, variables: &[(&str, &str)]) -> Command {
 }
 
 /// What the child wrote on standard error.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The child ended by itself, with code 0.
 #[track_caller]
-pub fn assert_success(output: &Output) {
+pub(crate) fn assert_success(output: &Output) {
     assert!(output.status.success(), "{:?}\n{}", output.status, stderr(output));
 }
 
 /// The child was aborted, after it had said all of `said`.
 #[track_caller]
-pub fn assert_aborted(output: &Output, said: &[&str]) {
+pub(crate) fn assert_aborted(output: &Output, said: &[&str]) {
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}\n{}", output.status, stderr(output));
     assert_said(output, said);
 }
 
 /// The child said all of `said` on standard error.
 #[track_caller]
-pub fn assert_said(output: &Output, said: &[&str]) {
+pub(crate) fn assert_said(output: &Output, said: &[&str]) {
     let text = stderr(output);
     for part in said {
         assert!(text.contains(part), "\"{part}\" is missing in:\n{text}");

@@ -13,24 +13,28 @@ const BEATS_MAX: u32 = 600;
 
 /// What is watched: a number that must go on changing.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<AtomicU64>);
+pub(crate) struct Progress(Arc<AtomicU64>);
 
 impl Progress {
     /// Something has moved.
-    pub fn note(&self) {
+    pub(crate) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Watches until it is dropped.
-pub struct Watchdog {
+pub(crate) struct Watchdog {
     over: Arc<AtomicBool>,
     dog: Option<JoinHandle<()>>,
 }
 
 impl Watchdog {
     /// Aborts when `progress` has not changed for a minute, after it has printed `what` and `report()`.
-    pub fn new(what: String, progress: Progress, report: impl Fn() -> String + Send + 'static) -> Watchdog {
+    pub(crate) fn new(
+        what: String,
+        progress: Progress,
+        report: impl Fn() -> String + Send + 'static,
+    ) -> Watchdog {
         let over = Arc::new(AtomicBool::new(false));
         let seen_over = over.clone();
         let dog = move || {

@@ -65,8 +65,10 @@ pub(crate) fn poll(cell: Runnable) {
     // SAFETY: the waker's reference is forgotten below, so it holds none of its own.
     let waker = std::mem::ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(head)) });
     let mut context = Context::from_waker(&waker);
-    // SAFETY: alive as above; the table is the cell's own, and `begin_poll` made us the only one who polls.
-    let ended = unsafe { ((*head).table.poll)(head, &mut context) };
+    // SAFETY: alive as above.
+    let table = unsafe { (*head).table };
+    // SAFETY: the table is the cell's own, and `begin_poll` made us the only one who polls.
+    let ended = unsafe { (table.poll)(head, &mut context) };
     if ended {
         state.end();
         if let Some(worker) = Worker::current() {
@@ -120,8 +122,10 @@ unsafe fn free<F: Future>(head: *mut Head) {
 unsafe fn drop_ref(head: *mut Head) {
     // SAFETY: the caller's reference keeps it alive until here.
     if unsafe { (*head).state.drop_ref() } {
-        // SAFETY: that was the last one; the table is the cell's own.
-        unsafe { ((*head).table.free)(head) };
+        // SAFETY: that was the last one, so the cell is ours, and alive until it is freed here.
+        let table = unsafe { (*head).table };
+        // SAFETY: the table is the cell's own, and nobody holds a reference any more.
+        unsafe { (table.free)(head) };
     }
 }
 

@@ -24,7 +24,7 @@ struct Set {
     alarm: AlarmId,
 }
 
-// SAFETY: the pointer is used for the keeper's timers only, which are behind a lock; a cell's runtime outlives the cell.
+// SAFETY: the pointer is used for the keeper's timers only, which are behind a lock; a runtime outlives its cells.
 unsafe impl Send for Set {}
 // SAFETY: as above.
 unsafe impl Sync for Set {}
@@ -73,7 +73,8 @@ impl Future for Sleep {
             Some(worker) => Set { keeper: worker, alarm: worker.timers().set(worker.deadline(left), alarm) },
             None => {
                 let shared = runtime::here().expect("the default runtime cannot be started");
-                let at = shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
+                let at =
+                    shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
                 Set { keeper: shared.worker(0), alarm: shared.set_alarm_outside(at, alarm) }
             }
         };

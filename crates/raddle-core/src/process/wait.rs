@@ -7,7 +7,7 @@
 //! | caller | how it waits |
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
-//! | a process that is unwinding | blocks its worker: the count of panics is the OS thread's, so nobody else may run here |
+//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so nobody else may run |
 //! | an OS thread of the program | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
@@ -44,7 +44,9 @@ pub(crate) fn caller(what: &str) -> Caller {
 #[cold]
 fn refuse_in_cell(kind: Kind, what: &str) {
     if kind == Kind::Worker && !std::thread::panicking() {
-        panic!("`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process");
+        panic!(
+            "`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process"
+        );
     }
 }
 
@@ -85,8 +87,10 @@ pub fn park() {
     if block.token.take() {
         return;
     }
-    // SAFETY: `block` is what runs here, and `park_saved` gets its address.
-    unsafe { Worker::of(&block.header).leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: as above, and `park_saved` gets its address.
+    unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
     block.token.consume();
 }
 
@@ -243,8 +247,10 @@ pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, regist
     match caller(what) {
         Caller::Process(block) => {
             let mut waiting = Waiting(block, Some(register));
-            // SAFETY: `block` is what runs here; `waiting` lives until it has been resumed.
-            unsafe { Worker::of(&block.header).leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
+            // SAFETY: `block` is what runs here.
+            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: as above; `waiting` lives until it has been resumed.
+            unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }
         Caller::Thread => external::wait(register),
     }

@@ -7,9 +7,9 @@
 //! ends, like the threads of `std`: when `main` returns, whatever still runs is over.
 //!
 //! A runtime that the program builds ends when its [`Runtime`] is dropped: everything that is ready, or asleep with a
-//! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a deadline, can
-//! only be woken from outside, and is abandoned: its stack and its block are left as they are, so that a late
-//! `unpark` finds them, and a line on standard error says how many there are.
+//! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a
+//! deadline, can only be woken from outside, and is abandoned: its stack and its block are left as they are, so that
+//! a late `unpark` finds them, and a line on standard error says how many there are.
 
 mod builder;
 mod default;

@@ -29,6 +29,10 @@ pub(crate) struct Shared {
     group_size: usize,
     turn: AtomicUsize,
     spawned_outside: AtomicU64,
+    ended_outside: AtomicU64,
+    /// Workers whose OS thread has not ended.
+    at_work: AtomicUsize,
+    dropped_inside: AtomicBool,
     closing: AtomicBool,
     stopping: AtomicBool,
 }
@@ -47,6 +51,9 @@ impl Shared {
             group_size,
             turn: AtomicUsize::new(0),
             spawned_outside: AtomicU64::new(0),
+            ended_outside: AtomicU64::new(0),
+            at_work: AtomicUsize::new(workers),
+            dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         }
@@ -191,6 +198,22 @@ impl Shared {
         self.stopping.load(Ordering::Relaxed)
     }
 
+    /// The program has dropped the runtime inside of it: nobody waits for the workers.
+    pub(super) fn note_dropped_inside(&self) {
+        self.dropped_inside.store(true, Ordering::Relaxed);
+    }
+
+    /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
+    pub(super) fn leave_last_alone(&self) -> bool {
+        // Acquire and release pair among the workers: the last one sees the counters of all.
+        self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
+    }
+
+    /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
+    pub(crate) fn count_exit_outside(&self) {
+        self.ended_outside.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn total(&self) -> Stats {
         let mut total = Stats::default();
         for worker in self.workers() {
@@ -201,7 +224,9 @@ impl Shared {
 
     /// How many processes and cells have been spawned and have not ended.
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
-        (total.spawns + self.spawned_outside.load(Ordering::Relaxed)).saturating_sub(total.exits)
+        let outside = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (total.spawns + outside(&self.spawned_outside))
+            .saturating_sub(total.exits + outside(&self.ended_outside))
     }
 
     /// The counters of all workers and of each, for `RADDLE_STATS`.

@@ -84,6 +84,20 @@ impl StackDepot {
         self.options
     }
 
+    /// How stacks of `class` are guarded here: what [`Guard::Best`] came to, once the first of them has been made.
+    ///
+    /// ```
+    /// # use raddle_context::{Guard, SizeClass, StackDepot, StackPool};
+    /// let depot = StackDepot::new();
+    /// StackPool::new(depot.clone()).take(SizeClass::DEFAULT)?;
+    /// let alive_max = if depot.guard(SizeClass::DEFAULT) == Guard::Best { 1_000_000 } else { 30_000 };
+    /// # let _ = alive_max;
+    /// # Ok::<(), raddle_context::StackError>(())
+    /// ```
+    pub fn guard(&self, class: SizeClass) -> Guard {
+        lock(&self.shelves[class.index()]).guard
+    }
+
     /// How many stacks have been made so far, free ones included.
     pub fn made(&self) -> usize {
         self.made.load(Ordering::Relaxed)

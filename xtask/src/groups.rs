@@ -137,16 +137,13 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "aarch64",
-        what: "stacks and switch on aarch64, under qemu: other assembly, weaker memory order",
+        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
-        // qemu knows no MADV_GUARD_INSTALL, so that a hundred thousand stacks are refused as they must be; and a test
-        // that starts itself anew to die of an overflow would start it without qemu.
         steps: &["RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
-                  --target aarch64-unknown-linux-gnu --package raddle-context --lib --tests \
-                  -- --skip many_contexts --skip overflow::"],
+                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests"],
     },
 ];
 

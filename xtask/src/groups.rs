@@ -141,6 +141,7 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
         steps: &["RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests"],

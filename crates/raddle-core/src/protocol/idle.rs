@@ -151,6 +151,13 @@ impl IdleSet {
         woken
     }
 
+    /// Sleeps for a while, and stays announced as asleep. False if it has been woken.
+    pub(crate) fn doze(&self, worker: usize, at_most: Duration) -> bool {
+        let bed = &self.beds[worker].0;
+        futex_wait(bed, ASLEEP, Some(at_most));
+        bed.load(Ordering::Relaxed) == ASLEEP
+    }
+
     /// Sleeps until woken, or until `at_most` has passed. The caller has marked its inbox asleep and takes the mark
     /// back afterwards.
     pub(crate) fn sleep(&self, worker: usize, watch: Watch, at_most: Option<Duration>) -> Woken {

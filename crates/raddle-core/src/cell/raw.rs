@@ -4,7 +4,6 @@
 
 use super::join::{JoinHandle, Slot};
 use super::state::{Parked, State};
-use crate::counters::Counters;
 use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::worker::{self, Worker};
 use std::cell::UnsafeCell;
@@ -109,11 +108,29 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
 unsafe fn free<F: Future>(head: *mut Head) {
     // SAFETY: it came from a box of this type, and is freed once.
     let cell = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
-    // Freed before its end: nobody can wake it, so it counts as ended, and its joiner must not wait for ever.
-    if !cell.head.state.is_done()
-        && let Some(worker) = Worker::current()
-    {
-        Counters::add(&worker.counters.exits, 1);
+    let all = AssertUnwindSafe(|| {
+        if !cell.head.state.is_done() {
+            // SAFETY: nobody else has the cell. The future is dropped where it lies.
+            unsafe { *cell.future.get() = None };
+            // Nobody can wake it any more: its joiner must not wait for ever.
+            cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker")));
+            count_end_of(&cell.head.header);
+        }
+        drop(cell);
+    });
+    if catch_unwind(all).is_err() {
+        crate::report::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
+    }
+}
+
+/// A cell has ended without a last poll, on whatever thread dropped its last waker.
+fn count_end_of(header: &Header) {
+    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a cell is
+    // not freed.
+    let home = unsafe { Worker::of(header) };
+    match Worker::current() {
+        Some(worker) if std::ptr::eq(worker.shared, home.shared) => worker.count_exit(),
+        _ => home.shared().count_exit_outside(),
     }
 }
 

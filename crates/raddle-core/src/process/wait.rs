@@ -94,6 +94,17 @@ pub fn park() {
     block.token.consume();
 }
 
+/// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
+pub(crate) fn park_or_yield() {
+    match caller("csp::park") {
+        // SAFETY: `block` is what runs here.
+        Caller::Process(block) if block.token.take() => {
+            unsafe { Worker::of(&block.header) }.yield_process(block)
+        }
+        _ => park(),
+    }
+}
+
 /// Runs on the next context: the parked one's is saved.
 ///
 /// # Safety
@@ -154,21 +165,24 @@ unsafe fn park_timed(timed: *mut ()) {
     }
 }
 
-/// An OS thread parks by its own means; a process that is unwinding blocks its worker for a moment and looks again.
+/// An OS thread parks by its own means; a process that unwinds blocks its worker for a moment and looks again.
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
-    if !header.is_null() {
-        // SAFETY: the word is not null, so it is the header of the process that unwinds here.
-        let block = unsafe { Block::of_header(header) };
-        let until = timeout.map(|t| Instant::now() + t);
-        while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
-            std::thread::sleep(Duration::from_micros(50));
-        }
-        return;
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
+        // SAFETY: the kind says that it is a block.
+        (Some(Kind::Process), _) => block_worker(unsafe { Block::of_header(header) }, timeout),
+        // A cell that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
+        (Some(_), None) => (),
+        (_, Some(timeout)) => std::thread::park_timeout(timeout),
+        (None, None) => std::thread::park(),
     }
-    match timeout {
-        Some(timeout) => std::thread::park_timeout(timeout),
-        None => std::thread::park(),
+}
+
+fn block_worker(block: &Block, timeout: Option<Duration>) {
+    let until = timeout.and_then(|t| Instant::now().checked_add(t));
+    while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
+        std::thread::sleep(Duration::from_micros(50));
     }
 }
 

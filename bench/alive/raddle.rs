@@ -1,0 +1,110 @@
+//! Owns: light processes, or cells, that are all alive and blocked at once.
+//! May use: raddle.
+//! Never: a setting beside the number of workers.
+
+use std::process::ExitCode;
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+use bench_common::fresh_stacks::touch_ns;
+use bench_raddle::{joined, runtime};
+use raddle::{csp, task};
+use raddle_measure::machine::Memory;
+use raddle_measure::{Job, Sample, program};
+
+fn main() -> ExitCode {
+    program::main(run)
+}
+
+/// One sample and no warm-up: stacks and blocks that were used before would be used again.
+fn run(job: &Job) -> Result<Vec<Sample>, String> {
+    let count = job.number("count")?;
+    let runtime = runtime(job.workers)?;
+    let sample = match job.text("kind")? {
+        "cell" => runtime.block_on(cells(count))?,
+        _ => {
+            // Before and after, so that what the kernel's memory went through falls on both sides.
+            let touch_before_ns = touch_ns(count as usize)?;
+            let sample = runtime.run(move || processes(count))?;
+            let touch_ns = (touch_before_ns + touch_ns(count as usize)?) / 2.0;
+            let net_ns = sample.ns_per_op - touch_ns;
+            sample.with("touch_ns", touch_ns).with("net_ns", net_ns)
+        }
+    };
+    Ok(vec![sample])
+}
+
+fn processes(count: u64) -> Result<Sample, String> {
+    let blocked = Arc::new(AtomicU64::new(0));
+    let released = Arc::new(AtomicBool::new(false));
+    let mut children = Vec::with_capacity(count as usize);
+    let (before, start) = (Memory::now()?, Instant::now());
+    for index in 0..count {
+        let (blocked, released) = (Arc::clone(&blocked), Arc::clone(&released));
+        children.push(csp::spawn(move || {
+            blocked.fetch_add(1, Ordering::Relaxed);
+            while !released.load(Ordering::Acquire) {
+                csp::park();
+            }
+            index
+        }));
+    }
+    while blocked.load(Ordering::Relaxed) < count {
+        csp::yield_now();
+    }
+    let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
+    let (after, start) = (Memory::now()?, Instant::now());
+    released.store(true, Ordering::Release);
+    children.iter().for_each(|child| child.process().unpark());
+    let sum = children.into_iter().map(joined).sum();
+    let join_ns = start.elapsed().as_nanos() as f64 / count as f64;
+    Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
+}
+
+async fn cells(count: u64) -> Result<Sample, String> {
+    let blocked = Arc::new(AtomicU64::new(0));
+    let release = Arc::new((AtomicBool::new(false), Mutex::new(Vec::<Waker>::with_capacity(count as usize))));
+    let mut children = Vec::with_capacity(count as usize);
+    let (before, start) = (Memory::now()?, Instant::now());
+    for index in 0..count {
+        let (blocked, release) = (Arc::clone(&blocked), Arc::clone(&release));
+        children.push(task::spawn(async move {
+            blocked.fetch_add(1, Ordering::Relaxed);
+            poll_fn(|context| match release.0.load(Ordering::Acquire) {
+                true => Poll::Ready(()),
+                false => {
+                    release.1.lock().expect("nobody panics").push(context.waker().clone());
+                    Poll::Pending
+                }
+            })
+            .await;
+            index
+        }));
+    }
+    while blocked.load(Ordering::Relaxed) < count {
+        task::yield_now().await;
+    }
+    let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
+    let (after, start) = (Memory::now()?, Instant::now());
+    release.0.store(true, Ordering::Release);
+    std::mem::take(&mut *release.1.lock().expect("nobody panics")).into_iter().for_each(Waker::wake);
+    let mut sum = 0;
+    for child in children {
+        sum += child.await.map_err(|_| "a cell panicked")?;
+    }
+    let join_ns = start.elapsed().as_nanos() as f64 / count as f64;
+    Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
+}
+
+fn sample(count: u64, sum: u64, [create_ns, join_ns]: [f64; 2], [before, after]: [Memory; 2]) -> Sample {
+    let each = |after: u64, before: u64| after.saturating_sub(before) as f64 / count as f64;
+    Sample::new(create_ns + join_ns, sum)
+        .with("create_ns", create_ns)
+        .with("join_ns", join_ns)
+        .with("resident_bytes", each(after.resident, before.resident))
+        .with("page_table_bytes", each(after.page_tables, before.page_tables))
+}

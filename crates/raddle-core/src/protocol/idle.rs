@@ -130,6 +130,11 @@ impl IdleSet {
         (word & COUNT == self.beds.len() as u64).then_some(word & !(KNOCK | LOOKER))
     }
 
+    /// Whether one of the sleepers looks around from time to time.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & LOOKER != 0
+    }
+
     /// The looker's doze will be a long one: whoever spawns may knock.
     pub(crate) fn ask_for_knocks(&self) {
         self.word.fetch_or(KNOCK, Ordering::Relaxed);

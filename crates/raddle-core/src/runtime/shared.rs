@@ -215,7 +215,7 @@ impl Shared {
 
     /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
     pub(super) fn leave_last_alone(&self) -> bool {
-        // Acquire and release pair among the workers: the last one sees the counters of all.
+        // Acquire pairs with the release of the other workers here: the last one sees the counters of all.
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }
 

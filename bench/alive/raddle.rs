@@ -25,7 +25,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let count = job.number("count")?;
     let runtime = runtime(job.workers)?;
     let sample = match job.text("kind")? {
-        "cell" => runtime.block_on(cells(count))?,
+        "cell" => runtime.run(move || cells(count))?,
         _ => {
             // Before and after, so that what the kernel's memory went through falls on both sides.
             let touch_before_ns = touch_ns(count as usize)?;
@@ -38,24 +38,46 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     Ok(vec![sample])
 }
 
+/// Wakes the main process when the last of the others is about to block.
+struct Blocked {
+    left: AtomicU64,
+    main: csp::Process,
+}
+
+impl Blocked {
+    fn new(count: u64) -> Result<Self, String> {
+        Ok(Blocked { left: AtomicU64::new(count), main: csp::current().ok_or("main is no process")? })
+    }
+
+    fn one_more(&self) {
+        if self.left.fetch_sub(1, Ordering::Release) == 1 {
+            self.main.unpark();
+        }
+    }
+
+    fn wait(&self) {
+        while self.left.load(Ordering::Acquire) > 0 {
+            csp::park();
+        }
+    }
+}
+
 fn processes(count: u64) -> Result<Sample, String> {
-    let blocked = Arc::new(AtomicU64::new(0));
+    let blocked = Arc::new(Blocked::new(count)?);
     let released = Arc::new(AtomicBool::new(false));
     let mut children = Vec::with_capacity(count as usize);
     let (before, start) = (Memory::now()?, Instant::now());
     for index in 0..count {
         let (blocked, released) = (Arc::clone(&blocked), Arc::clone(&released));
         children.push(csp::spawn(move || {
-            blocked.fetch_add(1, Ordering::Relaxed);
+            blocked.one_more();
             while !released.load(Ordering::Acquire) {
                 csp::park();
             }
             index
         }));
     }
-    while blocked.load(Ordering::Relaxed) < count {
-        csp::yield_now();
-    }
+    blocked.wait();
     let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
     let (after, start) = (Memory::now()?, Instant::now());
     released.store(true, Ordering::Release);
@@ -65,15 +87,15 @@ fn processes(count: u64) -> Result<Sample, String> {
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }
 
-async fn cells(count: u64) -> Result<Sample, String> {
-    let blocked = Arc::new(AtomicU64::new(0));
+fn cells(count: u64) -> Result<Sample, String> {
+    let blocked = Arc::new(Blocked::new(count)?);
     let release = Arc::new((AtomicBool::new(false), Mutex::new(Vec::<Waker>::with_capacity(count as usize))));
     let mut children = Vec::with_capacity(count as usize);
     let (before, start) = (Memory::now()?, Instant::now());
     for index in 0..count {
         let (blocked, release) = (Arc::clone(&blocked), Arc::clone(&release));
         children.push(task::spawn(async move {
-            blocked.fetch_add(1, Ordering::Relaxed);
+            blocked.one_more();
             poll_fn(|context| match release.0.load(Ordering::Acquire) {
                 true => Poll::Ready(()),
                 false => {
@@ -85,17 +107,18 @@ async fn cells(count: u64) -> Result<Sample, String> {
             index
         }));
     }
-    while blocked.load(Ordering::Relaxed) < count {
-        task::yield_now().await;
-    }
+    blocked.wait();
     let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
     let (after, start) = (Memory::now()?, Instant::now());
     release.0.store(true, Ordering::Release);
     std::mem::take(&mut *release.1.lock().expect("nobody panics")).into_iter().for_each(Waker::wake);
-    let mut sum = 0;
-    for child in children {
-        sum += child.await.map_err(|_| "a cell panicked")?;
-    }
+    let sum = task::block_on(async {
+        let mut sum = 0;
+        for child in children {
+            sum += child.await.map_err(|_| "a cell panicked")?;
+        }
+        Ok::<_, String>(sum)
+    })?;
     let join_ns = start.elapsed().as_nanos() as f64 / count as f64;
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }

@@ -145,7 +145,9 @@ impl fmt::Display for ConfigError {
                 names.next().map_or(Ok(()), |first| f.write_str(first))?;
                 names.try_for_each(|name| write!(f, ", {name}"))
             }
-            ConfigError::Contradiction { first, second, why } => write!(f, "{first} contradicts {second}: {why}"),
+            ConfigError::Contradiction { first, second, why } => {
+                write!(f, "{first} contradicts {second}: {why}")
+            }
         }
     }
 }
@@ -224,7 +226,8 @@ impl Config {
             return contradiction("the balance steal or share", "queues=shared", why);
         }
         if self.victim.is_some() && (shared || matches!(self.balance, Some(Balance::Share | Balance::None))) {
-            let why = "a victim is chosen by thieves only; use the balance steal or fair, and no shared queue";
+            let why =
+                "a victim is chosen by thieves only; use the balance steal or fair, and no shared queue";
             return contradiction("a victim", "a policy without stealing", why);
         }
         if self.migration == Some(false) && self.balance == Some(Balance::Fair) {
@@ -320,7 +323,8 @@ mod tests {
             let said = wrong(setting.variable, "nonsense");
             assert!(said.contains(setting.allowed), "{said}");
         }
-        for (name, value) in [("RADDLE_WORKERS", "0"), ("RADDLE_TICK", "1ns"), ("RADDLE_STACK_SIZE", "1000G")] {
+        for (name, value) in [("RADDLE_WORKERS", "0"), ("RADDLE_TICK", "1ns"), ("RADDLE_STACK_SIZE", "1000G")]
+        {
             assert!(wrong(name, value).contains("it can be"));
         }
     }

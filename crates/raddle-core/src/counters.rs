@@ -121,6 +121,8 @@ impl Counters {
 impl fmt::Display for Stats {
     /// One `name value` line for each counter that is not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.entries().filter(|(_, value)| *value != 0).try_for_each(|(name, value)| writeln!(f, "{name:20} {value}"))
+        self.entries()
+            .filter(|(_, value)| *value != 0)
+            .try_for_each(|(name, value)| writeln!(f, "{name:20} {value}"))
     }
 }

@@ -7,15 +7,26 @@
 //! default runtime that the child starts anew. All other processes do not exist there. If its function returns, the
 //! child exits with code 0, as a program does whose last thread returns.
 //!
+//! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing.
+//!
 //! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
 
 use crate::process::pool;
 use crate::runtime;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 type Held = (MutexGuard<'static, ()>, pool::DepotGuard);
+
+/// How many forks lie between the program's start and this process.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Tells a forked child from its parent.
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
 
 thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
@@ -31,6 +42,7 @@ extern "C" fn parent() {
 
 extern "C" fn child() {
     parent();
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
     raddle_context::current::set(std::ptr::null_mut());
 }

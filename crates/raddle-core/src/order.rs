@@ -15,7 +15,10 @@ use crate::prim::Ordering;
 
 /// What kind of ordering a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(loom), allow(dead_code, unreachable_pub, reason = "fences are read by the mutation test only"))]
+#[cfg_attr(
+    not(loom),
+    allow(dead_code, unreachable_pub, reason = "fences are read by the mutation test only")
+)]
 pub enum Kind {
     /// A load, or the load half of a read-modify-write, that sees what the partner published.
     Acquire,

@@ -20,24 +20,25 @@
 //!
 //! | kind | module | stack | thread-locals | moves between workers | costs about |
 //! |---|---|---|---|---|---|
-//! | light process | [`csp`] | its own, small, guarded | its worker's | until it starts | 25 ns to make and join, 5 to 8 ns a switch |
+//! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
 //! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
-//! A **process** is written like a thread: it calls, loops and waits, wherever it is. It has two rules, the price of its
-//! cheap switch: thread-locals are those of the worker that it runs on, shared with its other processes; and nothing that
-//! relies on last-in-first-out order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held
-//! over a wait. A **cell** is a Rust future: `async` code, no stack, and it moves freely.
+//! A **process** is written like a thread: it calls, loops and waits, wherever it is. It has two rules, the price of
+//! its cheap switch: thread-locals are those of the worker that it runs on, shared with its other processes; and
+//! nothing that relies on last-in-first-out order in a thread-local (scoped thread-locals, tracing spans that are
+//! entered) may be held over a wait. A **cell** is a Rust future: `async` code, no stack, and it moves freely.
 //!
 //! # Waiting
 //!
-//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What blocks
-//! the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a wait.
+//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
+//! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a
+//! wait.
 //!
 //! # Settings
 //!
-//! The default runtime starts on first use, with as many workers as affinity and cgroup give cores. [`Runtime::builder`]
-//! makes others, [`Builder::build_global`] configures the default one, and the environment configures all of them; a
-//! wrong value is an error that lists what is allowed.
+//! The default runtime starts on first use, with as many workers as affinity and cgroup give cores.
+//! [`Runtime::builder`] makes others, [`Builder::build_global`] configures the default one, and the environment
+//! configures all of them; a wrong value is an error that lists what is allowed.
 #![doc = settings_table!()]
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
@@ -66,9 +67,9 @@ pub use raddle_core::{SETTINGS, Setting, csp, task};
 
 /// Makes `main` the first process of the default runtime.
 ///
-/// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run to
-/// its end in that process. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A setting
-/// that is wrong is printed, and the program ends with code 2.
+/// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run
+/// to its end in that process. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A
+/// setting that is wrong is printed, and the program ends with code 2.
 ///
 /// ```
 /// #[raddle::main(workers = 2)]

@@ -6,3 +6,6 @@ mod overflow;
 mod stacks;
 mod support;
 mod switch;
+// The sanitizers make system calls of their own.
+#[cfg(not(any(raddle_asan, raddle_tsan)))]
+mod syscalls;

@@ -85,6 +85,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if in_process { process::park() } else { std::thread::park() }
+        if in_process { wait::park_or_yield() } else { std::thread::park() }
     }
 }

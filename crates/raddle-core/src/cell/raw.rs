@@ -4,7 +4,6 @@
 
 use super::join::{JoinHandle, Slot};
 use super::state::{Parked, State};
-use crate::counters::Counters;
 use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::worker::{self, Worker};
 use std::cell::UnsafeCell;
@@ -65,8 +64,10 @@ pub(crate) fn poll(cell: Runnable) {
     // SAFETY: the waker's reference is forgotten below, so it holds none of its own.
     let waker = std::mem::ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(head)) });
     let mut context = Context::from_waker(&waker);
-    // SAFETY: alive as above; the table is the cell's own, and `begin_poll` made us the only one who polls.
-    let ended = unsafe { ((*head).table.poll)(head, &mut context) };
+    // SAFETY: alive as above.
+    let table = unsafe { (*head).table };
+    // SAFETY: the table is the cell's own, and `begin_poll` made us the only one who polls.
+    let ended = unsafe { (table.poll)(head, &mut context) };
     if ended {
         state.end();
         if let Some(worker) = Worker::current() {
@@ -107,11 +108,29 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
 unsafe fn free<F: Future>(head: *mut Head) {
     // SAFETY: it came from a box of this type, and is freed once.
     let cell = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
-    // Freed before its end: nobody can wake it, so it counts as ended, and its joiner must not wait for ever.
-    if !cell.head.state.is_done()
-        && let Some(worker) = Worker::current()
-    {
-        Counters::add(&worker.counters.exits, 1);
+    let all = AssertUnwindSafe(|| {
+        if !cell.head.state.is_done() {
+            // SAFETY: nobody else has the cell. The future is dropped where it lies.
+            unsafe { *cell.future.get() = None };
+            // Nobody can wake it any more: its joiner must not wait for ever.
+            cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker")));
+            count_end_of(&cell.head.header);
+        }
+        drop(cell);
+    });
+    if catch_unwind(all).is_err() {
+        crate::report::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
+    }
+}
+
+/// A cell has ended without a last poll, on whatever thread dropped its last waker.
+fn count_end_of(header: &Header) {
+    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a cell is
+    // not freed.
+    let home = unsafe { Worker::of(header) };
+    match Worker::current() {
+        Some(worker) if std::ptr::eq(worker.shared, home.shared) => worker.count_exit(),
+        _ => home.shared().count_exit_outside(),
     }
 }
 
@@ -120,8 +139,10 @@ unsafe fn free<F: Future>(head: *mut Head) {
 unsafe fn drop_ref(head: *mut Head) {
     // SAFETY: the caller's reference keeps it alive until here.
     if unsafe { (*head).state.drop_ref() } {
-        // SAFETY: that was the last one; the table is the cell's own.
-        unsafe { ((*head).table.free)(head) };
+        // SAFETY: that was the last one, so the cell is ours, and alive until it is freed here.
+        let table = unsafe { (*head).table };
+        // SAFETY: the table is the cell's own, and nobody holds a reference any more.
+        unsafe { (table.free)(head) };
     }
 }
 

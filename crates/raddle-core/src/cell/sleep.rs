@@ -2,10 +2,12 @@
 //! May use: `timer`.
 //! Never: a thread of its own.
 
-use crate::runtime;
+use crate::runtime::{self, Shared};
 use crate::timer::{Alarm, AlarmId};
 use crate::worker::Worker;
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -17,17 +19,27 @@ pub struct Sleep {
     set: Option<Set>,
 }
 
-/// Where the alarm is, so that it can be taken back.
-#[derive(Debug)]
+/// Where the alarm is, so that it can be taken back. The future may outlive its runtime: it holds what it needs.
 struct Set {
-    keeper: *const Worker,
+    runtime: Arc<Shared>,
+    keeper: usize,
     alarm: AlarmId,
 }
 
-// SAFETY: the pointer is used for the keeper's timers only, which are behind a lock; a cell's runtime outlives the cell.
-unsafe impl Send for Set {}
-// SAFETY: as above.
-unsafe impl Sync for Set {}
+impl Set {
+    fn at(keeper: &Worker, alarm: AlarmId) -> Set {
+        Set { runtime: keeper.hold_runtime(), keeper: keeper.index, alarm }
+    }
+}
+
+impl fmt::Debug for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Set")
+            .field("keeper", &self.keeper)
+            .field("alarm", &self.alarm)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Waits for at least `duration`.
 ///
@@ -51,8 +63,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 impl Sleep {
     fn forget_alarm(&mut self) {
         if let Some(set) = self.set.take() {
-            // SAFETY: the keeper belongs to a runtime that outlives what waits on it.
-            unsafe { &*set.keeper }.timers().cancel(set.alarm);
+            set.runtime.worker(set.keeper).timers().cancel(set.alarm);
         }
     }
 }
@@ -70,11 +81,12 @@ impl Future for Sleep {
         }
         let alarm = Alarm::Waker(context.waker().clone());
         let set = match Worker::current() {
-            Some(worker) => Set { keeper: worker, alarm: worker.timers().set(worker.deadline(left), alarm) },
+            Some(worker) => Set::at(worker, worker.timers().set(worker.deadline(left), alarm)),
             None => {
                 let shared = runtime::here().expect("the default runtime cannot be started");
-                let at = shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
-                Set { keeper: shared.worker(0), alarm: shared.set_alarm_outside(at, alarm) }
+                let at =
+                    shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
+                Set::at(shared.worker(0), shared.set_alarm_outside(at, alarm))
             }
         };
         self.set = Some(set);

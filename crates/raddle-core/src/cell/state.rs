@@ -65,8 +65,8 @@ impl State {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             if seen & (SCHEDULED | DONE) != 0 {
-                // It will be polled, or never again. A poll to come must see what the waker did: it is ordered behind this
-                // by a read-modify-write that changes nothing, as a release that the poll's acquire pairs with.
+                // It will be polled, or never again. A poll to come must see what the waker did: this changes nothing
+                // but releases, which the poll's acquire pairs with.
                 match self.0.compare_exchange_weak(seen, seen, Ordering::Release, Ordering::Relaxed) {
                     Ok(_) => return false,
                     Err(now) => seen = now,

@@ -57,11 +57,8 @@ unsafe impl Sync for Block {}
 unsafe impl Send for Block {}
 
 /// The body of a block that is in no life.
-static NOBODY: Body = Body {
-    run: |_| unreachable!("a block without a life was run"),
-    drop_result: |_| false,
-    fail: |_, _| (),
-};
+static NOBODY: Body =
+    Body { run: |_| unreachable!("a block without a life was run"), drop_result: |_| false, fail: |_, _| () };
 
 impl Block {
     /// A block in no life, for the pool.

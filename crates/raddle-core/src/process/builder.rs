@@ -122,7 +122,15 @@ where
     match Worker::current() {
         Some(worker) => {
             let block = worker.take_block();
-            fill(block, set.name, set.class.unwrap_or(worker.stack_class()), scope, site, worker.next_id(), f);
+            fill(
+                block,
+                set.name,
+                set.class.unwrap_or(worker.stack_class()),
+                scope,
+                site,
+                worker.next_id(),
+                f,
+            );
             worker.submit(block, set.worker);
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })

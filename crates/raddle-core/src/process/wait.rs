@@ -7,7 +7,7 @@
 //! | caller | how it waits |
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
-//! | a process that is unwinding | blocks its worker: the count of panics is the OS thread's, so nobody else may run here |
+//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so nobody else may run |
 //! | an OS thread of the program | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
@@ -44,7 +44,9 @@ pub(crate) fn caller(what: &str) -> Caller {
 #[cold]
 fn refuse_in_cell(kind: Kind, what: &str) {
     if kind == Kind::Worker && !std::thread::panicking() {
-        panic!("`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process");
+        panic!(
+            "`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process"
+        );
     }
 }
 
@@ -85,9 +87,22 @@ pub fn park() {
     if block.token.take() {
         return;
     }
-    // SAFETY: `block` is what runs here, and `park_saved` gets its address.
-    unsafe { Worker::of(&block.header).leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: as above, and `park_saved` gets its address.
+    unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
     block.token.consume();
+}
+
+/// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
+pub(crate) fn park_or_yield() {
+    match caller("csp::park") {
+        // SAFETY: `block` is what runs here.
+        Caller::Process(block) if block.token.take() => {
+            unsafe { Worker::of(&block.header) }.yield_process(block)
+        }
+        _ => park(),
+    }
 }
 
 /// Runs on the next context: the parked one's is saved.
@@ -150,21 +165,24 @@ unsafe fn park_timed(timed: *mut ()) {
     }
 }
 
-/// An OS thread parks by its own means; a process that is unwinding blocks its worker for a moment and looks again.
+/// An OS thread parks by its own means; a process that unwinds blocks its worker for a moment and looks again.
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
-    if !header.is_null() {
-        // SAFETY: the word is not null, so it is the header of the process that unwinds here.
-        let block = unsafe { Block::of_header(header) };
-        let until = timeout.map(|t| Instant::now() + t);
-        while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
-            std::thread::sleep(Duration::from_micros(50));
-        }
-        return;
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
+        // SAFETY: the kind says that it is a block.
+        (Some(Kind::Process), _) => block_worker(unsafe { Block::of_header(header) }, timeout),
+        // A cell that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
+        (Some(_), None) => (),
+        (_, Some(timeout)) => std::thread::park_timeout(timeout),
+        (None, None) => std::thread::park(),
     }
-    match timeout {
-        Some(timeout) => std::thread::park_timeout(timeout),
-        None => std::thread::park(),
+}
+
+fn block_worker(block: &Block, timeout: Option<Duration>) {
+    let until = timeout.and_then(|t| Instant::now().checked_add(t));
+    while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
+        std::thread::sleep(Duration::from_micros(50));
     }
 }
 
@@ -243,8 +261,10 @@ pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, regist
     match caller(what) {
         Caller::Process(block) => {
             let mut waiting = Waiting(block, Some(register));
-            // SAFETY: `block` is what runs here; `waiting` lives until it has been resumed.
-            unsafe { Worker::of(&block.header).leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
+            // SAFETY: `block` is what runs here.
+            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: as above; `waiting` lives until it has been resumed.
+            unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }
         Caller::Thread => external::wait(register),
     }

@@ -23,6 +23,8 @@ const COUNT: u64 = 0xffff;
 const KNOCK: u64 = 1 << 32;
 /// One of the sleepers has a time-out and will look around.
 const LOOKER: u64 = 1 << 33;
+/// Counts announcements, up to the top of the word, and wraps.
+const ONE_ANNOUNCEMENT: u64 = 1 << 34;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
@@ -96,7 +98,8 @@ impl IdleSet {
         self.beds[worker].0.store(ASLEEP, Ordering::Relaxed);
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
-            let mut to = seen + ONE_SLEEPER - if was_searcher { ONE_SEARCHER } else { 0 };
+            let searchers_less = if was_searcher { ONE_SEARCHER } else { 0 };
+            let mut to = seen.wrapping_add(ONE_ANNOUNCEMENT + ONE_SLEEPER) - searchers_less;
             let watch = if to & COUNT == self.beds.len() as u64 {
                 to |= KNOCK;
                 Watch::NobodyBusy
@@ -106,7 +109,8 @@ impl IdleSet {
             } else {
                 Watch::OffDuty
             };
-            match self.word.compare_exchange_weak(seen, to, Ordering::Relaxed, Ordering::Relaxed) {
+            // Release pairs with the acquire in `all_asleep`: what this worker handed over can be seen there.
+            match self.word.compare_exchange_weak(seen, to, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
                     return watch;
@@ -114,6 +118,16 @@ impl IdleSet {
                 Err(now) => seen = now,
             }
         }
+    }
+
+    /// If everybody has announced itself asleep: a number that is another as soon as anybody gets up.
+    ///
+    /// An announcement comes before the last look, so that the one who announced may still find mail and get up
+    /// again: see `idle.md` for how the end of a runtime tells the two apart.
+    pub(crate) fn all_asleep(&self) -> Option<u64> {
+        // Acquire pairs with the release of every announcement: all changes of the word are read-modify-writes.
+        let word = self.word.load(Ordering::Acquire);
+        (word & COUNT == self.beds.len() as u64).then_some(word & !(KNOCK | LOOKER))
     }
 
     /// The looker's doze will be a long one: whoever spawns may knock.
@@ -190,7 +204,8 @@ impl IdleSet {
 
     /// Some worker that sleeps, for who wants to hand it something.
     pub(crate) fn some_sleeper(&self, but_not: usize) -> Option<usize> {
-        let asleep = |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
+        let asleep =
+            |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
         (0..self.beds.len()).find(asleep)
     }
 

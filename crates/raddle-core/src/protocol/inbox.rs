@@ -70,6 +70,11 @@ impl Inbox {
         !word.is_null() && word != asleep()
     }
 
+    /// Whether the owner has marked itself asleep and nothing came since.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == asleep()
+    }
+
     /// Takes everything, oldest first. Only the owner calls it, and only while awake or just woken; clears `ASLEEP`.
     pub(crate) fn take_all(&self) -> Chain {
         let word = self.word.swap(std::ptr::null_mut(), order::INBOX_TAKE());

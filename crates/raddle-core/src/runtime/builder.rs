@@ -12,6 +12,7 @@ use raddle_context::overflow::{self, AltStack};
 use raddle_context::{SizeClass, StackDepot, StackError, StackPool};
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::thread;
@@ -57,12 +58,15 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::Config(e) => e.fmt(f),
             BuildError::Thread { worker, cause } => {
-                write!(f, "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u")
+                write!(
+                    f,
+                    "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u"
+                )
             }
             BuildError::Stack(e) => e.fmt(f),
-            BuildError::AlreadyStarted => {
-                f.write_str("the default runtime runs already; build it before its first use, first thing in `main`")
-            }
+            BuildError::AlreadyStarted => f.write_str(
+                "the default runtime runs already; build it before its first use, first thing in `main`",
+            ),
         }
     }
 }
@@ -199,14 +203,21 @@ fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
     let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
-    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
+    let generation = crate::fork::generation();
+    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count), generation };
     for index in 0..count {
         let shared = runtime.shared.clone();
         let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
         let body = move || run_worker(&shared, index, processor);
         let spawned = thread::Builder::new().name(format!("{name}-{index}")).spawn(body);
-        // On a refusal the runtime is dropped: it closes, and the workers that run end.
-        runtime.threads.push(spawned.map_err(|cause| BuildError::Thread { worker: index, cause })?);
+        match spawned {
+            Ok(thread) => runtime.threads.push(thread),
+            Err(cause) => {
+                // The runtime is dropped, which waits for the workers that run already.
+                runtime.shared.stop_now();
+                return Err(BuildError::Thread { worker: index, cause });
+            }
+        }
     }
     Ok(runtime)
 }
@@ -217,7 +228,13 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     }
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
-    shared.worker(index).run();
+    if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
+        // A panic in a waker, say. Its runnables would be lost, so this is the end.
+        report::fatal("a worker panicked outside of any process or cell");
+    }
+    if shared.leave_last_alone() {
+        super::settle(shared);
+    }
 }
 
 /// What is done once in the life of the program.

@@ -7,9 +7,9 @@
 //! ends, like the threads of `std`: when `main` returns, whatever still runs is over.
 //!
 //! A runtime that the program builds ends when its [`Runtime`] is dropped: everything that is ready, or asleep with a
-//! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a deadline, can
-//! only be woken from outside, and is abandoned: its stack and its block are left as they are, so that a late
-//! `unpark` finds them, and a line on standard error says how many there are.
+//! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a
+//! deadline, can only be woken from outside, and is abandoned: its stack and its block are left as they are, so that
+//! a late `unpark` finds them, and a line on standard error says how many there are.
 
 mod builder;
 mod default;
@@ -20,6 +20,7 @@ pub(crate) use default::{forget as forget_default, here, starting};
 pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
+use crate::fork;
 use crate::policy::Policy;
 use crate::process::builder::spawn_in;
 use crate::process::wait;
@@ -43,6 +44,8 @@ use std::thread::JoinHandle;
 pub struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Of the fork in which its OS threads run.
+    generation: u64,
 }
 
 impl Runtime {
@@ -112,30 +115,41 @@ impl Runtime {
         if self.threads.is_empty() {
             return 0;
         }
+        if self.generation != fork::generation() {
+            // A forked child has the runtime's memory and none of its OS threads: there is nothing to wait for.
+            std::mem::forget((self.shared.clone(), std::mem::take(&mut self.threads)));
+            return 0;
+        }
         let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared, Arc::as_ptr(&self.shared)));
-        self.shared.close();
         if inside {
             // Dropped by one of its own: the workers end by themselves when the rest has come to its end.
+            self.shared.note_dropped_inside();
+            self.shared.close();
             self.threads.clear();
             return 0;
         }
+        self.shared.close();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 report::fatal("a worker panicked outside of any process");
             }
         }
-        let stats = self.shared.total();
-        if self.shared.prints_stats {
-            report::stats(&self.shared.stats_text());
-        }
-        let abandoned = self.shared.alive(&stats);
-        if abandoned > 0 {
-            report::abandoned(abandoned);
-            // A late wake must find the worker that its block points to.
-            std::mem::forget(self.shared.clone());
-        }
-        abandoned
+        settle(&self.shared)
     }
+}
+
+/// The last words of a runtime whose workers have ended. Returns how many it abandons.
+fn settle(shared: &Arc<Shared>) -> u64 {
+    if shared.prints_stats {
+        report::stats(&shared.stats_text());
+    }
+    let abandoned = shared.alive(&shared.total());
+    if abandoned > 0 {
+        report::abandoned(abandoned);
+        // A late wake must find the worker that its block points to.
+        std::mem::forget(shared.clone());
+    }
+    abandoned
 }
 
 impl Drop for Runtime {

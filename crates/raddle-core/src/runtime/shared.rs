@@ -15,7 +15,7 @@ use crate::worker::Worker;
 use raddle_context::SizeClass;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// What all workers of a runtime see.
 pub(crate) struct Shared {
@@ -29,6 +29,10 @@ pub(crate) struct Shared {
     group_size: usize,
     turn: AtomicUsize,
     spawned_outside: AtomicU64,
+    ended_outside: AtomicU64,
+    /// Workers whose OS thread has not ended.
+    at_work: AtomicUsize,
+    dropped_inside: AtomicBool,
     closing: AtomicBool,
     stopping: AtomicBool,
 }
@@ -47,6 +51,9 @@ impl Shared {
             group_size,
             turn: AtomicUsize::new(0),
             spawned_outside: AtomicU64::new(0),
+            ended_outside: AtomicU64::new(0),
+            at_work: AtomicUsize::new(workers),
+            dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         }
@@ -161,16 +168,50 @@ impl Shared {
         self.idle.wake_all();
     }
 
-    /// Everybody is about to sleep, and the caller is the last: if the runtime is closing and no alarm is set, it ends.
+    /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
     pub(crate) fn note_quiet(&self) {
-        let no_alarm = || self.workers().iter().all(|w| w.timers().next_ns().is_none());
-        if self.closing.load(Ordering::Relaxed) && no_alarm() && !self.stopping.swap(true, Ordering::Relaxed) {
+        if self.closing.load(Ordering::Relaxed)
+            && self.is_quiet()
+            && !self.stopping.swap(true, Ordering::Relaxed)
+        {
             self.idle.wake_all();
         }
     }
 
+    /// Whether nobody runs, is about to, or has an alarm set; argued in `protocol/idle.md`.
+    fn is_quiet(&self) -> bool {
+        fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
+        let all_sleep = self.workers().iter().all(sleeps);
+        fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
+        all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    /// A runtime whose workers could not all be started ends at once: there is nothing to run.
+    pub(super) fn stop_now(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.idle.wake_all();
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// The program has dropped the runtime inside of it: nobody waits for the workers.
+    pub(super) fn note_dropped_inside(&self) {
+        self.dropped_inside.store(true, Ordering::Relaxed);
+    }
+
+    /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
+    pub(super) fn leave_last_alone(&self) -> bool {
+        // Acquire and release pair among the workers: the last one sees the counters of all.
+        self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
+    }
+
+    /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
+    pub(crate) fn count_exit_outside(&self) {
+        self.ended_outside.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn total(&self) -> Stats {
@@ -183,14 +224,17 @@ impl Shared {
 
     /// How many processes and cells have been spawned and have not ended.
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
-        (total.spawns + self.spawned_outside.load(Ordering::Relaxed)).saturating_sub(total.exits)
+        let outside = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (total.spawns + outside(&self.spawned_outside))
+            .saturating_sub(total.exits + outside(&self.ended_outside))
     }
 
     /// The counters of all workers and of each, for `RADDLE_STATS`.
     pub(crate) fn stats_text(&self) -> String {
         let total = self.total();
         let outside = self.spawned_outside.load(Ordering::Relaxed);
-        let mut text = format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        let mut text =
+            format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
         }

@@ -45,6 +45,7 @@ use dispatch::After;
 use raddle_context::{Context, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -105,7 +106,7 @@ pub(crate) fn current_header() -> *mut Header {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: &Shared, asymmetric: bool, stacks: StackPool) -> Self {
+    pub(crate) fn new(index: usize, shared: &Arc<Shared>, asymmetric: bool, stacks: StackPool) -> Self {
         Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
@@ -123,7 +124,7 @@ impl Worker {
             pace: boundary::Pace::new(),
             hunter: Hunter::new(index),
             index,
-            shared,
+            shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             window: Window::new(),
@@ -154,6 +155,14 @@ impl Worker {
     pub(crate) fn shared(&self) -> &Shared {
         // SAFETY: the runtime's shared part outlives its workers.
         unsafe { &*self.shared }
+    }
+
+    /// The runtime, held. Only while the worker is known to live.
+    pub(crate) fn hold_runtime(&self) -> Arc<Shared> {
+        // SAFETY: the pointer came from an `Arc`, which lives as long as the worker, its content.
+        unsafe { Arc::increment_strong_count(self.shared) };
+        // SAFETY: the count was just raised for this one.
+        unsafe { Arc::from_raw(self.shared) }
     }
 
     #[inline(always)]
@@ -250,6 +259,11 @@ impl Worker {
         if std::ptr::eq(home, self) {
             return self.batch.push(runnable);
         }
+        if !same_runtime {
+            Counters::add(&self.counters.remote_wakes, 1);
+            // SAFETY: as above.
+            return unsafe { wake_from_outside(header) };
+        }
         Counters::add(&self.counters.remote_wakes, 1);
         self.hunter.note_cross_wake(home.index);
         home.deliver(runnable);
@@ -313,8 +327,10 @@ unsafe fn wake_from_outside(header: *mut Header) {
     let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
     // SAFETY: only the public half is used.
     let home = unsafe { Worker::of(waiting) };
-    if waiting.is(MOVABLE) && home.shared().policy.moves_started() {
-        home.shared().inject(runnable);
+    // From the moment in which it is queued it may run, end, and let its runtime end, while we still wake its worker.
+    let runtime = home.hold_runtime();
+    if waiting.is(MOVABLE) && runtime.policy.moves_started() {
+        runtime.inject(runnable);
     } else {
         home.deliver(runnable);
     }

@@ -2,8 +2,8 @@
 //! May use: the windows, fresh lists and timers of other workers.
 //! Never: a wait for a victim.
 //!
-//! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age without
-//! the owner's clock: it remembers how far each list reached at its last look.
+//! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age
+//! without the owner's clock: it remembers how far each list reached at its last look.
 //!
 //! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
 //! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old
@@ -123,7 +123,8 @@ impl Worker {
         let by = self.shared().policy.victim;
         let first = match by {
             Victim::Backlog => {
-                let backlog = |w: &&Worker| w.published.backlog_ns.load(Ordering::Relaxed) + w.fresh.len_hint() as u64;
+                let backlog =
+                    |w: &&Worker| w.published.backlog_ns.load(Ordering::Relaxed) + w.fresh.len_hint() as u64;
                 let others = workers.iter().filter(|w| w.index != self.index);
                 others.max_by_key(backlog).map_or(self.index, |w| w.index)
             }

@@ -78,9 +78,7 @@ impl Worker {
         if self.sees_work() || !self.inbox.try_sleep() {
             return shared.idle.cancel(self.index, watch);
         }
-        if watch == Watch::NobodyBusy {
-            shared.note_quiet();
-        }
+        shared.note_quiet();
         let looks = (watch == Watch::Looker && shared.policy.looks()).then_some(*doze);
         if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
             shared.idle.ask_for_knocks();

@@ -204,6 +204,12 @@ impl FreshQueue {
         to.saturating_sub(from)
     }
 
+    /// How many slots there are. By the owner only.
+    #[cfg(any(loom, test))]
+    pub(crate) fn capacity(&self) -> usize {
+        self.owner.mask.get() + 1
+    }
+
     /// How many there are, at a glance from anywhere.
     pub(crate) fn len_hint(&self) -> usize {
         let head = self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed));

@@ -74,7 +74,8 @@ impl<'a> Locked<'a> {
             return None;
         }
         let taken = word.compare_exchange(false, true, order::FRESH_LOCK(), Ordering::Relaxed);
-        taken.is_ok().then_some(Locked(word))
+        // Not `then_some`: a guard that is made and dropped on a failure would open the lock of whoever holds it.
+        taken.is_ok().then(|| Locked(word))
     }
 
     /// The owner's way in. Spins: a thief holds the lock for microseconds; yields when it was descheduled there.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use bench_common::fresh_stacks::touch_ns;
+use bench_raddle::bare_stacks::touch_ns;
 use bench_raddle::{joined, runtime};
 use raddle::{csp, task};
 use raddle_measure::machine::Memory;
@@ -20,42 +20,68 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-/// One sample and no warm-up: stacks and blocks that were used before would be used again.
+/// Two times over, each with a runtime of its own and so with fresh stacks. The first time is cold: it shows what
+/// memory is used. The second time neither the host nor our own blocks are touched for the first time, and so the
+/// times are those of processes and of fresh stacks and of nothing else.
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let count = job.number("count")?;
-    let runtime = runtime(job.workers)?;
-    let sample = match job.text("kind")? {
-        "cell" => runtime.block_on(cells(count))?,
-        _ => {
-            // Before and after, so that what the kernel's memory went through falls on both sides.
-            let touch_before_ns = touch_ns(count as usize)?;
-            let sample = runtime.run(move || processes(count))?;
-            let touch_ns = (touch_before_ns + touch_ns(count as usize)?) / 2.0;
-            let net_ns = sample.ns_per_op - touch_ns;
-            sample.with("touch_ns", touch_ns).with("net_ns", net_ns)
-        }
+    let (count, kind) = (job.number("count")?, job.text("kind")?);
+    let once = || {
+        let runtime = runtime(job.workers)?;
+        runtime.run(move || if kind == "cell" { cells(count) } else { processes(count) })
     };
+    let cold = once()?;
+    // Before and after, so that a drift of the machine falls on both sides.
+    let before_ns = if kind == "cell" { 0.0 } else { touch_ns(count)? };
+    let mut sample = once()?;
+    if kind != "cell" {
+        let touch_ns = (before_ns + touch_ns(count)?) / 2.0;
+        let net_ns = sample.ns_per_op - touch_ns;
+        sample = sample.with("touch_ns", touch_ns).with("net_ns", net_ns);
+    }
+    sample.extra.extend(cold.extra.into_iter().filter(|(name, _)| name.ends_with("_bytes")));
     Ok(vec![sample])
 }
 
+/// Wakes the main process when the last of the others is about to block.
+struct Blocked {
+    left: AtomicU64,
+    main: csp::Process,
+}
+
+impl Blocked {
+    fn new(count: u64) -> Result<Self, String> {
+        Ok(Blocked { left: AtomicU64::new(count), main: csp::current().ok_or("main is no process")? })
+    }
+
+    fn one_more(&self) {
+        if self.left.fetch_sub(1, Ordering::Release) == 1 {
+            self.main.unpark();
+        }
+    }
+
+    fn wait(&self) {
+        while self.left.load(Ordering::Acquire) > 0 {
+            csp::park();
+        }
+    }
+}
+
 fn processes(count: u64) -> Result<Sample, String> {
-    let blocked = Arc::new(AtomicU64::new(0));
+    let blocked = Arc::new(Blocked::new(count)?);
     let released = Arc::new(AtomicBool::new(false));
     let mut children = Vec::with_capacity(count as usize);
     let (before, start) = (Memory::now()?, Instant::now());
     for index in 0..count {
         let (blocked, released) = (Arc::clone(&blocked), Arc::clone(&released));
         children.push(csp::spawn(move || {
-            blocked.fetch_add(1, Ordering::Relaxed);
+            blocked.one_more();
             while !released.load(Ordering::Acquire) {
                 csp::park();
             }
             index
         }));
     }
-    while blocked.load(Ordering::Relaxed) < count {
-        csp::yield_now();
-    }
+    blocked.wait();
     let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
     let (after, start) = (Memory::now()?, Instant::now());
     released.store(true, Ordering::Release);
@@ -65,15 +91,15 @@ fn processes(count: u64) -> Result<Sample, String> {
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }
 
-async fn cells(count: u64) -> Result<Sample, String> {
-    let blocked = Arc::new(AtomicU64::new(0));
+fn cells(count: u64) -> Result<Sample, String> {
+    let blocked = Arc::new(Blocked::new(count)?);
     let release = Arc::new((AtomicBool::new(false), Mutex::new(Vec::<Waker>::with_capacity(count as usize))));
     let mut children = Vec::with_capacity(count as usize);
     let (before, start) = (Memory::now()?, Instant::now());
     for index in 0..count {
         let (blocked, release) = (Arc::clone(&blocked), Arc::clone(&release));
         children.push(task::spawn(async move {
-            blocked.fetch_add(1, Ordering::Relaxed);
+            blocked.one_more();
             poll_fn(|context| match release.0.load(Ordering::Acquire) {
                 true => Poll::Ready(()),
                 false => {
@@ -85,17 +111,18 @@ async fn cells(count: u64) -> Result<Sample, String> {
             index
         }));
     }
-    while blocked.load(Ordering::Relaxed) < count {
-        task::yield_now().await;
-    }
+    blocked.wait();
     let create_ns = start.elapsed().as_nanos() as f64 / count as f64;
     let (after, start) = (Memory::now()?, Instant::now());
     release.0.store(true, Ordering::Release);
     std::mem::take(&mut *release.1.lock().expect("nobody panics")).into_iter().for_each(Waker::wake);
-    let mut sum = 0;
-    for child in children {
-        sum += child.await.map_err(|_| "a cell panicked")?;
-    }
+    let sum = task::block_on(async {
+        let mut sum = 0;
+        for child in children {
+            sum += child.await.map_err(|_| "a cell panicked")?;
+        }
+        Ok::<_, String>(sum)
+    })?;
     let join_ns = start.elapsed().as_nanos() as f64 / count as f64;
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bench_common::cores;
-use bench_common::wake::{FutexSleeper, Meter, compare};
+use bench_common::wake::{FutexSleeper, Meter, compare, summary};
 use bench_raddle::{joined, runtime};
 use raddle::csp;
 use raddle_measure::{Job, Plan, Sample, machine, program};
@@ -38,11 +38,12 @@ fn from_os(wakes: u64, plan: Plan) -> Result<Vec<Sample>, String> {
     plan.repeat(|| compare(&sleeper.shared.0, wakes, worker, || sleeper.process.unpark(), &bare))
 }
 
+/// No futex beside it: the two sleepers' cores would have to be those of the workers, which are not known.
 fn from_worker(wakes: u64, plan: Plan) -> Result<Vec<Sample>, String> {
     let worker = joined(csp::spawn_on(1, machine::thread_id))?;
     let sleeper = Sleeper::start(1);
-    let bare = FutexSleeper::start(None)?;
-    plan.repeat(|| compare(&sleeper.shared.0, wakes, worker, || sleeper.process.unpark(), &bare))
+    let (meter, wake) = (&sleeper.shared.0, || sleeper.process.unpark());
+    plan.repeat(|| summary(wakes, &meter.series(wakes, worker, wake)))
 }
 
 /// A process that parks until it is woken, over and over.

@@ -2,6 +2,8 @@
 //! May use: raddle.
 //! Never: a benchmark.
 
+pub mod bare_stacks;
+
 use std::sync::{Arc, OnceLock};
 
 use bench_common::turns::Turns;

@@ -33,7 +33,7 @@ const WOKEN_BY_MAIL: u32 = 3;
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub enum Woken {
     /// A notifier counted this worker as a searcher already: it must search.
     ToSearch,
     /// There is mail in the inbox.
@@ -44,7 +44,7 @@ pub(crate) enum Woken {
 
 /// How long a sleeper may sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub enum Watch {
     /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
     Looker,
     /// Another one looks.
@@ -75,6 +75,12 @@ impl IdleSet {
     /// How many sleep at a glance.
     pub(crate) fn sleepers(&self) -> usize {
         (self.word.load(Ordering::Relaxed) & COUNT) as usize
+    }
+
+    /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
+    #[cfg(any(loom, test))]
+    pub(crate) fn is_balanced(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & !KNOCK == 0
     }
 
     /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.
@@ -128,6 +134,11 @@ impl IdleSet {
         // Acquire pairs with the release of every announcement: all changes of the word are read-modify-writes.
         let word = self.word.load(Ordering::Acquire);
         (word & COUNT == self.beds.len() as u64).then_some(word & !(KNOCK | LOOKER))
+    }
+
+    /// Whether one of the sleepers looks around from time to time.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & LOOKER != 0
     }
 
     /// The looker's doze will be a long one: whoever spawns may knock.

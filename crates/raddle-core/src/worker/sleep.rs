@@ -60,8 +60,10 @@ impl Worker {
         Counters::add(&self.counters.idle_incidents, 1);
         Counters::add(&self.counters.idle_ns, now - began);
         self.restart_clock(now);
-        if searching && shared.idle.found() && self.fresh.len_hint() + self.batch.movable() > 1 {
-            // More than one can run: the next sleeper may search in our place.
+        let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
+        let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
+        if others_sleep && (more_here || !shared.idle.is_watched()) {
+            // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
             self.fresh.set_mark();
             shared.idle.notify();
         }

@@ -119,6 +119,13 @@ pub(crate) const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "loom",
+        what: "loom finds no bad interleaving in any protocol, and notices every ordering that is weakened",
+        needs: &[],
+        steps: &["RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom"],
+    },
+    Group {
         name: "twin",
         what: "the switch on OS threads passes the switch's tests",
         needs: &[],

@@ -1,5 +1,6 @@
 //! What a user of stacks and the switch may rely on, grouped by behaviour.
 
+mod dropped;
 // The sanitizers handle these signals themselves, and say more; the twin has no stacks to run off.
 #[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin)))]
 mod overflow;

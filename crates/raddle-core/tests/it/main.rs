@@ -3,7 +3,16 @@
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
 mod cells;
+mod default;
+mod fairness;
+mod panics;
+mod park;
+mod runtimes;
+mod scope;
 mod shutdown;
+mod spawn;
+mod time;
+mod workers;
 
 #[path = "../support/child.rs"]
 mod child;

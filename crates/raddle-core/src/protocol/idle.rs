@@ -185,6 +185,12 @@ impl IdleSet {
         seen & COUNT > 0 && !searching && self.wake_any()
     }
 
+    /// As [`notify`](Self::notify), for work that only some of the workers may take: a searcher may not be one of them.
+    pub(crate) fn notify_among(&self, mut workers: std::ops::Range<usize>) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        workers.any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
+    }
+
     /// Whether a spawner should [`knock`](Self::knock). One relaxed load.
     #[inline(always)]
     pub(crate) fn wants_knock(&self) -> bool {

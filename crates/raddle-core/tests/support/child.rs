@@ -1,5 +1,7 @@
 //! A test that dies, or that needs an environment, runs itself again in a process of its own.
 
+#![allow(dead_code, reason = "each test program uses a part")]
+
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 

@@ -5,8 +5,7 @@
 use std::process::ExitCode;
 
 use bench_common::cores;
-use bench_common::wake::FutexSleeper;
-use raddle_measure::stats::percentile;
+use bench_common::wake::{FutexSleeper, summary};
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -19,8 +18,6 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     cores::pin(0)?;
     job.plan.repeat(|| {
         let series: Vec<f64> = (0..wakes).map(|_| sleeper.measure()).collect();
-        let at = |percent| percentile(&series, percent).ok_or("no wake was measured");
-        let (p50, p99) = (at(50.0)?, at(99.0)?);
-        Ok(Sample::new(p50, wakes).with("p99_ns", p99))
+        summary(wakes, &series)
     })
 }

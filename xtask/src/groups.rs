@@ -32,6 +32,35 @@ pub(crate) struct Group {
     pub(crate) steps: &'static [&'static str],
 }
 
+const VALGRIND: Need = Need {
+    tool: "valgrind",
+    probe: "command -v valgrind",
+    packages: &["valgrind", "libc6-dbg"],
+    otherwise: "",
+};
+
+const AARCH64_C: Need = Need {
+    tool: "a C compiler and library for aarch64",
+    probe: "command -v aarch64-linux-gnu-gcc && test -d /usr/aarch64-linux-gnu",
+    packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+    otherwise: "",
+};
+
+const QEMU: Need = Need {
+    tool: "qemu for programs",
+    probe: "command -v qemu-aarch64",
+    packages: &["qemu-user"],
+    otherwise: "",
+};
+
+/// rustup's toolchain has no source of the standard library unless asked for it; Debian's brings its own.
+const RUST_WITH_SOURCE: Need = Need {
+    tool: "a Rust compiler with the source of its standard library",
+    probe: "test -x /usr/bin/cargo && test -d /usr/lib/rustlib/src/rust/library",
+    packages: &["rustc-web", "cargo-web", "rust-web-src"],
+    otherwise: "",
+};
+
 /// Every group, in the order in which they run: the cheap ones that fail most often first.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
@@ -64,6 +93,58 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "the command `raddle`: its words, its exit codes, its behaviour in pipes and under signals",
         needs: &[],
         steps: &["cargo test --no-fail-fast --package raddle-cli"],
+    },
+    Group {
+        name: "bench",
+        what: "the benchmark runner builds and counts right",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
+    },
+    Group {
+        name: "release",
+        what: "the runtime's tests again, optimised, stress included",
+        needs: &[],
+        steps: &[
+            "cargo test --no-fail-fast --release --package raddle --package raddle-core --package raddle-context",
+        ],
+    },
+    Group {
+        name: "twin",
+        what: "the switch on OS threads passes the switch's tests",
+        needs: &[],
+        steps: &["RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests"],
+    },
+    Group {
+        name: "asan",
+        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
+        needs: &[],
+        steps: &["RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
+                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
+                  --package raddle-context --package raddle-core --lib --tests"],
+    },
+    Group {
+        name: "valgrind",
+        what: "Valgrind's memcheck finds nothing in stacks and switch",
+        needs: &[VALGRIND],
+        // Valgrind forbids reading below a stack pointer, which is what the high-water mark does; its own system calls
+        // are none of ours; and it is too slow for a test whose point is a hundred thousand stacks.
+        steps: &["host=$(rustc --print host-tuple); \
+                  runner=CARGO_TARGET_$(echo $host | tr a-z- A-Z_)_RUNNER; \
+                  env \"$runner=valgrind --quiet --error-exitcode=9\" \
+                  cargo test --no-fail-fast --target $host --package raddle-context --lib --tests \
+                  -- --skip many_contexts --skip high_water --skip syscalls::"],
+    },
+    Group {
+        name: "aarch64",
+        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
+        needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
+        steps: &["RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
+                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests"],
     },
 ];
 

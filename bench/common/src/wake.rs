@@ -55,6 +55,11 @@ impl Meter {
         }
     }
 
+    /// As [`Meter::measure`], `wakes` times.
+    pub fn series(&self, wakes: u64, sleeper: u32, wake: impl Fn()) -> Vec<f64> {
+        (0..wakes).map(|_| self.measure(sleeper, &wake)).collect()
+    }
+
     fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64 + 1
     }
@@ -73,9 +78,14 @@ pub fn compare(
         runtime.push(meter.measure(sleeper, &mut wake));
         futex.push(bare.measure());
     }
-    let at = |series: &[f64], percent| percentile(series, percent).ok_or("no wake was measured".to_owned());
-    let sample = Sample::new(at(&runtime, 50.0)?, wakes).with("p99_ns", at(&runtime, 99.0)?);
-    Ok(sample.with("futex_ns", at(&futex, 50.0)?).with("futex_p99_ns", at(&futex, 99.0)?))
+    let (sample, bare) = (summary(wakes, &runtime)?, summary(wakes, &futex)?);
+    Ok(sample.with("futex_ns", bare.ns_per_op).with("futex_p99_ns", bare.extra["p99_ns"]))
+}
+
+/// The median of `series`, and its 99th percentile.
+pub fn summary(wakes: u64, series: &[f64]) -> Result<Sample, String> {
+    let at = |percent| percentile(series, percent).ok_or("no wake was measured".to_owned());
+    Ok(Sample::new(at(50.0)?, wakes).with("p99_ns", at(99.0)?))
 }
 
 /// An OS thread that does nothing but sleep in a futex.

@@ -271,7 +271,7 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "latency",
         program: "latency",
-        what: "from wake to run while 4 processes a worker, the waker one of them, compute in slices of about 10 us, p50",
+        what: "from wake to run, p50; 4 processes a worker, the waker one of them, compute in slices of 10 us",
         extra: &[("p99_ns", "ns")],
         variants: &[always("wakes=1000,steps=10000")],
         runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", BOTH)],

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::fs::read_to_string;
 
-use crate::settings::SETTINGS;
+use raddle::SETTINGS;
 
 /// The whole report.
 pub(crate) fn report() -> String {
@@ -19,7 +19,7 @@ pub(crate) fn report() -> String {
         let _ = writeln!(text, "{name:<16} {value:<14} {decides}");
     }
     text.push_str("\nSettings (`raddle run --help` says what they mean):\n");
-    for setting in &SETTINGS {
+    for setting in SETTINGS {
         let value = std::env::var_os(setting.variable);
         let value = value.map_or("default".to_owned(), |value| format!("{}", value.display()));
         let _ = writeln!(text, "{:<18} {value}", setting.variable);

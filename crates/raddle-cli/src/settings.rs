@@ -1,85 +1,17 @@
-//! Owns: the table of the runtime's settings as options of the command line.
-//! May use: clap.
+//! Owns: the runtime's settings as options of the command line.
+//! May use: clap, the runtime's own table of settings.
 //! Never: judging a value. The runtime does, when it starts, and its message lists what is allowed.
+//!
+//! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a setting that the
+//! runtime learns is an option at once.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use raddle::{SETTINGS, Setting};
 
-/// A setting of the runtime: an option here, a variable there.
-pub(crate) struct Setting {
-    /// The option without its dashes.
-    flag: &'static str,
-    /// What the runtime reads.
-    pub(crate) variable: &'static str,
-    /// What stands for the value in the help; a setting without one is switched on with `1`.
-    value: Option<&'static str>,
-    help: &'static str,
-}
-
-/// Every setting, in the order of the help.
-pub(crate) const SETTINGS: [Setting; 10] = [
-    Setting {
-        flag: "workers",
-        variable: "RADDLE_WORKERS",
-        value: Some("N"),
-        help: "OS threads that run the program; as many as there are usable cores if not given",
-    },
-    Setting {
-        flag: "balance",
-        variable: "RADDLE_BALANCE",
-        value: Some("steal|share|fair|none"),
-        help: "How work gets from a busy worker to an idle one; `none` leaves it where it was put",
-    },
-    Setting {
-        flag: "queues",
-        variable: "RADDLE_QUEUES",
-        value: Some("worker|group:N|shared"),
-        help: "Task queues: one a worker, one for each N workers, or one for all",
-    },
-    Setting {
-        flag: "victim",
-        variable: "RADDLE_VICTIM",
-        value: Some("backlog|random|ring"),
-        help: "Whom an idle worker takes work from: the longest published backlog, anybody, or its neighbour",
-    },
-    Setting {
-        flag: "migration",
-        variable: "RADDLE_MIGRATION",
-        value: Some("on|off"),
-        help: "Whether what has already run may move to another worker",
-    },
-    Setting {
-        flag: "tick",
-        variable: "RADDLE_TICK",
-        value: Some("DURATION"),
-        help: "How often a worker publishes its backlog, such as 10ms",
-    },
-    Setting {
-        flag: "pin",
-        variable: "RADDLE_PIN",
-        value: Some("on|off"),
-        help: "Whether each worker stays on one core",
-    },
-    Setting {
-        flag: "spin",
-        variable: "RADDLE_SPIN",
-        value: Some("DURATION"),
-        help: "How long an idle worker looks around before it sleeps, such as 20us",
-    },
-    Setting {
-        flag: "stack-size",
-        variable: "RADDLE_STACK_SIZE",
-        value: Some("BYTES"),
-        help: "Stack of a process that asks for no size of its own",
-    },
-    Setting {
-        flag: "stats",
-        variable: "RADDLE_STATS",
-        value: None,
-        help: "Print the runtime's counters to standard error when the program ends",
-    },
-];
+/// The settings that are switched on by naming them; the others take a value.
+const SWITCHES: [&str; 1] = ["RADDLE_STATS"];
 
 /// The settings that were given on the command line, as variables with their values.
 pub(crate) struct Settings {
@@ -103,24 +35,9 @@ impl clap::Args for Settings {
     }
 }
 
-fn option(setting: &Setting) -> Arg {
-    let arg = Arg::new(setting.variable)
-        .long(setting.flag)
-        .help(format!("{} [{}]", setting.help, setting.variable))
-        .help_heading("Settings of the runtime");
-    match setting.value {
-        Some(name) => arg.value_name(name).value_parser(clap::value_parser!(OsString)),
-        None => arg.action(ArgAction::SetTrue),
-    }
-}
-
 impl clap::FromArgMatches for Settings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let value = |setting: &Setting| match setting.value {
-            Some(_) => matches.get_one::<OsString>(setting.variable).cloned(),
-            None => matches.get_flag(setting.variable).then(|| OsString::from("1")),
-        };
-        let given = SETTINGS.iter().filter_map(|setting| Some((setting.variable, value(setting)?)));
+        let given = SETTINGS.iter().filter_map(|setting| Some((setting.variable, value(matches, setting)?)));
         Ok(Settings { given: given.collect() })
     }
 
@@ -130,10 +47,50 @@ impl clap::FromArgMatches for Settings {
     }
 }
 
+fn option(setting: &Setting) -> Arg {
+    let arg = Arg::new(setting.variable).long(flag(setting)).help_heading("Settings of the runtime");
+    let what = capitalised(setting.what);
+    if is_switch(setting) {
+        return arg.action(ArgAction::SetTrue).help(format!("{what} ({}=on)", setting.variable));
+    }
+    let help = format!("{what} [{}] ({})", setting.allowed, setting.variable);
+    arg.value_name("VALUE").value_parser(clap::value_parser!(OsString)).help(help)
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn value(matches: &ArgMatches, setting: &Setting) -> Option<OsString> {
+    if is_switch(setting) {
+        return matches.get_flag(setting.variable).then(|| OsString::from("on"));
+    }
+    matches.get_one::<OsString>(setting.variable).cloned()
+}
+
+fn flag(setting: &Setting) -> String {
+    setting.variable.trim_start_matches("RADDLE_").to_lowercase().replace('_', "-")
+}
+
+fn is_switch(setting: &Setting) -> bool {
+    SWITCHES.contains(&setting.variable)
+}
+
 #[test]
-fn a_flag_and_its_variable_say_the_same() {
-    for setting in &SETTINGS {
-        let from_flag = format!("RADDLE_{}", setting.flag.to_uppercase().replace('-', "_"));
-        assert_eq!(setting.variable, from_flag);
+fn the_options_that_the_documents_name_are_there() {
+    let flags: Vec<_> = SETTINGS.iter().map(flag).collect();
+    for named in
+        ["workers", "balance", "queues", "victim", "migration", "tick", "pin", "spin", "stack-size", "stats"]
+    {
+        assert!(flags.iter().any(|flag| flag == named), "--{named} is missing");
+    }
+}
+
+#[test]
+fn a_switch_is_a_setting_that_can_be_on() {
+    for name in SWITCHES {
+        let setting = SETTINGS.iter().find(|setting| setting.variable == name).expect(name);
+        assert!(setting.allowed.contains("on"));
     }
 }

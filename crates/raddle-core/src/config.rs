@@ -95,6 +95,12 @@ pub const SETTINGS: &[Setting] = &[
         read: |c, v| SizeClass::for_bytes(bytes(v)?).ok().map(|class| c.stack_class = Some(class)),
     },
     Setting {
+        variable: "RADDLE_MEASURE_STACKS",
+        allowed: "on, off",
+        what: "whether the deepest use of a stack is measured, which touches all of every stack; shown by the stats",
+        read: |c, v| on_off(v).map(|b| c.measure_stacks = Some(b)),
+    },
+    Setting {
         variable: "RADDLE_STATS",
         allowed: "on, off",
         what: "whether a runtime prints its counters on standard error when it ends",
@@ -166,6 +172,7 @@ pub(crate) struct Config {
     pub(crate) spin: Option<Duration>,
     pub(crate) pin: Option<bool>,
     pub(crate) stack_class: Option<SizeClass>,
+    pub(crate) measure_stacks: Option<bool>,
     pub(crate) stats: Option<bool>,
 }
 
@@ -212,6 +219,7 @@ impl Config {
             spin: self.spin.or(other.spin),
             pin: self.pin.or(other.pin),
             stack_class: self.stack_class.or(other.stack_class),
+            measure_stacks: self.measure_stacks.or(other.measure_stacks),
             stats: self.stats.or(other.stats),
         }
     }

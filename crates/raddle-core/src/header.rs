@@ -1,9 +1,11 @@
 //! Owns: `Header`, the first bytes of everything that a queue can hold, and the pointer type to it.
 //! May use: `prim`.
-//! Never: what a particular kind of runnable does; that is behind the table of functions.
+//! Never: what a particular kind of runnable does; that is the dispatcher's.
 //!
-//! One idea carries Raddle: the scheduler queues one type. A light process, a cell (a Rust future), a job and later
-//! a thread each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind.
+//! One idea carries Raddle: the scheduler queues one type. A light process, a cell (a Rust future) and later a thread
+//! and a future each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind. A table
+//! of functions in the header was considered: the kinds are a closed set, and a switch between two started processes
+//! would pay a load and an indirect call where it now tests one flag.
 //!
 //! | field | who may touch it, and when |
 //! |---|---|

@@ -97,8 +97,8 @@ mod rows {
     use super::{Kind, left_out, ordering};
 
     sites! {
-        INBOX_PUSH: Release, pairs with "INBOX_TAKE",
-            "the owner would follow a link that it does not see yet";
+        INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
+            "the owner would follow a link that it does not see yet; the pusher would find an old, empty bed and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
             "the owner would follow a link that it does not see yet";
 

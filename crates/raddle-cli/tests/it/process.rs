@@ -34,7 +34,7 @@ fn options_become_variables_and_the_rest_of_the_environment_stays() {
     let script = "echo $RADDLE_WORKERS $RADDLE_QUEUES $RADDLE_STACK_SIZE $RADDLE_STATS $RADDLE_PIN $MINE";
     let output =
         run_shell(&options, script).env("RADDLE_PIN", "on").env("MINE", "too").output().expect("it starts");
-    assert_eq!(text(&output.stdout), "3 group:2 65536 1 on too\n");
+    assert_eq!(text(&output.stdout), "3 group:2 65536 on on too\n");
 }
 
 #[test]

@@ -84,6 +84,20 @@ impl StackDepot {
         self.options
     }
 
+    /// How stacks of `class` are guarded here: what [`Guard::Best`] came to, once the first of them has been made.
+    ///
+    /// ```
+    /// # use raddle_context::{Guard, SizeClass, StackDepot, StackPool};
+    /// let depot = StackDepot::new();
+    /// StackPool::new(depot.clone()).take(SizeClass::DEFAULT)?;
+    /// let alive_max = if depot.guard(SizeClass::DEFAULT) == Guard::Best { 1_000_000 } else { 30_000 };
+    /// # let _ = alive_max;
+    /// # Ok::<(), raddle_context::StackError>(())
+    /// ```
+    pub fn guard(&self, class: SizeClass) -> Guard {
+        lock(&self.shelves[class.index()]).guard
+    }
+
     /// How many stacks have been made so far, free ones included.
     pub fn made(&self) -> usize {
         self.made.load(Ordering::Relaxed)
@@ -207,4 +221,31 @@ fn check_page_size() -> Result<(), slab::Refusal> {
 /// reason to stop.
 fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::stack::{StackPool, ranges};
+    use crate::{SizeClass, StackDepot};
+
+    #[test]
+    fn a_depot_unmaps_its_slabs_when_every_stack_came_back() {
+        let mut pool = StackPool::new(StackDepot::new());
+        let stack = pool.take(SizeClass::DEFAULT).unwrap();
+        let at = stack.limit().addr();
+        assert!(ranges::find(at).is_some());
+        pool.give(stack);
+        drop(pool);
+        assert_eq!(ranges::find(at), None);
+    }
+
+    #[test]
+    fn a_depot_leaves_its_slabs_mapped_while_a_stack_is_out() {
+        let mut pool = StackPool::new(StackDepot::new());
+        let stack = pool.take(SizeClass::DEFAULT).unwrap();
+        drop(pool);
+        assert!(ranges::find(stack.limit().addr()).is_some());
+        // SAFETY: a word of a stack that this test holds.
+        unsafe { stack.top().wrapping_sub(8).write(1) };
+    }
 }

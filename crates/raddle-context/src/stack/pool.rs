@@ -53,7 +53,35 @@ impl StackPool {
     /// ```
     #[inline]
     pub fn take(&mut self, class: SizeClass) -> Result<Stack, StackError> {
-        let slot = match self.magazines[class.index()].pop() {
+        // PERF: one line of straight code when warm (examples/alive.rs, "reused").
+        match self.magazines[class.index()].pop() {
+            Some(slot) if !self.fill => Ok(Stack { slot, class, filled: false }),
+            found => self.take_slowly(class, found),
+        }
+    }
+
+    /// Gives a stack back. The caller may still be running on it, until its next transfer.
+    #[inline]
+    pub fn give(&mut self, stack: Stack) {
+        let magazine = &mut self.magazines[stack.class.index()];
+        if magazine.len() == magazine.capacity() {
+            return self.give_to_full(stack);
+        }
+        magazine.push(stack.slot);
+    }
+
+    /// Hands every stack of this pool to the depot.
+    pub fn flush(&mut self) {
+        for class in SizeClass::all() {
+            self.depot.deposit(class, self.magazines[class.index()].drain(..));
+        }
+    }
+
+    /// Takes from the depot if `found` is none, and fills the stack if that was asked for.
+    #[cold]
+    #[inline(never)]
+    fn take_slowly(&mut self, class: SizeClass, found: Option<NonNull<u8>>) -> Result<Stack, StackError> {
+        let slot = match found {
             Some(slot) => slot,
             None => self.refill(class)?,
         };
@@ -64,43 +92,25 @@ impl StackPool {
         Ok(stack)
     }
 
-    /// Gives a stack back. The caller may still be running on it, until its next transfer.
-    #[inline]
-    pub fn give(&mut self, stack: Stack) {
-        let magazine = &mut self.magazines[stack.class.index()];
-        if magazine.len() == magazine.capacity() {
-            self.make_room(stack.class);
-        }
-        self.magazines[stack.class.index()].push(stack.slot);
-    }
-
-    /// Hands every stack of this pool to the depot.
-    pub fn flush(&mut self) {
-        for class in SizeClass::all() {
-            self.depot.deposit(class, self.magazines[class.index()].drain(..));
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
     fn refill(&mut self, class: SizeClass) -> Result<NonNull<u8>, StackError> {
         let magazine = &mut self.magazines[class.index()];
         magazine.reserve_exact(MAGAZINE);
         self.depot.withdraw(class, BATCH, magazine)?;
-        magazine.pop().ok_or_else(|| StackError::too_large(class.bytes()))
+        Ok(magazine.pop().expect("a withdrawal that succeeds brings a stack"))
     }
 
-    /// Moves the older stacks of a full magazine to the depot: never the one that is being given, which
-    /// may be in use.
+    /// Makes room, then takes `stack`: the older ones go to the depot, never the one that is being given,
+    /// which may be in use.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, class: SizeClass) {
-        let magazine = &mut self.magazines[class.index()];
+    fn give_to_full(&mut self, stack: Stack) {
+        let magazine = &mut self.magazines[stack.class.index()];
         if magazine.len() < MAGAZINE {
             magazine.reserve_exact(MAGAZINE - magazine.len());
         } else {
-            self.depot.deposit(class, magazine.drain(..BATCH));
+            self.depot.deposit(stack.class, magazine.drain(..BATCH));
         }
+        magazine.push(stack.slot);
     }
 }
 

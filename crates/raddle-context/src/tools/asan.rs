@@ -21,6 +21,7 @@ unsafe extern "C" {
         old_bottom: *mut *const c_void,
         old_bytes: *mut usize,
     );
+    fn __asan_unpoison_memory_region(from: *const c_void, bytes: usize);
 }
 
 /// The bounds of the stack that a context runs on, and the entry that it was really primed with.
@@ -38,6 +39,9 @@ impl Fiber {
 
     /// A context is about to be primed; returns the entry to use.
     pub(crate) fn primed(&mut self, stack: &Stack, entry: Entry) -> Entry {
+        // A context that was dropped while it was suspended has left the marks of its frames behind.
+        // SAFETY: the range is the stack's own memory.
+        unsafe { __asan_unpoison_memory_region(stack.limit().cast(), stack.class().bytes()) };
         *self = Fiber { bottom: stack.limit(), bytes: stack.class().bytes(), entry: Some(entry) };
         base
     }

@@ -3,12 +3,14 @@
 use crate::support::{pool, run_on};
 use raddle_context::overflow::{AltStack, RawWriter, install_process_handler, set_describer};
 use raddle_context::{Guard, SizeClass, StackDepot, StackOptions, StackPool, current};
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
 const CHILD: &str = "RADDLE_TEST_CHILD";
+const RUNNER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER";
 
 /// Runs `body` in a process of its own: this very test, told by a variable that it is the child.
 fn in_child(test: &str, body: impl FnOnce()) -> Output {
@@ -17,7 +19,12 @@ fn in_child(test: &str, body: impl FnOnce()) -> Output {
         std::process::exit(0);
     }
     let program = std::env::current_exe().expect("the test's own path");
-    let mut child = Command::new(program);
+    // Under an emulator the child needs it too; cargo's variable for it reaches the tests.
+    let runner =
+        if cfg!(target_arch = "aarch64") { std::env::var(RUNNER).unwrap_or_default() } else { String::new() };
+    let mut words = runner.split_whitespace().map(OsStr::new).chain([program.as_os_str()]);
+    let mut child = Command::new(words.next().expect("at least the program"));
+    child.args(words);
     child.args(["--exact", &format!("overflow::{test}"), "--nocapture", "--test-threads=1"]);
     child.env(CHILD, "1").output().expect("the child starts")
 }

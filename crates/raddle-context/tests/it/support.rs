@@ -66,6 +66,11 @@ impl Flow {
         !self.inner.over.get()
     }
 
+    /// Forgets a suspended flow, frames and all, and returns the stack.
+    pub(crate) fn abandon(mut self) -> Stack {
+        self.stack.take().expect("a flow is abandoned once")
+    }
+
     /// Runs to the end and returns the stack.
     pub(crate) fn finish(mut self) -> Stack {
         while !self.inner.over.get() && self.resume() {}

@@ -97,9 +97,9 @@ pub fn park() {
 /// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
 pub(crate) fn park_or_yield() {
     match caller("csp::park") {
-        // SAFETY: `block` is what runs here.
         Caller::Process(block) if block.token.take() => {
-            unsafe { Worker::of(&block.header) }.yield_process(block)
+            // SAFETY: `block` is what runs here.
+            unsafe { Worker::of(&block.header) }.yield_process(block);
         }
         _ => park(),
     }

@@ -74,7 +74,8 @@ impl<'a> Locked<'a> {
             return None;
         }
         let taken = word.compare_exchange(false, true, order::FRESH_LOCK(), Ordering::Relaxed);
-        taken.is_ok().then_some(Locked(word))
+        // Not `then_some`: a guard that is made and dropped on a failure would open the lock of whoever holds it.
+        taken.is_ok().then(|| Locked(word))
     }
 
     /// The owner's way in. Spins: a thief holds the lock for microseconds; yields when it was descheduled there.
@@ -202,6 +203,12 @@ impl FreshQueue {
             keep(unsafe { Runnable::from_raw(header) }.expect("a pushed slot is not null"));
         }
         to.saturating_sub(from)
+    }
+
+    /// How many slots there are. By the owner only.
+    #[cfg(any(loom, test))]
+    pub(crate) fn capacity(&self) -> usize {
+        self.owner.mask.get() + 1
     }
 
     /// How many there are, at a glance from anywhere.

@@ -33,7 +33,7 @@ const WOKEN_BY_MAIL: u32 = 3;
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woken {
+pub enum Woken {
     /// A notifier counted this worker as a searcher already: it must search.
     ToSearch,
     /// There is mail in the inbox.
@@ -44,7 +44,7 @@ pub(crate) enum Woken {
 
 /// How long a sleeper may sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub enum Watch {
     /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
     Looker,
     /// Another one looks.
@@ -75,6 +75,12 @@ impl IdleSet {
     /// How many sleep at a glance.
     pub(crate) fn sleepers(&self) -> usize {
         (self.word.load(Ordering::Relaxed) & COUNT) as usize
+    }
+
+    /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
+    #[cfg(any(loom, test))]
+    pub(crate) fn is_balanced(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & !KNOCK == 0
     }
 
     /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.
@@ -154,6 +160,13 @@ impl IdleSet {
         let update = |word| Some(change(word) - left);
         let _always_some = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
         woken
+    }
+
+    /// Sleeps for a while, and stays announced as asleep. False if it has been woken.
+    pub(crate) fn doze(&self, worker: usize, at_most: Duration) -> bool {
+        let bed = &self.beds[worker].0;
+        futex_wait(bed, ASLEEP, Some(at_most));
+        bed.load(Ordering::Relaxed) == ASLEEP
     }
 
     /// Sleeps until woken, or until `at_most` has passed. The caller has marked its inbox asleep and takes the mark

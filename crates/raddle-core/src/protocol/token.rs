@@ -24,7 +24,7 @@ const STATE: u64 = 3;
 
 /// Which life of the block a handle belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Generation(u64);
+pub struct Generation(u64);
 
 /// What the one who notified must do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! May use: `config`, OS threads, processor affinity.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
+use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
 use crate::policy::{Balance, Queues, Victim};
@@ -9,7 +10,7 @@ use crate::prim::fence_is_asymmetric;
 use crate::report;
 use crate::worker::Worker;
 use raddle_context::overflow::{self, AltStack};
-use raddle_context::{SizeClass, StackDepot, StackError, StackPool};
+use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,6 +148,14 @@ impl Builder {
         self
     }
 
+    /// Whether the deepest use of a stack is measured, for [`Runtime::deepest_stack`]; default: no.
+    ///
+    /// Each stack is filled with a pattern before it is used, so this is for finding a size, not for production.
+    pub fn measure_stacks(mut self, on: bool) -> Self {
+        self.config.measure_stacks = Some(on);
+        self
+    }
+
     /// Whether the runtime prints its counters on standard error when it ends; default: no.
     pub fn print_stats(mut self, on: bool) -> Self {
         self.config.stats = Some(on);
@@ -197,8 +206,10 @@ fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
     let policy = config.policy().map_err(BuildError::Config)?;
     let count = config.worker_count();
     let class = config.stack_class.unwrap_or(SizeClass::DEFAULT);
-    let shared = Arc::new(Shared::new(policy, count, class, config.stats.unwrap_or(false)));
-    let depot = StackDepot::new();
+    let measure_stacks = config.measure_stacks.unwrap_or(false);
+    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks };
+    let shared = Arc::new(Shared::new(policy, count, class, look));
+    let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = fence_is_asymmetric();
     let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());

@@ -69,6 +69,18 @@ impl Runtime {
         self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
     }
 
+    /// The most bytes of stack that a process has used which has ended, if [`Builder::measure_stacks`] asked for it.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(1).measure_stacks(true).build()?;
+    /// runtime.run(|| println!("{}", std::hint::black_box([1_u8; 5000]).len()));
+    /// assert!(runtime.deepest_stack().is_some_and(|bytes| bytes > 5000));
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn deepest_stack(&self) -> Option<usize> {
+        self.shared.deepest_stack()
+    }
+
     /// Runs `f` as a process of this runtime and waits for its value. `f` may borrow.
     ///
     /// # Panics

@@ -17,6 +17,12 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
+/// What a runtime shows of itself.
+pub(crate) struct Looks {
+    pub(super) prints_stats: bool,
+    pub(super) measure_stacks: bool,
+}
+
 /// What all workers of a runtime see.
 pub(crate) struct Shared {
     pub(crate) policy: Policy,
@@ -24,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) idle: IdleSet,
     pub(crate) stack_class: SizeClass,
     pub(crate) prints_stats: bool,
+    pub(crate) measure_stacks: bool,
+    deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
     group_size: usize,
@@ -38,14 +46,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(policy: Policy, workers: usize, stack_class: SizeClass, prints_stats: bool) -> Self {
+    pub(crate) fn new(policy: Policy, workers: usize, stack_class: SizeClass, looks: Looks) -> Self {
         let group_size = policy.group_size(workers);
         Shared {
             policy,
             clock: Clock::new(),
             idle: IdleSet::new(workers),
             stack_class,
-            prints_stats,
+            prints_stats: looks.prints_stats,
+            measure_stacks: looks.measure_stacks,
+            deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
             group_size,
@@ -213,7 +223,7 @@ impl Shared {
 
     /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
     pub(super) fn leave_last_alone(&self) -> bool {
-        // Acquire and release pair among the workers: the last one sees the counters of all.
+        // Acquire pairs with the release of the other workers here: the last one sees the counters of all.
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }
 
@@ -237,12 +247,25 @@ impl Shared {
             .saturating_sub(total.exits + outside(&self.ended_outside))
     }
 
+    /// A process has ended that used so many bytes of its stack.
+    pub(crate) fn note_depth(&self, bytes: usize) {
+        self.deepest.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// The deepest use of a stack, if it is measured.
+    pub(crate) fn deepest_stack(&self) -> Option<usize> {
+        self.measure_stacks.then(|| self.deepest.load(Ordering::Relaxed))
+    }
+
     /// The counters of all workers and of each, for `RADDLE_STATS`.
     pub(crate) fn stats_text(&self) -> String {
         let total = self.total();
         let outside = self.spawned_outside.load(Ordering::Relaxed);
         let mut text =
             format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        if let Some(deepest) = self.deepest_stack() {
+            let _infallible = writeln!(text, "deepest_stack_bytes  {deepest}");
+        }
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
         }

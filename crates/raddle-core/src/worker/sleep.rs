@@ -7,8 +7,11 @@ use super::search::STEAL_NS;
 use crate::counters::Counters;
 use crate::header::Runnable;
 use crate::protocol::idle::{Watch, Woken};
-use std::time::Duration;
+use crate::report;
+use std::time::{Duration, Instant};
 
+/// Debug builds only: work that lies so long at a sleeping worker was not announced to it.
+const SUSPECT: Duration = Duration::from_secs(2);
 /// A looker's first doze; doubles up to the tick.
 const FIRST_DOZE_NS: u64 = 100_000;
 /// From this doze on, who spawns is asked to knock.
@@ -88,9 +91,30 @@ impl Worker {
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::add(&self.counters.parks, 1);
-        let woken = shared.idle.sleep(self.index, watch, at_most);
+        let woken = self.sleep_watched(watch, at_most);
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
         woken
+    }
+
+    /// Sleeps. In a debug build, a sleep that nobody ends looks for a wake that was lost.
+    ///
+    /// Work that lies here for [`SUSPECT`] while this worker's bed still says asleep was published by somebody who
+    /// should have changed the bed since: a bug of ours, and the one kind that a test would only see as a hang.
+    fn sleep_watched(&self, watch: Watch, at_most: Option<Duration>) -> Woken {
+        let idle = &self.shared().idle;
+        if !cfg!(debug_assertions) || at_most.is_some_and(|t| t < SUSPECT) {
+            return idle.sleep(self.index, watch, at_most);
+        }
+        let deadline = at_most.map(|t| Instant::now() + t);
+        let mut suspicious = false;
+        while idle.doze(self.index, SUSPECT) && deadline.is_none_or(|d| Instant::now() < d) {
+            let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
+            if suspicious && work_lies_here {
+                report::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
+            }
+            suspicious = work_lies_here;
+        }
+        idle.cancel(self.index, watch)
     }
 
     /// Looks again and again for as long as the policy's spin budget says; zero by default.

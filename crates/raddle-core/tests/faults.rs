@@ -45,6 +45,8 @@ fn a_stack_overflow_says_who_where_how_much_and_what_to_do() {
     assert_aborted(&output, &wanted);
 }
 
+// AddressSanitizer speaks for itself about the stacks of OS threads.
+#[cfg(not(raddle_asan))]
 #[test]
 fn an_overflow_inside_a_cell_says_that_it_is_a_workers_stack() {
     let output = in_child("an_overflow_inside_a_cell_says_that_it_is_a_workers_stack", || {
@@ -54,6 +56,7 @@ fn an_overflow_inside_a_cell_says_that_it_is_a_workers_stack() {
     assert_aborted(&output, &["overflow"]);
 }
 
+#[cfg(not(raddle_asan))]
 /// Leaves the program `more` bytes of address space beyond what it has.
 fn limit_address_space(more: u64) {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
@@ -64,6 +67,8 @@ fn limit_address_space(more: u64) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
+// AddressSanitizer needs the address space that this takes away.
+#[cfg(not(raddle_asan))]
 #[test]
 fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
     let output = in_child("a_refused_stack_is_the_joiners_error_and_the_program_goes_on", || {
@@ -99,6 +104,8 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
     assert_said(&output, &wanted);
 }
 
+// As above.
+#[cfg(not(raddle_asan))]
 #[test]
 fn a_refused_os_thread_is_an_error_and_no_worker_stays() {
     let output = in_child("a_refused_os_thread_is_an_error_and_no_worker_stays", || {

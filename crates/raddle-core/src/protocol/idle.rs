@@ -80,7 +80,7 @@ impl IdleSet {
     /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
     #[cfg(any(loom, test))]
     pub(crate) fn is_balanced(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & !KNOCK == 0
+        self.word.load(Ordering::Relaxed) & (ONE_ANNOUNCEMENT - 1) & !KNOCK == 0
     }
 
     /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.

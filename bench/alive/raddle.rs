@@ -20,9 +20,9 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-/// Two times over, each with a runtime of its own and so with fresh stacks. The first time is cold: it shows what
-/// memory is used. The second time neither the host nor our own blocks are touched for the first time, and so the
-/// times are those of processes and of fresh stacks and of nothing else.
+/// A cold time, then warm ones, each with a runtime of its own and so with fresh stacks. The cold one shows what
+/// memory is used. In the warm ones neither the host's memory nor our own blocks are touched for the first time,
+/// so that the times are those of processes and of fresh stacks and of nothing else.
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, kind) = (job.number("count")?, job.text("kind")?);
     let once = || {
@@ -30,16 +30,27 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
         runtime.run(move || if kind == "cell" { cells(count) } else { processes(count) })
     };
     let cold = once()?;
-    // Before and after, so that a drift of the machine falls on both sides.
-    let before_ns = if kind == "cell" { 0.0 } else { touch_ns(count)? };
-    let mut sample = once()?;
-    if kind != "cell" {
-        let touch_ns = (before_ns + touch_ns(count)?) / 2.0;
-        let net_ns = sample.ns_per_op - touch_ns;
-        sample = sample.with("touch_ns", touch_ns).with("net_ns", net_ns);
-    }
+    // What a page fault costs varies by more than a process costs: few processes are measured often.
+    let times = (WARM_PROCESSES / count).max(1);
+    let warm = || if kind == "cell" { once() } else { beside_bare_stacks(count, once) };
+    let warm = (0..times).map(|_| warm()).collect::<Result<Vec<_>, _>>()?;
+    let mut sample = Sample::median_of(&warm)?;
     sample.extra.extend(cold.extra.into_iter().filter(|(name, _)| name.ends_with("_bytes")));
     Ok(vec![sample])
+}
+
+/// About so many warm processes in all.
+const WARM_PROCESSES: u64 = 200_000;
+
+/// The sample of `body`, with what remains of its time without the bare cost of as many stacks. That cost is
+/// taken before and after, so that a drift of the machine falls on both sides.
+fn beside_bare_stacks(count: u64, body: impl Fn() -> Result<Sample, String>) -> Result<Sample, String> {
+    let before = touch_ns(count)?;
+    let sample = body()?;
+    let after = touch_ns(count)?;
+    let mean = |at: usize| f64::midpoint(before[at], after[at]);
+    let net_ns = sample.ns_per_op - mean(0);
+    Ok(sample.with("touch_ns", mean(0)).with("retouch_ns", mean(1)).with("net_ns", net_ns))
 }
 
 /// Wakes the main process when the last of the others is about to block.

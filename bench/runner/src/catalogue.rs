@@ -11,7 +11,7 @@ use raddle_measure::work::burned;
 use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "boost", "std"];
+pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std"];
 
 /// One benchmark.
 pub struct Bench {
@@ -112,7 +112,7 @@ const USUAL: Bench = Bench {
 };
 
 const YIELDERS: &[(&str, &[usize])] =
-    &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH), ("boost", ONE)];
+    &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
 
 /// The benchmarks, in the order in which they run.
 pub const BENCHES: &[Bench] = &[
@@ -147,7 +147,6 @@ pub const BENCHES: &[Bench] = &[
             ("chili", BOTH),
             ("tokio", BOTH),
             ("may", ONE),
-            ("boost", ONE),
             ("std", TWO),
         ],
         checksum: sum_of_indices,
@@ -165,7 +164,6 @@ pub const BENCHES: &[Bench] = &[
             ("rayon", BOTH),
             ("tokio", BOTH),
             ("may", BOTH),
-            ("boost", ONE),
             ("std", TWO),
         ],
         checksum: sum_of_indices,
@@ -180,6 +178,7 @@ pub const BENCHES: &[Bench] = &[
             ("join_ns", "ns"),
             ("touch_ns", "ns"),
             ("net_ns", "ns"),
+            ("retouch_ns", "ns"),
             ("resident_bytes", "B"),
             ("page_table_bytes", "B"),
         ],
@@ -201,14 +200,7 @@ pub const BENCHES: &[Bench] = &[
         program: "handoff",
         what: "two processes that unpark each other and park; per hand-off",
         variants: &[always("rounds=100000")],
-        runtimes: &[
-            ("raddle", ONE),
-            ("go", ONE),
-            ("floor", ONE),
-            ("tokio", ONE),
-            ("may", ONE),
-            ("boost", ONE),
-        ],
+        runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE), ("may", ONE)],
         checksum: |p| 2 * p.number("rounds"),
         ..USUAL
     },

@@ -3,7 +3,7 @@
 //! Never: a figure of its own; figures come from the programs, their comparison from `raddle-measure`.
 //!
 //! `bench-runner [NAME...]` builds the programs of the chosen benchmarks (one process for each workload and
-//! runtime, `bench/<workload>/<runtime>.rs`, `go/main.go` or `cpp/main.cpp`), runs them in interleaved rounds,
+//! runtime, `bench/<workload>/<runtime>.rs` or `go/main.go`), runs them in interleaved rounds,
 //! and prints one table a benchmark, with the ratios to Go and to the floor and with what the benchmark must
 //! reach. The catalogue and the requirements are tables in [`catalogue`] and [`requirements`].
 

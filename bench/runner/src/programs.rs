@@ -1,5 +1,5 @@
 //! Owns: how a program of each runtime is built, and where it then lies.
-//! May use: cargo, go, g++.
+//! May use: cargo, go.
 //! Never: installing anything; what is missing is said.
 
 use std::io::{IsTerminal, stderr};
@@ -33,7 +33,6 @@ pub fn build(workload: &str, runtime: &str) -> Program {
     progress(&format!("building {workload} for {runtime}"));
     match runtime {
         "go" => go(workload),
-        "boost" => boost(workload),
         _ => rust(workload, runtime),
     }
 }
@@ -69,23 +68,6 @@ fn go(workload: &str) -> Program {
     let mut command = Command::new("go");
     if let Ok(path) = &output {
         command.args(["build", "-o"]).arg(path).arg(format!("./{workload}/go"));
-    }
-    finish(command, output)
-}
-
-fn boost(workload: &str) -> Program {
-    if !works("g++", "--version") {
-        return Program::Missing("g++ is not installed (Debian package g++)".into());
-    }
-    if !Path::new("/usr/include/boost/fiber/all.hpp").exists() {
-        return Program::Missing("Boost.Fiber is not installed (Debian package libboost-fiber-dev)".into());
-    }
-    let output = target_folder().map(|folder| folder.join(format!("{workload}-boost")));
-    let mut command = Command::new("g++");
-    if let Ok(path) = &output {
-        command.args(["-O3", "-std=c++17", "-Icppmeasure", "-o"]).arg(path);
-        command.arg(format!("{workload}/cpp/main.cpp"));
-        command.args(["-lboost_fiber", "-lboost_context", "-pthread"]);
     }
     finish(command, output)
 }

@@ -95,6 +95,12 @@ pub const SETTINGS: &[Setting] = &[
         read: |c, v| SizeClass::for_bytes(bytes(v)?).ok().map(|class| c.stack_class = Some(class)),
     },
     Setting {
+        variable: "RADDLE_MEMBARRIER",
+        allowed: "on, off",
+        what: "whether an idle worker asks the kernel for the memory barrier that a busy one would else run at each start",
+        read: |c, v| on_off(v).map(|b| c.membarrier = Some(b)),
+    },
+    Setting {
         variable: "RADDLE_MEASURE_STACKS",
         allowed: "on, off",
         what: "whether the deepest use of a stack is measured, which touches all of every stack; shown by the stats",
@@ -172,12 +178,10 @@ pub(crate) struct Config {
     pub(crate) spin: Option<Duration>,
     pub(crate) pin: Option<bool>,
     pub(crate) stack_class: Option<SizeClass>,
+    pub(crate) membarrier: Option<bool>,
     pub(crate) measure_stacks: Option<bool>,
     pub(crate) stats: Option<bool>,
 }
-
-/// Variables of the house that are not a runtime's settings.
-const NOT_SETTINGS: [&str; 1] = ["RADDLE_MEMBARRIER"];
 
 impl Config {
     /// Reads all `RADDLE_*` variables.
@@ -189,9 +193,6 @@ impl Config {
         let mut config = Config::default();
         for (name, value) in vars {
             let Some(name) = name.to_str().filter(|n| n.starts_with("RADDLE_")) else { continue };
-            if NOT_SETTINGS.contains(&name) {
-                continue;
-            }
             let setting = SETTINGS.iter().find(|s| s.variable == name);
             let setting = setting.ok_or_else(|| ConfigError::Unknown { variable: name.to_owned() })?;
             config.set(setting, &value.to_string_lossy())?;
@@ -219,6 +220,7 @@ impl Config {
             spin: self.spin.or(other.spin),
             pin: self.pin.or(other.pin),
             stack_class: self.stack_class.or(other.stack_class),
+            membarrier: self.membarrier.or(other.membarrier),
             measure_stacks: self.measure_stacks.or(other.measure_stacks),
             stats: self.stats.or(other.stats),
         }

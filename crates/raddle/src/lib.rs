@@ -56,6 +56,7 @@ macro_rules! settings_table {
 | `RADDLE_SPIN` | up to 10ms | `0us` |
 | `RADDLE_PIN` | `on`, `off` | `off` |
 | `RADDLE_STACK_SIZE` | bytes, as 65536, 64K, 1M | `64K` |
+| `RADDLE_MEMBARRIER` | `on`, `off` | `on` |
 | `RADDLE_MEASURE_STACKS` | `on`, `off` | `off` |
 | `RADDLE_STATS` | `on`, `off` | `off` |
 "

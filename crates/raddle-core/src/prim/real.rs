@@ -65,8 +65,8 @@ fn membarrier(command: libc::c_int) -> bool {
 /// Whether the kernel runs barriers for us. Asked once a process; a forked child inherits the registration.
 pub(crate) fn fence_is_asymmetric() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let wanted = || !cfg!(raddle_tsan) && std::env::var_os("RADDLE_MEMBARRIER").is_none_or(|v| v != "off");
-    *REGISTERED.get_or_init(|| wanted() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+    // ThreadSanitizer does not know of the kernel's barriers.
+    *REGISTERED.get_or_init(|| !cfg!(raddle_tsan) && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
 }
 
 /// The cheap half, on the owner's path. `asymmetric` is what [`fence_is_asymmetric`] said at start.

@@ -210,7 +210,7 @@ fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
     let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
-    let asymmetric = fence_is_asymmetric();
+    let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
     let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };

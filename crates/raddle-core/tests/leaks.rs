@@ -80,7 +80,7 @@ fn cells_leave_nothing() {
                 for _ in 0..n / 100 {
                     let cell = |n: usize| {
                         task::spawn(async move {
-                            if n % 2 == 0 {
+                            if n.is_multiple_of(2) {
                                 task::yield_now().await
                             }
                         })

@@ -96,7 +96,7 @@ impl Fifo {
     }
 
     /// Puts all of `other` before what is here, without walking either.
-    fn prepend(&self, other: &Fifo) {
+    pub(crate) fn prepend(&self, other: &Fifo) {
         // SAFETY: `last` is null or a runnable that `other` holds.
         let Some(last) = (unsafe { Runnable::from_raw(other.last.get()) }) else { return };
         last.header().link.set(self.first.get());

@@ -80,7 +80,7 @@ impl IdleSet {
     /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
     #[cfg(any(loom, test))]
     pub(crate) fn is_balanced(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & !KNOCK == 0
+        self.word.load(Ordering::Relaxed) & (ONE_ANNOUNCEMENT - 1) & !KNOCK == 0
     }
 
     /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.
@@ -196,6 +196,12 @@ impl IdleSet {
         let seen = self.word.load(Ordering::Relaxed);
         let searching = (seen / ONE_SEARCHER) & COUNT > 0;
         seen & COUNT > 0 && !searching && self.wake_any()
+    }
+
+    /// As [`notify`](Self::notify), for work that only some of the workers may take: a searcher may not be one of them.
+    pub(crate) fn notify_among(&self, mut workers: std::ops::Range<usize>) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        workers.any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
     }
 
     /// Whether a spawner should [`knock`](Self::knock). One relaxed load.

@@ -94,15 +94,23 @@ impl Shared {
     /// Puts movable work into the queue of the worker's group.
     pub(crate) fn share(&self, worker: &Worker, runnable: Runnable) {
         Counters::add(&worker.counters.queue_shared, 1);
-        self.groups[worker.index / self.group_size].push(runnable);
-        self.idle.notify();
+        self.push_to_group(worker.index / self.group_size, runnable);
     }
 
     /// Hands work to whatever worker comes first, from outside.
     pub(crate) fn inject(&self, runnable: Runnable) {
         let group = self.turn.fetch_add(1, Ordering::Relaxed) % self.groups.len();
+        self.push_to_group(group, runnable);
+    }
+
+    fn push_to_group(&self, group: usize, runnable: Runnable) {
         self.groups[group].push(runnable);
-        self.idle.notify();
+        if self.groups.len() == 1 || self.policy.takes_from_other_groups() {
+            self.idle.notify();
+        } else {
+            let first = group * self.group_size;
+            self.idle.notify_among(first..(first + self.group_size).min(self.workers().len()));
+        }
     }
 
     /// Hands over a process that was made outside.

@@ -12,7 +12,7 @@
 
 use super::{BUDGET_MAX, Worker};
 use crate::counters::Counters;
-use crate::fifo::Chain;
+use crate::fifo::{Chain, Fifo};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
@@ -96,16 +96,21 @@ impl Worker {
         }
     }
 
-    /// The batch has had its quantum: as many fresh ones join it as it has members, so that each gets its share.
+    /// The batch has had its quantum: fresh ones join it, at its front, so that each gets its share.
+    ///
+    /// What has left the fresh list cannot be stolen any more, so they are as many as will have had their first turn in a
+    /// quarter of a quantum, if they are like the others, and no more than the others.
     fn start_some_fresh(&self) {
-        for _ in 0..self.batch.len().max(1) {
+        let fit = (QUANTUM_NS / 4).checked_div(self.pace.slice_ns.get()).unwrap_or(1).max(1);
+        let most = self.batch.len().clamp(1, usize::try_from(fit).unwrap_or(usize::MAX));
+        let starting = Fifo::new();
+        while starting.len() < most
             // SAFETY: this is the owner's OS thread.
-            let Some(fresh) = (unsafe { self.fresh.pop() }) else { break };
-            self.batch.push(fresh);
-            if self.batch.len() >= BUDGET_MAX as usize {
-                break;
-            }
+            && let Some(fresh) = unsafe { self.fresh.pop() }
+        {
+            starting.push(fresh);
         }
+        self.batch.prepend(&starting);
     }
 
     /// More movable work than this worker needs at once: into the window, or to an idle worker, by the policy.

@@ -88,7 +88,7 @@ impl Worker {
     /// Puts the running process at the end of the batch and goes to the next, if there is one.
     #[inline(always)]
     pub(crate) fn yield_process(&self, block: &Block) {
-        if self.batch.is_empty() && self.nothing_else() {
+        if self.batch.is_empty() && self.yield_to_others(block) {
             return;
         }
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
@@ -97,15 +97,31 @@ impl Worker {
         unsafe { self.leave(block) };
     }
 
-    /// With an empty batch: is there nothing to yield to? Counts as a dispatch, so that boundaries still come.
+    /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. False if
+    /// something else is to be looked at, at home. Counts as a dispatch, so that boundaries still come.
     #[inline(always)]
-    fn nothing_else(&self) -> bool {
+    fn yield_to_others(&self, block: &Block) -> bool {
         let budget = self.budget.get() - 1;
-        if budget == 0 || self.inbox.has_mail() || !self.fresh.is_empty_for_owner() {
+        if budget == 0 || self.inbox.has_mail() {
             return false;
         }
-        self.budget.set(budget);
+        if self.fresh.is_empty_for_owner() {
+            self.budget.set(budget);
+        } else {
+            self.yield_to_fresh(block, budget);
+        }
         true
+    }
+
+    #[inline(never)]
+    fn yield_to_fresh(&self, block: &Block, budget: u32) {
+        let to = self.pick_fresh(budget);
+        // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
+        self.batch.push(unsafe { block.as_runnable() });
+        // SAFETY: `to` is suspended or primed and now ours alone; `block` is what runs, and is queued.
+        unsafe { transfer(block.context.get(), to) };
+        // SAFETY: a light process is resumed by the worker that it left.
+        unsafe { Worker::of(&block.header) }.arrive();
     }
 
     /// Runs what the context that has just left noted down.

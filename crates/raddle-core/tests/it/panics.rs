@@ -83,7 +83,7 @@ fn many_panics_at_once_do_not_mix() {
         let spawn = |n: u32| {
             csp::spawn(move || {
                 csp::yield_now();
-                if n % 3 == 0 {
+                if n.is_multiple_of(3) {
                     resume_unwind(Box::new(n));
                 }
                 n

@@ -2,6 +2,7 @@
 
 use crate::runtime;
 use raddle_core::{csp, task};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -74,21 +75,24 @@ fn an_alarm_rings_while_another_never_stops_yielding() {
 fn an_idle_worker_rings_the_alarms_of_a_busy_one() {
     let rt = runtime(2);
     rt.run(|| {
-        // Worker 0 does not yield until worker 1, woken by an alarm of worker 0's own, has said so.
-        let on_zero = csp::spawn_on(0, || {
-            let woken = Arc::new(std::sync::atomic::AtomicBool::new(false));
-            let seen = woken.clone();
+        // Once the sleeper sleeps, on whatever worker, this one does not yield until it has been woken.
+        let busy = csp::spawn_on(0, || {
+            let states = Arc::new([const { AtomicBool::new(false) }; 2]);
+            let seen = states.clone();
             let cell = task::spawn(async move {
+                states[0].store(true, Ordering::Relaxed);
                 task::sleep(MS).await;
-                seen.store(true, std::sync::atomic::Ordering::Relaxed);
+                states[1].store(true, Ordering::Relaxed);
             });
-            csp::yield_now();
-            while !woken.load(std::sync::atomic::Ordering::Relaxed) {
+            while !seen[0].load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+            while !seen[1].load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
             drop(cell);
         });
-        on_zero.join().unwrap();
+        busy.join().unwrap();
     });
 }
 

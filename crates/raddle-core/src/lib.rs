@@ -62,8 +62,8 @@ pub use runtime::{BuildError, Builder, Runtime};
 #[cfg(not(loom))]
 pub mod csp {
     pub use crate::process::{
-        Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope, sleep,
-        sleep_until, spawn, spawn_on, yield_now,
+        Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,
+        sleep, sleep_until, spawn, spawn_on, yield_now,
     };
 }
 

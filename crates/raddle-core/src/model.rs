@@ -44,7 +44,8 @@ pub struct Right(Runnable);
 impl Things {
     /// So many, none of them made yet.
     pub fn new(count: usize) -> Things {
-        let thing = |number| Thing { header: Header::new(Kind::Process, 0), payload: UnsafeCell::new(0), number };
+        let thing =
+            |number| Thing { header: Header::new(Kind::Process, 0), payload: UnsafeCell::new(0), number };
         Things((0..count).map(thing).collect())
     }
 

@@ -14,7 +14,7 @@ fn two_pushers_and_an_owner_that_takes() {
         };
         let pushers = [push(0), push(1)];
         inbox.run_all();
-        pushers.map(|pusher| pusher.join().unwrap());
+        pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
         inbox.run_all();
         assert_eq!(things.count_run(), 2);
     });
@@ -55,7 +55,8 @@ fn owner(inbox: &Inbox, idle: &IdleSet, count: usize) {
 
 fn an_owner_falls_asleep_and_is_woken(pushers: usize, preemptions: Option<usize>) {
     check(preemptions, move || {
-        let (inbox, idle, things) = (Arc::new(Inbox::default()), Arc::new(IdleSet::new(1)), Things::new(pushers));
+        let (inbox, idle, things) =
+            (Arc::new(Inbox::default()), Arc::new(IdleSet::new(1)), Things::new(pushers));
         let push = |number| {
             let (inbox, idle, things) = (inbox.clone(), idle.clone(), things.clone());
             go(move || {

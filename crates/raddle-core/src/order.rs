@@ -98,13 +98,11 @@ mod rows {
 
     sites! {
         INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
-            "the owner would follow a link that it does not see yet; the pusher would find an old, empty bed and wake nobody";
+            "the owner would follow a link that it does not see yet; the pusher would see an old bed and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
             "the owner would follow a link that it does not see yet";
 
-        FRESH_PUSH: Release, pairs with "FRESH_SEE_TAIL",
-            "a thief would take a slot whose runnable it does not see yet";
-        FRESH_SEE_TAIL: Acquire, pairs with "FRESH_PUSH",
+        FRESH_PUSH: Release, pairs with "FRESH_THIEF_FENCE, which comes after the load of the tail",
             "a thief would take a slot whose runnable it does not see yet";
         FRESH_LOCK: Acquire, pairs with "FRESH_UNLOCK",
             "two thieves, or a thief and the growing owner, would read each other's half-made claim";
@@ -124,8 +122,16 @@ mod rows {
             "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
         IDLE_NOTIFIER_FENCE: Fence, pairs with "IDLE_SLEEPER_FENCE",
             "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
+        IDLE_FOUND_FENCE: Fence, pairs with "IDLE_NOTIFIER_FENCE",
+            "work whose publisher relied on this searcher would be left to nobody when it stops searching";
+        IDLE_ANNOUNCE: Release, pairs with "IDLE_KNOCK",
+            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
+        IDLE_CANCEL: Release, pairs with "IDLE_SLEEPER_FENCE, which comes after the announcement",
+            "who announces itself last would take one who is up already for a sleeper, and sleep without a time-out";
+        IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
+            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
 
-        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (its release); JOIN_REGISTER, JOIN_DETACH (its acquire)",
+        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (release), JOIN_REGISTER, JOIN_DETACH (acquire)",
             "the joiner would read a result, or the finisher a joiner, that it does not see yet";
         JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",
             "the finisher would wake a joiner whose saved context it does not see yet";
@@ -141,12 +147,10 @@ mod rows {
         SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
             "who leaves last wakes the scope's owner, who must see what every child did";
 
-        TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK and TOKEN_TAKE",
+        TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
             "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
         TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",
             "the unparker would queue a context that it does not see saved";
-        TOKEN_PARK_LOST: Acquire, pairs with "TOKEN_NOTIFY",
-            "who finds the token there already must see what the unparker did before";
         TOKEN_TAKE: Acquire, pairs with "TOKEN_NOTIFY",
             "who is unparked must see what the unparker did before";
     }

@@ -30,6 +30,40 @@ impl<T> Link<T> {
     }
 }
 
+/// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before this store
+/// in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not know
+/// that of a store, but does of a swap, which has the same outcomes here.
+macro_rules! overwrite {
+    ($word:expr, $value:expr, $order:expr) => {{
+        let _overwritten = $word.swap($value, $order);
+    }};
+}
+pub(crate) use overwrite;
+
+/// A value that is replaced under a lock; loom checks every access.
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(loom::cell::UnsafeCell<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Guarded(loom::cell::UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody replaces the value meanwhile.
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: passed on to the caller; loom checks it.
+        self.0.with(|p| f(unsafe { &*p }))
+    }
+
+    /// # Safety
+    /// Nobody else looks at the value meanwhile.
+    pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: passed on to the caller; loom checks it.
+        self.0.with_mut(|p| f(unsafe { &mut *p }))
+    }
+}
+
 /// Loops until the word has changed. Time does not pass in a model, so a time-out never fires.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, _timeout: Option<Duration>) {
     while word.load(Ordering::Relaxed) == expected {

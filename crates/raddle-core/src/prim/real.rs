@@ -35,6 +35,39 @@ impl<T> Link<T> {
     }
 }
 
+/// Stores over a word that others may change by read-modify-writes; see the model's twin for why it has a name.
+macro_rules! overwrite {
+    ($word:expr, $value:expr, $order:expr) => {
+        $word.store($value, $order)
+    };
+}
+pub(crate) use overwrite;
+
+/// A value that is replaced under a lock.
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(std::cell::UnsafeCell<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Guarded(std::cell::UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody replaces the value meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: passed on to the caller.
+        f(unsafe { &*self.0.get() })
+    }
+
+    /// # Safety
+    /// Nobody else looks at the value meanwhile.
+    pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: passed on to the caller.
+        f(unsafe { &mut *self.0.get() })
+    }
+}
+
 /// Sleeps while `*word == expected`, at most `timeout`. Returns early on a wake, a signal, or for no reason.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     let spec = timeout.map(|t| libc::timespec {

@@ -15,8 +15,8 @@
 
 use crate::header::{Header, Runnable};
 use crate::order;
-use crate::prim::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, spin_loop};
-use std::cell::{Cell, UnsafeCell};
+use crate::prim::{AtomicBool, AtomicPtr, AtomicUsize, Guarded, Ordering, spin_loop};
+use std::cell::Cell;
 
 const FIRST_CAPACITY: usize = if cfg!(loom) { 4 } else { 256 };
 
@@ -51,7 +51,7 @@ pub(crate) struct FreshQueue {
     owner: OwnerSide,
     thieves: ThiefSide,
     /// Replaced by the owner under the lock; read by the owner, or under the lock.
-    slots: UnsafeCell<Box<[AtomicPtr<Header>]>>,
+    slots: Guarded<Box<[AtomicPtr<Header>]>>,
     asymmetric: bool,
 }
 
@@ -120,7 +120,7 @@ impl FreshQueue {
             claimed: AtomicUsize::new(0),
             stolen_from: AtomicUsize::new(0),
         };
-        FreshQueue { owner, thieves, slots: UnsafeCell::new(empty_slots(FIRST_CAPACITY)), asymmetric }
+        FreshQueue { owner, thieves, slots: Guarded::new(empty_slots(FIRST_CAPACITY)), asymmetric }
     }
 
     /// Appends one.
@@ -131,9 +131,9 @@ impl FreshQueue {
     pub(crate) unsafe fn push(&self, runnable: Runnable) {
         let tail = self.owner.tail.load(Ordering::Relaxed);
         if tail - self.owner.head.load(Ordering::Relaxed) > self.owner.mask.get() {
-            self.grow(tail);
+            self.make_room(tail);
         }
-        self.slot(tail).store(runnable.as_ptr(), Ordering::Relaxed);
+        self.with_slot(tail, |slot| slot.store(runnable.as_ptr(), Ordering::Relaxed));
         self.owner.tail.store(tail + 1, order::FRESH_PUSH());
     }
 
@@ -182,7 +182,8 @@ impl FreshQueue {
     pub(crate) fn steal_half(&self, aged: usize, mut keep: impl FnMut(Runnable)) -> usize {
         let Some(_locked) = Locked::try_lock(&self.thieves.locked) else { return 0 };
         let claimed = self.thieves.claimed.load(Ordering::Relaxed);
-        let tail = self.owner.tail.load(order::FRESH_SEE_TAIL());
+        // Relaxed: what the owner wrote before it raised the tail is acquired by the fence below.
+        let tail = self.owner.tail.load(Ordering::Relaxed);
         let from = claimed.max(self.owner.head.load(Ordering::Relaxed));
         let available = tail.min(aged).saturating_sub(from);
         if available == 0 {
@@ -197,8 +198,8 @@ impl FreshQueue {
         }
         for at in from..to {
             // SAFETY: `slots` is replaced only under the lock, which is held.
-            let slots = unsafe { &*self.slots.get() };
-            let header = slots[at & (slots.len() - 1)].load(Ordering::Relaxed);
+            let header =
+                unsafe { self.slots.with(|slots| slots[at & (slots.len() - 1)].load(Ordering::Relaxed)) };
             // SAFETY: the slot was filled before `tail` passed it, and the protocol makes this thief its only taker.
             keep(unsafe { Runnable::from_raw(header) }.expect("a pushed slot is not null"));
         }
@@ -227,7 +228,8 @@ impl FreshQueue {
     #[inline(always)]
     pub(crate) fn oldest_is(&self, header: *mut Header) -> bool {
         let head = self.owner.head.load(Ordering::Relaxed);
-        head != self.owner.tail.load(Ordering::Relaxed) && self.slot(head).load(Ordering::Relaxed) == header
+        let waiting = head != self.owner.tail.load(Ordering::Relaxed);
+        waiting && self.with_slot(head, |slot| slot.load(Ordering::Relaxed)) == header
     }
 
     /// How far the list reached when this was called: a later thief knows that everything below has aged since.
@@ -245,32 +247,44 @@ impl FreshQueue {
         self.owner.mark.store(self.owner.tail.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Twice the room. Everything from `head` on moves, the stolen too: a slot has the same number in every buffer.
+    /// The list seems full: skips what is stolen, and if that leaves no room, makes twice as much. Everything from
+    /// `head` on moves then: a slot has the same number in every buffer.
     #[cold]
-    fn grow(&self, tail: usize) {
+    fn make_room(&self, tail: usize) {
         let _locked = Locked::lock(&self.thieves.locked);
-        // SAFETY: the owner is here and holds the lock, so nobody else reads or writes `slots`.
-        let slots = unsafe { &mut *self.slots.get() };
-        let wider = empty_slots(slots.len() * 2);
-        for at in self.owner.head.load(Ordering::Relaxed)..tail {
-            let header = slots[at & (slots.len() - 1)].load(Ordering::Relaxed);
-            wider[at & (wider.len() - 1)].store(header, Ordering::Relaxed);
+        // The owner is not in a pop, so all between its head and the last claim is stolen, and read by its thief.
+        let claimed = self.thieves.claimed.load(Ordering::Relaxed);
+        let head = self.owner.head.load(Ordering::Relaxed).max(claimed);
+        self.owner.head.store(head, Ordering::Relaxed);
+        if tail - head <= self.owner.mask.get() / 2 {
+            return;
         }
-        self.owner.mask.set(wider.len() - 1);
-        *slots = wider;
+        let widen = |slots: &mut Box<[AtomicPtr<Header>]>| {
+            let wider = empty_slots(slots.len() * 2);
+            for at in head..tail {
+                let header = slots[at & (slots.len() - 1)].load(Ordering::Relaxed);
+                wider[at & (wider.len() - 1)].store(header, Ordering::Relaxed);
+            }
+            self.owner.mask.set(wider.len() - 1);
+            *slots = wider;
+        };
+        // SAFETY: the owner is here and holds the lock, so nobody else reads or writes `slots`.
+        unsafe { self.slots.with_mut(widen) };
     }
 
     #[inline(always)]
-    fn slot(&self, at: usize) -> &AtomicPtr<Header> {
-        // SAFETY: only the owner replaces `slots`, and only the owner (or `pop_contended`, which it calls) is here.
-        let slots = unsafe { &*self.slots.get() };
+    fn with_slot<R>(&self, at: usize, f: impl FnOnce(&AtomicPtr<Header>) -> R) -> R {
+        let at = at & self.owner.mask.get();
         // SAFETY: the mask is the buffer's length less one.
-        unsafe { slots.get_unchecked(at & self.owner.mask.get()) }
+        let pick = |slots: &[AtomicPtr<Header>]| f(unsafe { slots.get_unchecked(at) });
+        // SAFETY: only the owner replaces `slots`, and only the owner (or `pop_contended`, which it calls) is here.
+        unsafe { self.slots.with(|slots| pick(slots)) }
     }
 
     #[inline(always)]
     fn read(&self, at: usize) -> Option<Runnable> {
+        let header = self.with_slot(at, |slot| slot.load(Ordering::Relaxed));
         // SAFETY: a slot below `tail` holds a runnable, and the protocol made the owner its only taker.
-        unsafe { Runnable::from_raw(self.slot(at).load(Ordering::Relaxed)) }
+        unsafe { Runnable::from_raw(header) }
     }
 }

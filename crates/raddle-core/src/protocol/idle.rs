@@ -16,15 +16,24 @@ use crate::order;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
 use std::time::Duration;
 
-const ONE_SLEEPER: u64 = 1;
-const ONE_SEARCHER: u64 = 1 << 16;
-const COUNT: u64 = 0xffff;
 /// Somebody sleeps and nobody will look soon: who spawns should knock.
-const KNOCK: u64 = 1 << 32;
+const KNOCK: u64 = 1;
 /// One of the sleepers has a time-out and will look around.
-const LOOKER: u64 = 1 << 33;
-/// Counts announcements, up to the top of the word, and wraps.
-const ONE_ANNOUNCEMENT: u64 = 1 << 34;
+const LOOKER: u64 = 2;
+/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has not
+/// counted yet, borrows from above and never disturbs a flag.
+const ONE_SEARCHER: u64 = 1 << 16;
+const ONE_SLEEPER: u64 = 1 << 40;
+
+/// How many search; negative while a waker has still to count one that has found work already.
+fn searchers(word: u64) -> i64 {
+    (word << 24).cast_signed() >> 40
+}
+
+/// How many sleep; negative while one is announced that was woken first.
+fn sleepers(word: u64) -> i64 {
+    word.wrapping_sub(searchers(word).cast_unsigned() << 16).cast_signed() >> 40
+}
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
@@ -33,6 +42,7 @@ const WOKEN_BY_MAIL: u32 = 3;
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 pub enum Woken {
     /// A notifier counted this worker as a searcher already: it must search.
     ToSearch,
@@ -44,6 +54,7 @@ pub enum Woken {
 
 /// How long a sleeper may sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 pub enum Watch {
     /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
     Looker,
@@ -62,51 +73,62 @@ struct Bed(AtomicU32);
 #[derive(Debug)]
 pub(crate) struct IdleSet {
     word: AtomicU64,
+    /// How often anybody has lain down.
+    announcements: AtomicU64,
     beds: Box<[Bed]>,
+}
+
+/// Who stops looking, or searching, leaves the rest of the sleepers without a looker: the next spawner is to knock.
+fn asking_if_nobody_looks(word: u64) -> u64 {
+    if sleepers(word) > 0 && word & LOOKER == 0 { word | KNOCK } else { word }
 }
 
 impl IdleSet {
     pub(crate) fn new(workers: usize) -> Self {
-        assert!(workers > 0 && workers < COUNT as usize, "the counts have 16 bits");
+        assert!(workers > 0 && workers < 1 << 23, "the counts have 24 bits, one of them for the sign");
         let beds = (0..workers).map(|_| Bed(AtomicU32::new(AWAKE))).collect();
-        IdleSet { word: AtomicU64::new(0), beds }
+        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), beds }
     }
 
     /// How many sleep at a glance.
     pub(crate) fn sleepers(&self) -> usize {
-        (self.word.load(Ordering::Relaxed) & COUNT) as usize
+        usize::try_from(sleepers(self.word.load(Ordering::Relaxed))).unwrap_or(0)
     }
 
     /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
     #[cfg(any(loom, test))]
     pub(crate) fn is_balanced(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & (ONE_ANNOUNCEMENT - 1) & !KNOCK == 0
+        self.word.load(Ordering::Relaxed) & !KNOCK == 0
     }
 
     /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.
     pub(crate) fn try_search(&self) -> bool {
         let seen = self.word.load(Ordering::Relaxed);
-        let nobody_searches = (seen / ONE_SEARCHER) & COUNT == 0;
         // Relaxed: who is refused goes to sleep, which has its own fence and last look.
-        let relaxed = Ordering::Relaxed;
-        nobody_searches && self.word.compare_exchange(seen, seen + ONE_SEARCHER, relaxed, relaxed).is_ok()
+        let (relaxed, to) = (Ordering::Relaxed, seen.wrapping_add(ONE_SEARCHER));
+        searchers(seen) <= 0 && self.word.compare_exchange(seen, to, relaxed, relaxed).is_ok()
     }
 
-    /// The searcher has found work and is busy again. True if others sleep and might search in its place.
+    /// The searcher has found work and is busy again. True if others sleep: the caller now looks whether there is more
+    /// work anywhere, since who published it while this one searched has woken nobody, and notifies if there is.
     pub(crate) fn found(&self) -> bool {
-        let before = self.word.fetch_sub(ONE_SEARCHER, Ordering::Relaxed);
-        before & COUNT > 0
+        let leave = |word: u64| Some(asking_if_nobody_looks(word.wrapping_sub(ONE_SEARCHER)));
+        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, leave);
+        order::IDLE_FOUND_FENCE();
+        sleepers(before.unwrap_or_else(|unchanged| unchanged)) > 0
     }
 
     /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
     /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not.
     pub(crate) fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
         self.beds[worker].0.store(ASLEEP, Ordering::Relaxed);
+        // Relaxed: published by the announcement that follows.
+        self.announcements.fetch_add(1, Ordering::Relaxed);
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
-            let searchers_less = if was_searcher { ONE_SEARCHER } else { 0 };
-            let mut to = seen.wrapping_add(ONE_ANNOUNCEMENT + ONE_SLEEPER) - searchers_less;
-            let watch = if to & COUNT == self.beds.len() as u64 {
+            let searched = if was_searcher { ONE_SEARCHER } else { 0 };
+            let mut to = seen.wrapping_add(ONE_SLEEPER).wrapping_sub(searched);
+            let watch = if sleepers(to) == self.beds.len() as i64 {
                 to |= KNOCK;
                 Watch::NobodyBusy
             } else if seen & LOOKER == 0 {
@@ -115,25 +137,41 @@ impl IdleSet {
             } else {
                 Watch::OffDuty
             };
-            // Release pairs with the acquire in `all_asleep`: what this worker handed over can be seen there.
-            match self.word.compare_exchange_weak(seen, to, Ordering::Release, Ordering::Relaxed) {
+            // It also pairs with the acquire in `all_asleep`: what this worker handed over can be seen there.
+            match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
-                    return watch;
+                    return if watch == Watch::NobodyBusy {
+                        self.unless_somebody_gets_up(watch)
+                    } else {
+                        watch
+                    };
                 }
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// If everybody has announced itself asleep: a number that is another as soon as anybody gets up.
+    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already.
+    fn unless_somebody_gets_up(&self, nobody_busy: Watch) -> Watch {
+        if self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP) {
+            return nobody_busy;
+        }
+        let before = self.word.fetch_or(LOOKER, Ordering::Relaxed);
+        if before & LOOKER == 0 { Watch::Looker } else { Watch::OffDuty }
+    }
+
+    /// If everybody is asleep: a number that is another as soon as anybody has lain down anew.
     ///
     /// An announcement comes before the last look, so that the one who announced may still find mail and get up
     /// again: see `idle.md` for how the end of a runtime tells the two apart.
     pub(crate) fn all_asleep(&self) -> Option<u64> {
         // Acquire pairs with the release of every announcement: all changes of the word are read-modify-writes.
-        let word = self.word.load(Ordering::Acquire);
-        (word & COUNT == self.beds.len() as u64).then_some(word & !(KNOCK | LOOKER))
+        let all_counted = || sleepers(self.word.load(Ordering::Acquire)) == self.beds.len() as i64;
+        let announcements = self.announcements.load(Ordering::Relaxed);
+        let all_lie = || self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP);
+        let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
+        (all_counted() && all_lie() && unchanged()).then_some(announcements)
     }
 
     /// Whether one of the sleepers looks around from time to time.
@@ -150,15 +188,17 @@ impl IdleSet {
     pub(crate) fn cancel(&self, worker: usize, watch: Watch) -> Woken {
         let bed = &self.beds[worker].0;
         let state = bed.swap(AWAKE, Ordering::Relaxed);
-        let change = |word: u64| word & !if watch == Watch::Looker { LOOKER } else { 0 };
         let woken = match state {
             WOKEN_TO_SEARCH => Woken::ToSearch,
             WOKEN_BY_MAIL => Woken::ByMail,
             _ => Woken::ByItself,
         };
         let left = if woken == Woken::ByItself { ONE_SLEEPER } else { 0 };
-        let update = |word| Some(change(word) - left);
-        let _always_some = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+        let update = |word: u64| {
+            let word = word.wrapping_sub(left);
+            Some(if watch == Watch::Looker { asking_if_nobody_looks(word & !LOOKER) } else { word })
+        };
+        let _always_some = self.word.fetch_update(order::IDLE_CANCEL(), Ordering::Relaxed, update);
         woken
     }
 
@@ -194,8 +234,7 @@ impl IdleSet {
     pub(crate) fn notify(&self) -> bool {
         order::IDLE_NOTIFIER_FENCE();
         let seen = self.word.load(Ordering::Relaxed);
-        let searching = (seen / ONE_SEARCHER) & COUNT > 0;
-        seen & COUNT > 0 && !searching && self.wake_any()
+        sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
     }
 
     /// As [`notify`](Self::notify), for work that only some of the workers may take: a searcher may not be one of them.
@@ -213,7 +252,7 @@ impl IdleSet {
     /// Wakes one sleeper to look at what has been spawned; only the first of many knockers does.
     #[cold]
     pub(crate) fn knock(&self) {
-        if self.word.fetch_and(!KNOCK, Ordering::Relaxed) & KNOCK != 0 {
+        if self.word.fetch_and(!KNOCK, order::IDLE_KNOCK()) & KNOCK != 0 {
             self.wake_any();
         }
     }

@@ -15,7 +15,7 @@
 //! back (see `process/pool.rs`), so looking is always allowed. 62 bits do not wrap.
 
 use crate::order;
-use crate::prim::{AtomicU64, Ordering};
+use crate::prim::{AtomicU64, Ordering, overwrite};
 
 const EMPTY: u64 = 0;
 const PARKED: u64 = 1;
@@ -24,6 +24,7 @@ const STATE: u64 = 3;
 
 /// Which life of the block a handle belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 pub struct Generation(u64);
 
 /// What the one who notified must do next.
@@ -54,7 +55,7 @@ impl Token {
     pub(crate) fn end_life(&self) {
         let next = (self.0.load(Ordering::Relaxed) >> 2) + 1;
         // Relaxed: a stale handle that misses this sees a state that is not PARKED, and no process is woken by it.
-        self.0.store(next << 2 | EMPTY, Ordering::Relaxed);
+        overwrite!(self.0, next << 2 | EMPTY, Ordering::Relaxed);
     }
 
     /// Takes a token that is there. The owner calls it before parking.
@@ -76,20 +77,13 @@ impl Token {
         self.0.swap(word & !STATE, order::TOKEN_TAKE());
     }
 
-    /// The owner's context is saved: wait. False if a token came first: the caller queues it again.
+    /// The owner's context is saved: wait. False if a token came first: the caller queues it again, and the owner
+    /// then [`consume`](Self::consume)s the token, which is where it sees what the notifier did.
     #[must_use]
     pub(crate) fn park(&self) -> bool {
         let seen = self.0.load(Ordering::Relaxed);
-        if seen & STATE != EMPTY {
-            return self.park_lost();
-        }
-        let (release, acquire) = (order::TOKEN_PARK(), order::TOKEN_PARK_LOST());
-        self.0.compare_exchange(seen, seen & !STATE | PARKED, release, acquire).is_ok()
-    }
-
-    fn park_lost(&self) -> bool {
-        self.0.load(order::TOKEN_PARK_LOST());
-        false
+        let (to, release) = (seen & !STATE | PARKED, order::TOKEN_PARK());
+        seen & STATE == EMPTY && self.0.compare_exchange(seen, to, release, Ordering::Relaxed).is_ok()
     }
 
     /// Gives the process of this life a token; the first one wakes it if it waits.

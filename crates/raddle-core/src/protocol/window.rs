@@ -13,7 +13,7 @@
 use crate::fifo::Chain;
 use crate::header::Header;
 use crate::order;
-use crate::prim::{AtomicPtr, Ordering};
+use crate::prim::{AtomicPtr, Ordering, overwrite};
 
 const SLOTS: usize = 4;
 
@@ -38,7 +38,7 @@ impl Window {
         let empty = self.slots.iter().find(|slot| slot.load(Ordering::Relaxed).is_null());
         let Some(slot) = empty else { return Err(chain) };
         if !chain.is_empty() {
-            slot.store(chain.into_ends().0, order::WINDOW_PUBLISH());
+            overwrite!(slot, chain.into_ends().0, order::WINDOW_PUBLISH());
         }
         Ok(())
     }

@@ -98,8 +98,8 @@ impl Worker {
 
     /// The batch has had its quantum: fresh ones join it, at its front, so that each gets its share.
     ///
-    /// What has left the fresh list cannot be stolen any more, so they are as many as will have had their first turn in a
-    /// quarter of a quantum, if they are like the others, and no more than the others.
+    /// What has left the fresh list cannot be stolen any more, so they are as many as will have had their first turn in
+    /// a quarter of a quantum, if they are like the others, and no more than the others.
     fn start_some_fresh(&self) {
         let fit = (QUANTUM_NS / 4).checked_div(self.pace.slice_ns.get()).unwrap_or(1).max(1);
         let most = self.batch.len().clamp(1, usize::try_from(fit).unwrap_or(usize::MAX));

@@ -61,8 +61,8 @@ impl Worker {
         Counters::add(&self.counters.idle_ns, now - began);
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
-        let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
-        if others_sleep && (more_here || !shared.idle.is_watched()) {
+        let more = || self.fresh.len_hint() + self.batch.movable() > 1 || self.sees_work();
+        if others_sleep && (!shared.idle.is_watched() || (searching && more())) {
             // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
             self.fresh.set_mark();
             shared.idle.notify();

@@ -74,7 +74,7 @@ fn the_owner_against_two_thieves() {
         let thieves = [list.thief(1), list.thief(1)];
         list.fresh.run_oldest();
         list.fresh.run_oldest();
-        thieves.map(|thief| thief.join().unwrap());
+        thieves.into_iter().for_each(|thief| drop(thief.join().unwrap()));
         list.ends_well(3);
     });
 }
@@ -152,5 +152,18 @@ fn what_has_not_aged_is_left_alone() {
         assert!(!stolen.contains(&1), "1 had not aged");
         assert!(popped.is_some());
         list.ends_well(2);
+    });
+}
+
+#[test]
+fn an_owner_that_only_pushes_does_not_grow_for_what_is_stolen() {
+    check(ALL, || {
+        let list = List::with(0, 12);
+        let capacity = list.fresh.capacity();
+        for number in 0..12 {
+            list.fresh.push(list.things.make(number));
+            assert_eq!(list.fresh.run_half(EVERYTHING), [number]);
+        }
+        assert_eq!(list.fresh.capacity(), capacity);
     });
 }

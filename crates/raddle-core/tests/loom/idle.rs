@@ -134,28 +134,26 @@ fn a_knock_reaches_a_sleeper_that_nobody_watches_for() {
     check(Some(3), || {
         let place = Place::new(2);
         let asleep = place.idle.announce(0, false);
-        let sleeper = {
+        let spawner = {
             let place = place.clone();
             go(move || {
-                let watch = place.idle.announce(1, false);
-                if watch == Watch::NobodyBusy {
-                    place.idle.sleep(1, watch);
-                } else {
-                    // A looker's doze ends by itself: a knock may miss it.
-                    place.idle.cancel(1, watch);
-                }
-                watch
+                place.idle.cancel(0, asleep);
+                // Up, by mail or by itself. If worker 1 took it for a sleeper, it sleeps without a time-out: wake it.
+                place.idle.knock_if_wanted();
             })
         };
         let waker = {
             let place = place.clone();
             go(move || place.idle.wake_owner(0))
         };
-        assert_eq!(place.idle.sleep(0, asleep), Woken::ByMail);
-        // Worker 0 is busy now and spawns. If worker 1 saw it asleep, it sleeps without a time-out and must be woken.
-        place.work[0].store(true, Ordering::Relaxed);
-        place.idle.knock_if_wanted();
-        sleeper.join().unwrap();
+        let watch = place.idle.announce(1, false);
+        if watch == Watch::NobodyBusy {
+            place.idle.sleep(1, watch);
+        } else {
+            // A looker's doze ends by itself: a knock may miss it.
+            place.idle.cancel(1, watch);
+        }
+        spawner.join().unwrap();
         waker.join().unwrap();
     });
 }
@@ -249,5 +247,24 @@ fn mail_and_work_at_once_wake_once() {
         sender.join().unwrap();
         notifier.join().unwrap();
         assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
+    check(ALL, || {
+        let place = Place::new(3);
+        let looker = place.idle.announce(1, false);
+        let off_duty = place.idle.announce(2, false);
+        assert_eq!((looker, off_duty), (Watch::Looker, Watch::OffDuty));
+        // The looker's doze ends, and it finds work.
+        assert_eq!(place.idle.cancel(1, looker), Woken::ByItself);
+        assert!(place.idle.try_search());
+        assert!(place.idle.found());
+        // Nobody looks now, so a spawn must wake the other.
+        place.idle.knock_if_wanted();
+        assert_eq!(place.idle.cancel(2, off_duty), Woken::ToSearch);
+        assert!(!place.idle.found());
+        assert!(place.idle.is_balanced());
     });
 }

@@ -14,7 +14,7 @@ fn two_pushers_and_an_owner_that_takes() {
         };
         let pushers = [push(0), push(1)];
         inbox.run_all();
-        pushers.map(|pusher| pusher.join().unwrap());
+        pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
         inbox.run_all();
         assert_eq!(things.count_run(), 2);
     });

@@ -4,7 +4,7 @@
 //!
 //! A model has two or three threads and few steps. What a queue hands over has a payload that loom checks, so that a
 //! missing ordering is a race that is found on x86 too. Each file models the protocol of its name; the mutation test
-//! finds the models that belong to a row by the first word of the row's name (`INBOX_PUSH`: `inbox::`), and then all.
+//! finds the models that belong to a row by the first word of the row's name (`INBOX_PUSH`: `inbox::`).
 
 #![cfg(loom)]
 

@@ -3,6 +3,8 @@
 //! A model that fails may leave threads suspended inside a critical section, whose clean-up a process does not survive.
 //! So each weakened model runs in a process of its own: this very program, told which model and which weakening.
 
+#![allow(clippy::print_stdout, reason = "with --nocapture it says which model notices what")]
+
 use raddle_core::model::{Mutation, mutations};
 use std::process::Command;
 
@@ -42,9 +44,9 @@ fn every_weakened_ordering_is_noticed() {
     for (number, mutation) in mutations().into_iter().enumerate() {
         let site = mutation.site();
         let protocol = site.name.split('_').next().unwrap_or_default().to_lowercase();
-        // Those of its own protocol first; a row counts as noticed only by them, so that a failure points at the page.
-        let own = models.iter().filter(|model| model.starts_with(&format!("{protocol}::")));
-        match own.into_iter().find(|model| notices(model, number)) {
+        // Only those of its own protocol count, so that a failure points at the page.
+        let mut own = models.iter().filter(|model| model.starts_with(&format!("{protocol}::")));
+        match own.find(|model| notices(model, number)) {
             Some(model) => println!("{} -> {}: noticed by {model}", site.name, mutation.becomes),
             None => unnoticed.push(format!("{} -> {} ({})", site.name, mutation.becomes, site.why)),
         }

@@ -55,7 +55,7 @@ fn an_owner_sees_what_every_child_did() {
         }
         if waits {
             // Its wake is the children's end; after it the owner runs where the waker was.
-            children.map(|child| child.join().unwrap());
+            children.into_iter().for_each(|child| child.join().unwrap());
             assert!(scope.empty.is_done(), "nobody told the owner");
         }
         assert_eq!(scope.inside.load(Ordering::Relaxed), 0, "the owner goes on while a child lives");

@@ -20,7 +20,8 @@ struct Sleeper {
 impl Sleeper {
     fn queue(&self) {
         self.context.resume();
-        self.queued.fetch_add(1, Ordering::Relaxed);
+        // The queue orders the waker's use of the context before its owner's next.
+        self.queued.fetch_add(1, Ordering::Release);
     }
 
     /// `park_timed`: parks first, sets the alarm then. True if it waited.
@@ -29,7 +30,7 @@ impl Sleeper {
         let waits = self.token.park();
         if waits {
             *self.alarm.lock().unwrap() = Some(self.token.generation());
-            while self.queued.load(Ordering::Relaxed) == 0 {
+            while self.queued.load(Ordering::Acquire) == 0 {
                 loom::thread::yield_now();
             }
         } else {

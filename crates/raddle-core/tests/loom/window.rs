@@ -16,7 +16,7 @@ fn an_owner_and_two_thieves() {
         assert!(window.publish([things.make(0), things.make(1)]));
         let mut run = window.run_one();
         assert!(window.publish([things.make(2)]));
-        thieves.map(|thief| run.extend(thief.join().unwrap()));
+        thieves.into_iter().for_each(|thief| run.extend(thief.join().unwrap()));
         (0..2).for_each(|_| run.extend(window.run_one()));
         run.sort_unstable();
         assert_eq!(run, [0, 1, 2]);

@@ -221,7 +221,8 @@ impl Shared {
 
     /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
     pub(crate) fn count_exit_outside(&self) {
-        self.ended_outside.fetch_add(1, Ordering::Relaxed);
+        // Release pairs with the acquire in `alive`: after it the runtime may be freed.
+        self.ended_outside.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn total(&self) -> Stats {
@@ -234,7 +235,8 @@ impl Shared {
 
     /// How many processes and cells have been spawned and have not ended.
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
-        let outside = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        // Acquire pairs with the release in `count_exit_outside`.
+        let outside = |count: &AtomicU64| count.load(Ordering::Acquire);
         (total.spawns + outside(&self.spawned_outside))
             .saturating_sub(total.exits + outside(&self.ended_outside))
     }

@@ -177,3 +177,17 @@ fn a_shutdown_may_race_with_an_unpark_from_outside() {
         progress.note();
     }
 }
+
+#[test]
+fn a_process_that_waits_while_its_result_is_dropped_has_not_ended() {
+    struct Parks;
+    impl Drop for Parks {
+        fn drop(&mut self) {
+            csp::park();
+        }
+    }
+    let rt = runtime(1);
+    let late = rt.run(|| csp::spawn(|| (csp::current(), Parks)).process());
+    assert_eq!(rt.shutdown(), 1);
+    late.unpark(); // finds the worker to which it belongs
+}

@@ -29,7 +29,8 @@ impl Worker {
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
-            let mut found = self.batch.pop();
+            // SAFETY: this is the owner's OS thread. A waker that an alarm has called may have spawned.
+            let mut found = self.batch.pop().or_else(|| unsafe { self.fresh.pop() });
             if found.is_none() && searching {
                 found = self.search(now).or_else(|| self.spin(now));
             }
@@ -46,12 +47,6 @@ impl Worker {
                 doze = FIRST_DOZE_NS;
             }
             self.batch.append(self.inbox.take_all());
-            if self.batch.is_empty() && !searching {
-                // SAFETY: this is the owner's OS thread.
-                if let Some(fresh) = unsafe { self.fresh.pop() } {
-                    self.batch.push(fresh);
-                }
-            }
         }
     }
 

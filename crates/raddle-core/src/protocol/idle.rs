@@ -14,6 +14,7 @@
 
 use crate::order;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
+use std::ops::Range;
 use std::time::Duration;
 
 const ONE_SLEEPER: u64 = 1;
@@ -196,6 +197,12 @@ impl IdleSet {
         let seen = self.word.load(Ordering::Relaxed);
         let searching = (seen / ONE_SEARCHER) & COUNT > 0;
         seen & COUNT > 0 && !searching && self.wake_any()
+    }
+
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke one.
+    pub(crate) fn notify_one_of(&self, some: Range<usize>) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
     }
 
     /// Whether a spawner should [`knock`](Self::knock). One relaxed load.

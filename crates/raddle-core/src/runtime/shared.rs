@@ -94,15 +94,31 @@ impl Shared {
     /// Puts movable work into the queue of the worker's group.
     pub(crate) fn share(&self, worker: &Worker, runnable: Runnable) {
         Counters::add(&worker.counters.queue_shared, 1);
-        self.groups[worker.index / self.group_size].push(runnable);
-        self.idle.notify();
+        let group = worker.index / self.group_size;
+        self.groups[group].push(runnable);
+        self.notify_group(group);
     }
 
     /// Hands work to whatever worker comes first, from outside.
     pub(crate) fn inject(&self, runnable: Runnable) {
         let group = self.turn.fetch_add(1, Ordering::Relaxed) % self.groups.len();
         self.groups[group].push(runnable);
-        self.idle.notify();
+        self.notify_group(group);
+    }
+
+    /// Work lies in the queue of `group`: wakes somebody who may take it.
+    fn notify_group(&self, group: usize) {
+        if self.groups.len() == 1 || self.policy.takes_from_other_groups() {
+            self.idle.notify();
+        } else {
+            let first = group * self.group_size;
+            self.idle.notify_one_of(first..self.workers().len().min(first + self.group_size));
+        }
+    }
+
+    /// `worker`, which has just found work, leaves some: wakes another one who may take it.
+    pub(crate) fn notify_for(&self, worker: usize) {
+        self.notify_group(worker / self.group_size);
     }
 
     /// Hands over a process that was made outside.

@@ -57,10 +57,11 @@ impl Worker {
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
-        if others_sleep && (more_here || !shared.idle.is_watched()) {
+        let more = more_here || shared.has_shared(self.index);
+        if others_sleep && (more || !shared.idle.is_watched()) {
             // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
             self.fresh.set_mark();
-            shared.idle.notify();
+            shared.notify_for(self.index);
         }
     }
 

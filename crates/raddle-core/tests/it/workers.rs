@@ -1,10 +1,11 @@
 //! Which worker runs what.
 
 use crate::runtime;
-use raddle_core::{Runtime, csp, task};
+use raddle_core::{Balance, Queues, Runtime, csp, task};
 use std::collections::HashSet;
 use std::sync::Barrier;
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// The OS thread of each worker.
 fn threads(rt: &Runtime) -> Vec<ThreadId> {
@@ -108,4 +109,34 @@ fn cells_are_polled_on_workers_only() {
             assert!(ids.contains(&id.await.unwrap()));
         }
     });
+}
+
+#[test]
+fn what_lies_in_a_queue_of_several_workers_is_taken_by_whoever_sleeps() {
+    let rt = Runtime::builder().workers(3).queues(Queues::Shared).build().unwrap();
+    // One worker computes; the one who is woken for the first task must see to it that the second is taken, too.
+    for _ in 0..100 {
+        rt.run(|| {
+            let barrier = Barrier::new(3);
+            csp::sleep(Duration::from_micros(300)); // so that the others sleep
+            csp::scope(|s| {
+                s.spawn(|| barrier.wait());
+                s.spawn(|| barrier.wait());
+                barrier.wait();
+            });
+        });
+    }
+}
+
+#[test]
+fn a_group_that_shares_with_no_other_is_woken_for_its_own_queue() {
+    for balance in [Balance::None, Balance::Share] {
+        for size in [1, 2] {
+            let queues = Queues::PerGroup(size);
+            let rt = Runtime::builder().workers(3).queues(queues).balance(balance).build().unwrap();
+            for round in 0..20 {
+                assert_eq!(rt.run(|| csp::spawn(move || round).join().unwrap()), round);
+            }
+        }
+    }
 }

@@ -4,8 +4,9 @@ use crate::runtime;
 use raddle_core::{Balance, Queues, Runtime, csp, task};
 use std::collections::HashSet;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The OS thread of each worker.
 fn threads(rt: &Runtime) -> Vec<ThreadId> {
@@ -139,4 +140,38 @@ fn a_group_that_shares_with_no_other_is_woken_for_its_own_queue() {
             }
         }
     }
+}
+
+#[test]
+fn work_sharing_gives_away_what_was_spawned_while_nobody_was_idle() {
+    let rt = Runtime::builder().workers(2).balance(Balance::Share).build().unwrap();
+    let (both_busy, shared) = (Barrier::new(2), AtomicBool::new(false));
+    let release = AtomicBool::new(false);
+    let first = || {
+        both_busy.wait();
+        let here = thread::current().id();
+        let look = || {
+            shared.fetch_or(thread::current().id() != here, Ordering::Relaxed);
+            // Long enough for a boundary; the rest is over at once when the aim is reached.
+            let begun = Instant::now();
+            while !shared.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_millis(1) {}
+        };
+        csp::scope(|s| {
+            (0..2000).for_each(|_| drop(s.spawn(look)));
+            release.store(true, Ordering::Release);
+        });
+    };
+    let second = || {
+        both_busy.wait();
+        while !release.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+    };
+    rt.run(|| {
+        csp::scope(|s| {
+            csp::Builder::new().worker(0).spawn_scoped(s, first).unwrap();
+            csp::Builder::new().worker(1).spawn_scoped(s, second).unwrap();
+        });
+    });
+    assert!(shared.load(Ordering::Relaxed), "one worker ran all, the other slept");
 }

@@ -102,15 +102,22 @@ impl Worker {
             return idle.sleep(self.index, watch, at_most);
         }
         let deadline = at_most.map(|t| Instant::now() + t);
-        let mut suspicious = false;
-        while idle.doze(self.index, SUSPECT) && deadline.is_none_or(|d| Instant::now() < d) {
+        let mut seen_since = None;
+        loop {
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left < SUSPECT) {
+                return idle.sleep(self.index, watch, left);
+            }
+            if !idle.doze(self.index, SUSPECT) {
+                return idle.cancel(self.index, watch);
+            }
             let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
-            if suspicious && work_lies_here {
+            let since = seen_since.get_or_insert_with(Instant::now);
+            if work_lies_here && since.elapsed() >= SUSPECT {
                 report::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
             }
-            suspicious = work_lies_here;
+            seen_since = seen_since.filter(|_| work_lies_here);
         }
-        idle.cancel(self.index, watch)
     }
 
     /// Looks again and again for as long as the policy's spin budget says; zero by default.

@@ -98,10 +98,12 @@ impl Worker {
     }
 
     /// With an empty batch: is there nothing to yield to? Counts as a dispatch, so that boundaries still come.
+    ///
+    /// What is fresh does not count: it waits for a dry batch or the quantum, and the caller would only yield to itself.
     #[inline(always)]
     fn nothing_else(&self) -> bool {
         let budget = self.budget.get() - 1;
-        if budget == 0 || self.inbox.has_mail() || !self.fresh.is_empty_for_owner() {
+        if budget == 0 || self.inbox.has_mail() {
             return false;
         }
         self.budget.set(budget);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use bench_raddle::bare_stacks::touch_ns;
+use bench_raddle::bare_stacks::BareStacks;
 use bench_raddle::{joined, runtime};
 use raddle::{csp, task};
 use raddle_measure::machine::Memory;
@@ -20,37 +20,77 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-/// A cold time, then warm ones, each with a runtime of its own and so with fresh stacks. The cold one shows what
-/// memory is used. In the warm ones neither the host's memory nor our own blocks are touched for the first time,
-/// so that the times are those of processes and of fresh stacks and of nothing else.
+/// One burst, which shows the time of create and join and the memory; and, for processes, the net time of a create.
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, kind) = (job.number("count")?, job.text("kind")?);
-    let once = || {
-        let runtime = runtime(job.workers)?;
-        runtime.run(move || if kind == "cell" { cells(count) } else { processes(count) })
-    };
-    let cold = once()?;
-    // What a page fault costs varies by more than a process costs: few processes are measured often.
-    let times = (WARM_PROCESSES / count).max(1);
-    let warm = || if kind == "cell" { once() } else { beside_bare_stacks(count, once) };
-    let warm = (0..times).map(|_| warm()).collect::<Result<Vec<_>, _>>()?;
-    let mut sample = Sample::median_of(&warm)?;
-    sample.extra.extend(cold.extra.into_iter().filter(|(name, _)| name.ends_with("_bytes")));
-    Ok(vec![sample])
+    let cells_wanted = kind == "cell";
+    let runtime = runtime(job.workers)?;
+    let burst = runtime.run(move || if cells_wanted { cells(count) } else { processes(count) })?;
+    drop(runtime);
+    if cells_wanted {
+        return Ok(vec![burst]);
+    }
+    let net = net_create_ns(job.workers, count)?;
+    Ok(vec![burst.with("net_create_ns", net)])
 }
 
-/// About so many warm processes in all.
-const WARM_PROCESSES: u64 = 200_000;
+/// Processes are made in lots of so many, each beside as many bare stacks.
+const LOT: u64 = 1000;
+/// About so many processes are made for the net time, however few are alive at once.
+const IN_ALL: u64 = 200_000;
 
-/// The sample of `body`, with what remains of its time without the bare cost of as many stacks. That cost is
-/// taken before and after, so that a drift of the machine falls on both sides.
-fn beside_bare_stacks(count: u64, body: impl Fn() -> Result<Sample, String>) -> Result<Sample, String> {
-    let before = touch_ns(count)?;
-    let sample = body()?;
-    let after = touch_ns(count)?;
-    let mean = |at: usize| f64::midpoint(before[at], after[at]);
-    let net_ns = sample.ns_per_op - mean(0);
-    Ok(sample.with("touch_ns", mean(0)).with("retouch_ns", mean(1)).with("net_ns", net_ns))
+/// What the create of a process costs beyond its fresh stack, with `count` alive in the end.
+///
+/// A first touch of a page costs microseconds here and drifts by more than a process costs, since the host backs the
+/// memory only then. So lots of processes and lots of bare stacks, made and touched, take turns in one process, now the
+/// one first, now the other; all of them stay alive, and the figure is the median over the lots of the difference.
+fn net_create_ns(workers: usize, count: u64) -> Result<f64, String> {
+    let mut differences = Vec::new();
+    for turn in 0..(IN_ALL / count).max(1) {
+        let runtime = runtime(workers)?;
+        let lots = count.div_ceil(LOT);
+        differences.extend(runtime.run(move || lots_in_turn(turn, lots, LOT.min(count)))?);
+    }
+    differences.sort_by(f64::total_cmp);
+    Ok(differences[differences.len() / 2])
+}
+
+fn lots_in_turn(turn: u64, lots: u64, size: u64) -> Result<Vec<f64>, String> {
+    let mut bare = BareStacks::new();
+    let mut children = Vec::with_capacity((lots * size) as usize);
+    let mut differences = Vec::with_capacity(lots as usize);
+    for lot in 0..lots {
+        let stacks_first = (turn + lot) % 2 == 1;
+        let mut touched_ns = if stacks_first { timed_ns(|| bare.touch_more(size))? } else { 0.0 };
+        let created_ns = timed_ns(|| create_blocked(size, &mut children))?;
+        if !stacks_first {
+            touched_ns = timed_ns(|| bare.touch_more(size))?;
+        }
+        differences.push((created_ns - touched_ns) / size as f64);
+    }
+    children.iter().for_each(|child| child.process().unpark());
+    children.into_iter().for_each(joined);
+    Ok(differences)
+}
+
+fn timed_ns(body: impl FnOnce() -> Result<(), String>) -> Result<f64, String> {
+    let start = Instant::now();
+    body()?;
+    Ok(start.elapsed().as_nanos() as f64)
+}
+
+/// Spawns `size` processes and waits until all of them are blocked.
+fn create_blocked(size: u64, children: &mut Vec<csp::JoinHandle<()>>) -> Result<(), String> {
+    let blocked = Arc::new(Blocked::new(size)?);
+    for _ in 0..size {
+        let blocked = Arc::clone(&blocked);
+        children.push(csp::spawn(move || {
+            blocked.one_more();
+            csp::park();
+        }));
+    }
+    blocked.wait();
+    Ok(())
 }
 
 /// Wakes the main process when the last of the others is about to block.

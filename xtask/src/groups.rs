@@ -61,6 +61,16 @@ const RUST_WITH_SOURCE: Need = Need {
     otherwise: "",
 };
 
+const LLD: Need =
+    Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
+
+const TSAN_RUNTIME: Need = Need {
+    tool: "rustup's ThreadSanitizer runtime",
+    probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
+    packages: &[],
+    otherwise: "comes with rustup's stable toolchain for x86-64",
+};
+
 /// Every group, in the order in which they run: the cheap ones that fail most often first.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
@@ -109,6 +119,13 @@ pub(crate) const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        name: "loom",
+        what: "loom finds no bad interleaving in any protocol, and notices every ordering that is weakened",
+        needs: &[],
+        steps: &["RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom"],
+    },
+    Group {
         name: "twin",
         what: "the switch on OS threads passes the switch's tests",
         needs: &[],
@@ -122,6 +139,21 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &["RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
                   --package raddle-context --package raddle-core --lib --tests"],
+    },
+    Group {
+        name: "tsan",
+        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
+        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
+        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings.
+        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
+        steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
+                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
+                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
+                  --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \
+                  -- --skip many_contexts"],
     },
     Group {
         name: "valgrind",

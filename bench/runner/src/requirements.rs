@@ -88,8 +88,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("create255", RADDLE, GO, 0.2),
     ratio(
         "alive",
-        RADDLE.with("count=1000000,kind=process").metric("net_ns"),
-        RADDLE.with("count=1000,kind=process").metric("net_ns"),
+        RADDLE.with("count=1000000,kind=process").metric("net_create_ns"),
+        RADDLE.with("count=1000,kind=process").metric("net_create_ns"),
         1.3,
     ),
     value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
@@ -160,7 +160,7 @@ mod tests {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
         let cell = |(runtime, workers, params, figure)| {
             let mut cell = Cell::new(runtime, workers, params);
-            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_ns", figure))).collect();
+            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
             cell
         };
         let cells = cells.into_iter().map(cell).collect();

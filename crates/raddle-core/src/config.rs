@@ -94,7 +94,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         variable: "RADDLE_MEMBARRIER",
         allowed: "on, off",
-        what: "whether an idle worker asks the kernel for the memory barrier that a busy one would else run at each start",
+        what: "whether an idle worker asks the kernel for the memory barrier that busy ones would need else",
         read: |c, v| on_off(v).map(|b| c.membarrier = Some(b)),
     },
     Setting {

@@ -5,29 +5,40 @@
 //! The stacks are the very ones that processes get (size, guard, colour), so that what remains of a process's
 //! time when this is subtracted is the process itself. `bench_common::fresh_stacks` is the same by hand.
 
-use std::time::Instant;
-
 use raddle_context::{SizeClass, Stack, StackDepot, StackPool};
 
-/// Nanoseconds a stack to make, guard and touch `count` fresh stacks that are all kept until the last one, and
-/// then to touch each of them once more (which with many of them misses every cache: a resumption's floor).
-///
-/// # Errors
-/// What the depot says when it cannot make that many.
-pub fn touch_ns(count: u64) -> Result<[f64; 2], String> {
-    let mut pool = StackPool::new(StackDepot::new());
-    let mut stacks = Vec::with_capacity(count as usize);
-    let start = Instant::now();
-    for _ in 0..count {
-        let stack = pool.take(SizeClass::DEFAULT).map_err(|e| e.to_string())?;
-        touch(&stack);
-        stacks.push(stack);
+/// Stacks that are all kept until this is dropped.
+pub struct BareStacks {
+    pool: StackPool,
+    taken: Vec<Stack>,
+}
+
+impl BareStacks {
+    /// None yet.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a depot is made, which is no default of anything")]
+    pub fn new() -> Self {
+        BareStacks { pool: StackPool::new(StackDepot::new()), taken: Vec::new() }
     }
-    let fresh = start.elapsed();
-    stacks.iter().for_each(touch);
-    let again = start.elapsed() - fresh;
-    stacks.into_iter().for_each(|stack| pool.give(stack));
-    Ok([fresh, again].map(|elapsed| elapsed.as_nanos() as f64 / count as f64))
+
+    /// Makes, guards and touches `count` more.
+    ///
+    /// # Errors
+    /// What the depot says when it cannot make that many.
+    pub fn touch_more(&mut self, count: u64) -> Result<(), String> {
+        for _ in 0..count {
+            let stack = self.pool.take(SizeClass::DEFAULT).map_err(|e| e.to_string())?;
+            touch(&stack);
+            self.taken.push(stack);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for BareStacks {
+    fn drop(&mut self) {
+        self.taken.drain(..).for_each(|stack| self.pool.give(stack));
+    }
 }
 
 fn touch(stack: &Stack) {

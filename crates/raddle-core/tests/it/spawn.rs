@@ -147,7 +147,7 @@ fn a_stack_is_as_large_as_was_asked_for() {
         let frame = std::hint::black_box([1_u8; 1024]);
         if bytes <= 1024 { frame[0].into() } else { use_stack(bytes - 1024) + usize::from(frame[7]) }
     }
-    let rt = raddle_core::Runtime::builder().workers(1).stack_size(256 << 10).build().unwrap();
+    let rt = Runtime::builder().workers(1).stack_size(256 << 10).build().unwrap();
     rt.run(|| {
         assert_eq!(csp::spawn(|| use_stack(200 << 10)).join().unwrap(), 200);
         let large = csp::Builder::new().stack_size(8 << 20).spawn(|| use_stack(4 << 20)).unwrap();
@@ -156,7 +156,7 @@ fn a_stack_is_as_large_as_was_asked_for() {
         assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
         assert!(refused.to_string().contains("the largest is 8192 KiB"), "{refused}");
     });
-    let refused = raddle_core::Runtime::builder().stack_size(9 << 20).build().unwrap_err();
+    let refused = Runtime::builder().stack_size(9 << 20).build().unwrap_err();
     assert!(matches!(refused, raddle_core::BuildError::Stack(_)), "{refused}");
 }
 

@@ -25,7 +25,7 @@ fn each_worker_is_an_os_thread_and_placement_is_obeyed() {
                 let stays = csp::spawn_on(round % workers, || {
                     let before = thread::current().id();
                     (0..20).for_each(|_| csp::yield_now());
-                    csp::sleep(std::time::Duration::from_micros(10));
+                    csp::sleep(Duration::from_micros(10));
                     assert_eq!(before, thread::current().id(), "a started process moved");
                     before
                 });

@@ -187,6 +187,18 @@ impl Shared {
         id
     }
 
+    /// Takes an alarm back, from any thread. A runtime that ends may have waited for nothing else.
+    pub(crate) fn cancel_alarm(&self, keeper: usize, alarm: AlarmId) {
+        self.worker(keeper).timers().cancel(alarm);
+        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, self)) {
+            return; // which looks itself before it next sleeps
+        }
+        fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
+        if self.closing.load(Ordering::Relaxed) {
+            self.idle.wake_for_alarm(keeper);
+        }
+    }
+
     /// From now on the runtime ends when nothing can run any more.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);

@@ -32,7 +32,8 @@
 //!
 //! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
 //! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a
-//! wait.
+//! wait. So does a wait in a `Drop` that runs while its process unwinds from a panic: do not join there what may need
+//! the same worker, since it would wait for ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
 //!
 //! # Settings
 //!

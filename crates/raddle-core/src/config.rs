@@ -71,16 +71,13 @@ pub const SETTINGS: &[Setting] = &[
         variable: "RADDLE_TICK",
         allowed: "a duration from 100us to 10s, as 500us, 10ms, 1s",
         what: "period of the balance `fair`, and the longest doze of an idle worker that watches busy ones",
-        read: |c, v| {
-            let fits = |d: &Duration| (Duration::from_micros(100)..=Duration::from_secs(10)).contains(d);
-            duration(v).filter(fits).map(|d| c.tick = Some(d))
-        },
+        read: |c, v| duration(v).filter(tick_fits).map(|d| c.tick = Some(d)),
     },
     Setting {
         variable: "RADDLE_SPIN",
         allowed: "a duration up to 10ms, as 0us, 20us",
         what: "how long an idle worker looks again and again before it sleeps",
-        read: |c, v| duration(v).filter(|d| *d <= Duration::from_millis(10)).map(|d| c.spin = Some(d)),
+        read: |c, v| duration(v).filter(spin_fits).map(|d| c.spin = Some(d)),
     },
     Setting {
         variable: "RADDLE_PIN",
@@ -226,6 +223,21 @@ impl Config {
         }
     }
 
+    /// Holds what the program has set in code to the bounds of the environment.
+    pub(crate) fn in_bounds(&self) -> Result<(), ConfigError> {
+        let workers = self.workers.filter(|n| !(1..=WORKERS_MAX).contains(n)).map(|n| n.to_string());
+        let queues = self.queues.filter(|q| *q == Queues::PerGroup(0)).map(|_| "group:0".to_owned());
+        let tick = self.tick.filter(|d| !tick_fits(d)).map(|d| format!("{d:?}"));
+        let spin = self.spin.filter(|d| !spin_fits(d)).map(|d| format!("{d:?}"));
+        let names = ["RADDLE_WORKERS", "RADDLE_QUEUES", "RADDLE_TICK", "RADDLE_SPIN"];
+        for (variable, found) in names.into_iter().zip([workers, queues, tick, spin]) {
+            if let (Some(found), Some(setting)) = (found, SETTINGS.iter().find(|s| s.variable == variable)) {
+                return Err(ConfigError::Value { variable, found, allowed: setting.allowed });
+            }
+        }
+        Ok(())
+    }
+
     /// The policy, if the settings do not contradict each other.
     pub(crate) fn policy(&self) -> Result<Policy, ConfigError> {
         let contradiction = |first, second, why| Err(ConfigError::Contradiction { first, second, why });
@@ -275,6 +287,14 @@ fn on_off(value: &str) -> Option<bool> {
 
 fn in_range(value: &str, least: usize, most: usize) -> Option<usize> {
     value.parse().ok().filter(|n| (least..=most).contains(n))
+}
+
+fn tick_fits(tick: &Duration) -> bool {
+    (Duration::from_micros(100)..=Duration::from_secs(10)).contains(tick)
+}
+
+fn spin_fits(spin: &Duration) -> bool {
+    *spin <= Duration::from_millis(10)
 }
 
 fn queues(value: &str) -> Option<Queues> {

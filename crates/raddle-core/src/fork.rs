@@ -5,9 +5,11 @@
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
 //! as an OS thread of its own: it is no process any more, waits by blocking, and what it spawns belongs to a
 //! default runtime that the child starts anew. All other processes do not exist there. If its function returns, the
-//! child exits with code 0, as a program does whose last thread returns.
+//! child exits with code 0, as a program does whose last thread returns. A cell that forks goes on in the child to the
+//! end of its poll, and then the child exits in the same way.
 //!
-//! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing.
+//! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
+//! and to run something on it is refused by a panic.
 //!
 //! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
 

@@ -59,6 +59,10 @@ pub(crate) fn stats(text: &str) {
 /// The standard hook knows only OS threads: it would say that `raddle-0` panicked.
 pub(crate) fn install_panic_hook() {
     static INSTALLED: Once = Once::new();
+    if std::thread::panicking() {
+        // The first use of all, in a drop during unwinding: to change the hook now would be a second panic.
+        return;
+    }
     INSTALLED.call_once(|| {
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {

@@ -49,27 +49,27 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 fn expand(
     arguments: &Punctuated<Argument, Token![,]>,
-    mut function: ItemFn,
+    function: ItemFn,
 ) -> syn::Result<proc_macro2::TokenStream> {
-    let signature = &mut function.sig;
+    let signature = &function.sig;
     if signature.ident != "main" {
         return Err(Error::new_spanned(&signature.ident, "`#[raddle::main]` belongs on `fn main`"));
     }
     if !signature.inputs.is_empty() {
         return Err(Error::new_spanned(&signature.inputs, "`main` takes no arguments; see `std::env::args`"));
     }
-    let is_async = signature.asyncness.take().is_some();
-    let settings = arguments.iter().map(|Argument { name, value }| quote!(.#name(#value)));
-    let (output, attributes, visibility, body) =
-        (&signature.output, &function.attrs, &function.vis, &function.block);
-    let run = if is_async {
-        quote!(::raddle::__private::run_main(builder, || ::raddle::task::block_on(async #body)))
+    // The user's `main` becomes a function within: its result is reported in the process and need not be `Send`.
+    let run = if signature.asyncness.is_some() {
+        quote!(::raddle::__private::run_main(builder, || ::raddle::task::block_on(main())))
     } else {
-        quote!(::raddle::__private::run_main(builder, || #body))
+        quote!(::raddle::__private::run_main(builder, main))
     };
+    let settings = arguments.iter().map(|Argument { name, value }| quote!(.#name(#value)));
+    let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
     Ok(quote! {
         #(#attributes)*
-        #visibility fn main() #output {
+        #visibility fn main() -> ::std::process::ExitCode {
+            #signature #body
             let builder = ::raddle::Runtime::builder() #(#settings)*;
             #run
         }

@@ -32,7 +32,8 @@
 //!
 //! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
 //! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a
-//! wait.
+//! wait. So does a wait in a `Drop` that runs while its process unwinds from a panic: do not join there what may need
+//! the same worker, since it would wait for ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
 //!
 //! # Settings
 //!
@@ -70,7 +71,7 @@ pub use raddle_core::{SETTINGS, Setting, csp, task};
 /// Makes `main` the first process of the default runtime.
 ///
 /// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run
-/// to its end in that process. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A
+/// to its end in that process. It may return what any `main` may, an error that is not `Send`, too. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A
 /// setting that is wrong is printed, and the program ends with code 2.
 ///
 /// ```
@@ -78,6 +79,15 @@ pub use raddle_core::{SETTINGS, Setting, csp, task};
 /// async fn main() {
 ///     let half = raddle::task::spawn(async { 21 });
 ///     assert_eq!(2 * half.await.unwrap(), 42);
+/// }
+/// ```
+///
+/// ```
+/// #[raddle::main]
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let number: u32 = "42".parse()?;
+///     assert_eq!(raddle::csp::spawn(move || number).join().unwrap(), 42);
+///     Ok(())
 /// }
 /// ```
 ///
@@ -92,15 +102,16 @@ pub use raddle_macros::main;
 pub mod __private {
     use crate::Builder;
     use std::io::Write as _;
+    use std::process::{ExitCode, Termination};
 
-    /// Starts the default runtime and runs `main` as its first process.
-    pub fn run_main<T: Send + 'static>(builder: Builder, main: impl FnOnce() -> T + Send + 'static) -> T {
+    /// Starts the default runtime and runs `main` as its first process, which also reports what `main` returned.
+    pub fn run_main<T: Termination>(builder: Builder, main: impl FnOnce() -> T + Send + 'static) -> ExitCode {
         if let Err(error) = builder.build_global() {
             let _unwritable = writeln!(std::io::stderr(), "raddle: {error}");
             std::process::exit(2);
         }
         // The first process is as roomy as a main thread is expected to be.
-        let first = crate::csp::Builder::new().name("main").stack_size(1 << 20).spawn(main);
+        let first = crate::csp::Builder::new().name("main").stack_size(1 << 20).spawn(|| main().report());
         let first = first.unwrap_or_else(|refused| panic!("the main process cannot be spawned: {refused}"));
         first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

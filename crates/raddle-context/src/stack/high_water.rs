@@ -24,8 +24,8 @@ impl Stack {
     pub(super) fn fill(&mut self) {
         let mut word = self.lowest_used();
         while word.addr() < self.top().addr() {
-            // SAFETY: between limit and top, aligned, and the stack has just been taken, so that nobody
-            // runs on it.
+            // SAFETY: between limit and top, aligned, and the pool fills no stack that was given back last, so
+            // that nobody runs on it.
             unsafe { word.write_volatile(PATTERN) };
             word = word.wrapping_add(1);
         }

@@ -77,15 +77,17 @@ impl StackPool {
         }
     }
 
-    /// Takes from the depot if `found` is none, and fills the stack if that was asked for.
+    /// The magazine was empty, or stacks are to be filled. `last` was given back last: the caller may still run on it.
     #[cold]
     #[inline(never)]
-    fn take_slowly(&mut self, class: SizeClass, found: Option<NonNull<u8>>) -> Result<Stack, StackError> {
-        let slot = match found {
-            Some(slot) => slot,
-            None => self.refill(class)?,
+    fn take_slowly(&mut self, class: SizeClass, last: Option<NonNull<u8>>) -> Result<Stack, StackError> {
+        let older = match self.magazines[class.index()].pop() {
+            Some(slot) => Ok(slot),
+            None => self.refill(class),
         };
-        let mut stack = Stack { slot, class, filled: false };
+        // To start on it is allowed, to fill it is not: it stays, and an older one is filled.
+        self.magazines[class.index()].extend(last);
+        let mut stack = Stack { slot: older?, class, filled: false };
         if self.fill {
             stack.fill();
         }

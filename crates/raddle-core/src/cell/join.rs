@@ -12,7 +12,8 @@ enum Meeting<T> {
     Nobody,
     Waiting(Waker),
     Output(Result<T>),
-    Taken,
+    /// The handle has had the output, or is gone.
+    Over,
 }
 
 /// Where a cell's output and the one who waits for it meet.
@@ -24,15 +25,23 @@ impl<T> Slot<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Meeting<T>> {
-        // Nothing under the lock can panic.
+        // Nothing under the lock can panic: wakers and outputs are cloned and dropped outside.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn fill(&self, output: Result<T>) {
-        let before = std::mem::replace(&mut *self.lock(), Meeting::Output(output));
+    /// Brings the output. Gives it back if nobody will ask for it.
+    #[must_use = "an output that nobody wants is dropped by who knows what to do if that panics"]
+    pub(super) fn fill(&self, output: Result<T>) -> Option<Result<T>> {
+        let mut meeting = self.lock();
+        if matches!(*meeting, Meeting::Over) {
+            return Some(output);
+        }
+        let before = std::mem::replace(&mut *meeting, Meeting::Output(output));
+        drop(meeting);
         if let Meeting::Waiting(waker) = before {
             waker.wake();
         }
+        None
     }
 }
 
@@ -50,7 +59,7 @@ impl<T> JoinHandle<T> {
 
     /// Whether the cell has ended.
     pub fn is_finished(&self) -> bool {
-        matches!(*self.slot.lock(), Meeting::Output(_) | Meeting::Taken)
+        matches!(*self.slot.lock(), Meeting::Output(_) | Meeting::Over)
     }
 }
 
@@ -60,15 +69,27 @@ impl<T> Future for JoinHandle<T> {
     /// # Panics
     /// If it is polled again after it was ready.
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let waker = context.waker().clone();
         let mut meeting = self.slot.lock();
-        match std::mem::replace(&mut *meeting, Meeting::Taken) {
+        let next = match *meeting {
+            Meeting::Nobody | Meeting::Waiting(_) => Meeting::Waiting(waker),
+            Meeting::Output(_) | Meeting::Over => Meeting::Over,
+        };
+        let before = std::mem::replace(&mut *meeting, next);
+        drop(meeting);
+        match before {
             Meeting::Output(output) => Poll::Ready(output),
-            Meeting::Taken => panic!("a JoinHandle was polled after it was ready"),
-            Meeting::Nobody | Meeting::Waiting(_) => {
-                *meeting = Meeting::Waiting(context.waker().clone());
-                Poll::Pending
-            }
+            Meeting::Over => panic!("a JoinHandle was polled after it was ready"),
+            Meeting::Nobody | Meeting::Waiting(_) => Poll::Pending,
         }
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    /// Lets go of the output, or of the waker of who waited: stale wakers may keep the cell's memory for long.
+    fn drop(&mut self) {
+        let before = std::mem::replace(&mut *self.slot.lock(), Meeting::Over);
+        drop(before);
     }
 }
 

@@ -99,7 +99,10 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
     if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {
         crate::report::fatal("a future panicked while it was dropped");
     }
-    cell.slot.fill(output);
+    let unwanted = cell.slot.fill(output);
+    if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
+        crate::report::fatal("an output that nobody wanted panicked while it was dropped");
+    }
     true
 }
 
@@ -113,7 +116,7 @@ unsafe fn free<F: Future>(head: *mut Head) {
             // SAFETY: nobody else has the cell. The future is dropped where it lies.
             unsafe { *cell.future.get() = None };
             // Nobody can wake it any more: its joiner must not wait for ever.
-            cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker")));
+            drop(cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker"))));
             count_end_of(&cell.head.header);
         }
         drop(cell);

@@ -63,7 +63,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 impl Sleep {
     fn forget_alarm(&mut self) {
         if let Some(set) = self.set.take() {
-            set.runtime.worker(set.keeper).timers().cancel(set.alarm);
+            set.runtime.cancel_alarm(set.keeper, set.alarm);
         }
     }
 }

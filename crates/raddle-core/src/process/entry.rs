@@ -88,7 +88,6 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
     let scope = block.scope.get();
     let body = block.body.get();
     let mut unseen_panic = false;
-    worker.count_exit();
     match block.join.finish() {
         Finished::HandleHasIt => {}
         // SAFETY: the joiner registered itself to be woken once, by this.
@@ -99,6 +98,8 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
             worker.free_block(block);
         }
     }
+    // Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
+    worker.count_exit();
     // SAFETY: a scope outlives its processes: it waits for this call.
     if let Some(scope) = unsafe { scope.as_ref() } {
         scope.leave(unseen_panic, |joiner: *mut Header| {

@@ -14,6 +14,7 @@
 
 use crate::order;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
+use std::ops::Range;
 use std::time::Duration;
 
 /// Somebody sleeps and nobody will look soon: who spawns should knock.
@@ -237,10 +238,10 @@ impl IdleSet {
         sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
     }
 
-    /// As [`notify`](Self::notify), for work that only some of the workers may take: a searcher may not be one of them.
-    pub(crate) fn notify_among(&self, mut workers: std::ops::Range<usize>) -> bool {
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke one.
+    pub(crate) fn notify_one_of(&self, some: Range<usize>) -> bool {
         order::IDLE_NOTIFIER_FENCE();
-        workers.any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
+        some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
     }
 
     /// Whether a spawner should [`knock`](Self::knock). One relaxed load.

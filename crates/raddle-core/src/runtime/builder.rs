@@ -178,10 +178,7 @@ impl Builder {
         if let Some(bytes) = self.stack_bytes {
             config.stack_class = Some(SizeClass::for_bytes(bytes).map_err(BuildError::Stack)?);
         }
-        if config.workers == Some(0) {
-            let (found, allowed) = ("0".to_owned(), "a number from 1 to 1024");
-            return Err(BuildError::Config(ConfigError::Value { variable: "workers", found, allowed }));
-        }
+        config.in_bounds().map_err(BuildError::Config)?;
         start(&config, &name)
     }
 

@@ -5,7 +5,7 @@
 use super::{BuildError, Builder, Runtime, Shared};
 use crate::worker::Worker;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 static DEFAULT: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
 static STARTING: Mutex<()> = Mutex::new(());
@@ -65,6 +65,8 @@ pub(crate) fn forget() {
 
 /// `RADDLE_STATS=on` prints when the program ends.
 fn register_exit_report() {
+    // Once for a program and all that it forks.
+    static REGISTERED: Once = Once::new();
     extern "C" fn at_exit() {
         // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release in `start`.
         if let Some(shared) = unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
@@ -73,6 +75,8 @@ fn register_exit_report() {
             crate::report::stats(&shared.stats_text());
         }
     }
-    // SAFETY: registers a function that lives as long as the program. Full tables leave the report out.
-    unsafe { libc::atexit(at_exit) };
+    REGISTERED.call_once(|| {
+        // SAFETY: registers a function that lives as long as the program. Full tables leave the report out.
+        unsafe { libc::atexit(at_exit) };
+    });
 }

@@ -84,7 +84,8 @@ impl Runtime {
     /// Runs `f` as a process of this runtime and waits for its value. `f` may borrow.
     ///
     /// # Panics
-    /// As `f`; and inside a cell, which must not wait.
+    /// As `f`; inside a cell, which must not wait; and in a forked child, which has the parent's runtime without its OS
+    /// threads.
     #[track_caller]
     pub fn run<F, T>(&self, f: F) -> T
     where
@@ -92,6 +93,11 @@ impl Runtime {
         T: Send,
     {
         wait::caller("Runtime::run");
+        let lives = self.generation == fork::generation();
+        assert!(
+            lives,
+            "a forked child has no workers of its parent's runtime; build another one in the child"
+        );
         // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
         let joiner = unsafe { spawn_in(&self.shared, f) };
         joiner.join().unwrap_or_else(|panic| resume_unwind(panic))

@@ -105,12 +105,22 @@ impl Shared {
 
     fn push_to_group(&self, group: usize, runnable: Runnable) {
         self.groups[group].push(runnable);
+        self.notify_group(group);
+    }
+
+    /// Work lies in the queue of `group`: wakes somebody who may take it.
+    fn notify_group(&self, group: usize) {
         if self.groups.len() == 1 || self.policy.takes_from_other_groups() {
             self.idle.notify();
         } else {
             let first = group * self.group_size;
-            self.idle.notify_among(first..(first + self.group_size).min(self.workers().len()));
+            self.idle.notify_one_of(first..self.workers().len().min(first + self.group_size));
         }
+    }
+
+    /// `worker`, which has just found work, leaves some: wakes another one who may take it.
+    pub(crate) fn notify_for(&self, worker: usize) {
+        self.notify_group(worker / self.group_size);
     }
 
     /// Hands over a process that was made outside.
@@ -179,6 +189,18 @@ impl Shared {
         id
     }
 
+    /// Takes an alarm back, from any thread. A runtime that ends may have waited for nothing else.
+    pub(crate) fn cancel_alarm(&self, keeper: usize, alarm: AlarmId) {
+        self.worker(keeper).timers().cancel(alarm);
+        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, self)) {
+            return; // which looks itself before it next sleeps
+        }
+        fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
+        if self.closing.load(Ordering::Relaxed) {
+            self.idle.wake_for_alarm(keeper);
+        }
+    }
+
     /// From now on the runtime ends when nothing can run any more.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
@@ -229,7 +251,8 @@ impl Shared {
 
     /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
     pub(crate) fn count_exit_outside(&self) {
-        self.ended_outside.fetch_add(1, Ordering::Relaxed);
+        // Release pairs with the acquire in `alive`: after it the runtime may be freed.
+        self.ended_outside.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn total(&self) -> Stats {
@@ -242,7 +265,8 @@ impl Shared {
 
     /// How many processes and cells have been spawned and have not ended.
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
-        let outside = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        // Acquire pairs with the release in `count_exit_outside`.
+        let outside = |count: &AtomicU64| count.load(Ordering::Acquire);
         (total.spawns + outside(&self.spawned_outside))
             .saturating_sub(total.exits + outside(&self.ended_outside))
     }

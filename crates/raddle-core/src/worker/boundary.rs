@@ -83,6 +83,9 @@ impl Worker {
     }
 
     fn quantum(&self, now: u64) {
+        if self.shared().policy.shares() {
+            self.share_fresh();
+        }
         self.start_some_fresh();
         let had_slack = !self.ran_dry.get();
         if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
@@ -134,6 +137,24 @@ impl Worker {
             Counters::add(&self.counters.shared_out, half as u64);
             self.send(idle, self.batch.split_movable(half));
         }
+    }
+
+    /// Work-sharing: half of what has not started goes to an idle worker, which may not take it by itself.
+    fn share_fresh(&self) {
+        let half = (self.fresh.len_hint() / 2).min(CHAIN_MAX);
+        if half == 0 {
+            return;
+        }
+        let Some(idle) = self.shared().some_sleeper(self.index) else { return };
+        let given = Fifo::new();
+        while given.len() < half
+            // SAFETY: this is the owner's OS thread.
+            && let Some(fresh) = unsafe { self.fresh.pop() }
+        {
+            given.push(fresh);
+        }
+        Counters::add(&self.counters.shared_out, given.len() as u64);
+        self.send(idle, given.drain());
     }
 
     /// No slack after all: what lies in the window comes home.

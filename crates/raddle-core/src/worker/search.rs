@@ -219,10 +219,11 @@ impl Worker {
         }
     }
 
-    /// Whether a last look, after the announcement of sleep, sees anything that this worker could take.
+    /// Whether a last look, after the announcement of sleep, sees anything that this worker could take; its own fresh
+    /// list, too, since the alarms that were rung during the search may have spawned.
     pub(super) fn sees_work(&self) -> bool {
         let shared = self.shared();
-        if shared.has_shared(self.index) || shared.is_stopping() {
+        if shared.has_shared(self.index) || shared.is_stopping() || !self.fresh.is_empty_for_owner() {
             return true;
         }
         let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;

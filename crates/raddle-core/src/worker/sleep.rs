@@ -29,7 +29,8 @@ impl Worker {
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
-            let mut found = self.batch.pop();
+            // SAFETY: this is the owner's OS thread. A waker that an alarm has called may have spawned.
+            let mut found = self.batch.pop().or_else(|| unsafe { self.fresh.pop() });
             if found.is_none() && searching {
                 found = self.search(now).or_else(|| self.spin(now));
             }
@@ -46,12 +47,6 @@ impl Worker {
                 doze = FIRST_DOZE_NS;
             }
             self.batch.append(self.inbox.take_all());
-            if self.batch.is_empty() && !searching {
-                // SAFETY: this is the owner's OS thread.
-                if let Some(fresh) = unsafe { self.fresh.pop() } {
-                    self.batch.push(fresh);
-                }
-            }
         }
     }
 
@@ -61,11 +56,14 @@ impl Worker {
         Counters::add(&self.counters.idle_ns, now - began);
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
-        let more = || self.fresh.len_hint() + self.batch.movable() > 1 || self.sees_work();
-        if others_sleep && (!shared.idle.is_watched() || (searching && more())) {
+        let more = || {
+            let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
+            more_here || shared.has_shared(self.index) || (searching && self.sees_work())
+        };
+        if others_sleep && (!shared.idle.is_watched() || more()) {
             // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
             self.fresh.set_mark();
-            shared.idle.notify();
+            shared.notify_for(self.index);
         }
     }
 
@@ -106,15 +104,22 @@ impl Worker {
             return idle.sleep(self.index, watch, at_most);
         }
         let deadline = at_most.map(|t| Instant::now() + t);
-        let mut suspicious = false;
-        while idle.doze(self.index, SUSPECT) && deadline.is_none_or(|d| Instant::now() < d) {
+        let mut seen_since = None;
+        loop {
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left < SUSPECT) {
+                return idle.sleep(self.index, watch, left);
+            }
+            if !idle.doze(self.index, SUSPECT) {
+                return idle.cancel(self.index, watch);
+            }
             let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
-            if suspicious && work_lies_here {
+            let since = seen_since.get_or_insert_with(Instant::now);
+            if work_lies_here && since.elapsed() >= SUSPECT {
                 report::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
             }
-            suspicious = work_lies_here;
+            seen_since = seen_since.filter(|_| work_lies_here);
         }
-        idle.cancel(self.index, watch)
     }
 
     /// Looks again and again for as long as the policy's spin budget says; zero by default.

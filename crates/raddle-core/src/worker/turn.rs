@@ -4,6 +4,7 @@
 
 use super::Worker;
 use crate::counters::Counters;
+use crate::fork;
 use crate::header::{Kind, Runnable, STARTED};
 use crate::process::block::Block;
 use crate::process::entry;
@@ -60,6 +61,9 @@ impl Worker {
                 Counters::add(&self.counters.polls, 1);
                 next.header().worker.set(std::ptr::from_ref(self).cast_mut().cast());
                 crate::cell::poll(next);
+                if fork::is_orphan() {
+                    fork::end_of_orphan();
+                }
             }
             Kind::Process if next.header().is(STARTED) => self.run_process(next),
             Kind::Process => match self.start(next) {

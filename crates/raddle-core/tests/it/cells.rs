@@ -357,3 +357,38 @@ fn a_sleep_may_be_polled_in_one_runtime_and_then_in_another() {
     drop(second);
     assert_eq!(count.0.load(Ordering::Relaxed), 0, "both alarms have been taken back");
 }
+
+#[test]
+fn a_dropped_handle_lets_go_of_the_output_and_of_who_waited() {
+    let held = Arc::new(());
+    runtime(1).run(|| {
+        // The output of a detached cell goes at its end, though a waker of the cell is still kept.
+        let (give, take) = mpsc::channel::<Waker>();
+        let output = held.clone();
+        let keeps = poll_fn(move |context| {
+            give.send(context.waker().clone()).unwrap();
+            Poll::Ready(())
+        });
+        drop(task::spawn(async move {
+            keeps.await;
+            output
+        }));
+        csp::sleep(Duration::from_millis(1));
+        let _kept = take.recv().unwrap();
+        assert_eq!(Arc::strong_count(&held), 1);
+        // A handle that was polled and dropped keeps no waker, though its cell waits on.
+        let mut handle = task::spawn(pending::<()>());
+        let counted = Arc::new(Ignores);
+        let waker = Waker::from(counted.clone());
+        assert!(Pin::new(&mut handle).poll(&mut Context::from_waker(&waker)).is_pending());
+        assert_eq!(Arc::strong_count(&counted), 3);
+        drop(handle);
+        assert_eq!(Arc::strong_count(&counted), 2);
+    });
+}
+
+struct Ignores;
+
+impl Wake for Ignores {
+    fn wake(self: Arc<Self>) {}
+}

@@ -1,7 +1,8 @@
 //! The default runtime and its settings from the environment; each test in a program of its own.
 
 use crate::child::{assert_said, assert_success, in_child, in_child_with, stderr};
-use raddle_core::{Runtime, SETTINGS, csp};
+use raddle_core::{Builder, Queues, Runtime, SETTINGS, csp};
+use std::time::Duration;
 
 #[test]
 fn it_starts_on_first_use() {
@@ -77,5 +78,18 @@ fn contradictions_are_errors() {
     });
     assert_success(&output);
     assert_said(&output, &["refused: the balance steal or share contradicts queues=shared"]);
-    assert!(Runtime::builder().workers(0).build().is_err());
+}
+
+#[test]
+fn what_the_environment_may_not_say_code_may_not_either() {
+    let check = |builder: Builder, said: &str| {
+        let refused = builder.build().expect_err(said).to_string();
+        assert!(refused.starts_with(said) && refused.contains("it can be"), "{refused}");
+    };
+    let builder = || Runtime::builder().workers(2);
+    check(builder().workers(0), "RADDLE_WORKERS is `0`");
+    check(builder().workers(1025), "RADDLE_WORKERS is `1025`");
+    check(builder().queues(Queues::PerGroup(0)), "RADDLE_QUEUES is `group:0`");
+    check(builder().tick(Duration::ZERO), "RADDLE_TICK is `0ns`");
+    check(builder().spin(Duration::MAX), "RADDLE_SPIN is `");
 }

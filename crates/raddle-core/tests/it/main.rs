@@ -5,6 +5,7 @@
 mod cells;
 mod default;
 mod fairness;
+mod fork;
 mod panics;
 mod park;
 mod runtimes;

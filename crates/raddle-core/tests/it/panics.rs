@@ -129,3 +129,22 @@ fn an_os_threads_panic_is_not_taken_for_a_processs() {
     assert_said(&output, &["plain"]);
     assert!(!crate::child::stderr(&output).contains("raddle: in"));
 }
+
+#[test]
+fn the_default_runtime_may_start_while_its_user_unwinds() {
+    struct Spawns;
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            eprintln!("joined {}", csp::spawn(|| 42).join().unwrap());
+        }
+    }
+    let output = in_child("panics::the_default_runtime_may_start_while_its_user_unwinds", || {
+        let panicked = catch_unwind(|| {
+            let _spawns = Spawns;
+            panic!("on the way out");
+        });
+        assert!(panicked.is_err());
+    });
+    assert_success(&output);
+    assert_said(&output, &["joined 42"]);
+}

@@ -7,6 +7,7 @@ use raddle_core::csp::{self, Process};
 use raddle_core::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 fn watch(what: &str) -> (Progress, Watchdog) {
@@ -176,4 +177,31 @@ fn a_shutdown_may_race_with_an_unpark_from_outside() {
         wakers.into_iter().for_each(|w| w.join().unwrap());
         progress.note();
     }
+}
+
+#[test]
+fn a_process_that_waits_while_its_result_is_dropped_has_not_ended() {
+    struct Parks;
+    impl Drop for Parks {
+        fn drop(&mut self) {
+            csp::park();
+        }
+    }
+    let rt = runtime(1);
+    let late = rt.run(|| csp::spawn(|| (csp::current(), Parks)).process());
+    assert_eq!(rt.shutdown(), 1);
+    late.unpark(); // finds the worker to which it belongs
+}
+
+#[test]
+fn a_runtime_that_ends_does_not_wait_for_an_alarm_that_was_taken_back_outside() {
+    let (_progress, _watchdog) = watch("a shutdown after a cancelled alarm");
+    let rt = runtime(1);
+    let mut sleep = Box::pin(task::sleep(Duration::from_secs(3600)));
+    rt.run(|| assert!(sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()));
+    let ends = std::thread::spawn(move || rt.shutdown());
+    // Most likely it waits by then; if not, there is less to show.
+    std::thread::sleep(Duration::from_millis(20));
+    drop(sleep);
+    assert_eq!(ends.join().unwrap(), 0);
 }

@@ -1,7 +1,7 @@
 //! Spawn, join, results, names, numbers.
 
 use crate::runtime;
-use raddle_core::csp;
+use raddle_core::{Runtime, csp};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,7 +146,7 @@ fn a_stack_is_as_large_as_was_asked_for() {
         let frame = std::hint::black_box([1_u8; 1024]);
         if bytes <= 1024 { frame[0].into() } else { use_stack(bytes - 1024) + usize::from(frame[7]) }
     }
-    let rt = raddle_core::Runtime::builder().workers(1).stack_size(256 << 10).build().unwrap();
+    let rt = Runtime::builder().workers(1).stack_size(256 << 10).build().unwrap();
     rt.run(|| {
         assert_eq!(csp::spawn(|| use_stack(200 << 10)).join().unwrap(), 200);
         let large = csp::Builder::new().stack_size(8 << 20).spawn(|| use_stack(4 << 20)).unwrap();
@@ -155,6 +155,17 @@ fn a_stack_is_as_large_as_was_asked_for() {
         assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
         assert!(refused.to_string().contains("the largest is 8192 KiB"), "{refused}");
     });
-    let refused = raddle_core::Runtime::builder().stack_size(9 << 20).build().unwrap_err();
+    let refused = Runtime::builder().stack_size(9 << 20).build().unwrap_err();
     assert!(matches!(refused, raddle_core::BuildError::Stack(_)), "{refused}");
+}
+
+#[test]
+fn stacks_are_measured_while_one_is_started_on_what_the_last_has_left() {
+    let rt = Runtime::builder().workers(1).measure_stacks(true).build().unwrap();
+    rt.run(|| {
+        // All wait in the fresh list, so that each is started by the end of the one before.
+        let all: Vec<_> = (0..100).map(|n| csp::spawn(move || std::hint::black_box([n; 3000])[7])).collect();
+        assert_eq!(all.into_iter().map(|h| h.join().unwrap()).sum::<u64>(), 4950);
+    });
+    assert!(rt.deepest_stack().is_some_and(|bytes| bytes > 24_000));
 }

@@ -2,8 +2,10 @@
 
 use crate::runtime;
 use raddle_core::{csp, task};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -116,7 +118,7 @@ fn a_sleep_that_is_dropped_does_not_ring() {
     rt.block_on(async {
         for _ in 0..100 {
             let mut sleep = Box::pin(task::sleep(Duration::from_secs(3600)));
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let mut context = Context::from_waker(Waker::noop());
             assert!(sleep.as_mut().poll(&mut context).is_pending());
         }
     });
@@ -132,4 +134,27 @@ fn a_sleep_without_end_can_be_asked_for() {
         parked.process().unpark();
         parked.join().unwrap();
     });
+}
+
+/// A waker that spawns, as the schedule function of somebody's executor does.
+struct Spawner(csp::Process);
+
+impl Wake for Spawner {
+    fn wake(self: Arc<Self>) {
+        drop(csp::spawn(move || self.0.unpark()));
+    }
+}
+
+#[test]
+fn what_an_alarms_waker_spawns_on_an_idle_worker_runs() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let waker = Waker::from(Arc::new(Spawner(csp::current().unwrap())));
+            let mut context = Context::from_waker(&waker);
+            let mut sleep = pin!(task::sleep(MS));
+            while sleep.as_mut().poll(&mut context).is_pending() {
+                csp::park();
+            }
+        });
+    }
 }

@@ -1,10 +1,12 @@
 //! Which worker runs what.
 
 use crate::runtime;
-use raddle_core::{Runtime, csp, task};
+use raddle_core::{Balance, Queues, Runtime, csp, task};
 use std::collections::HashSet;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 /// The OS thread of each worker.
 fn threads(rt: &Runtime) -> Vec<ThreadId> {
@@ -23,7 +25,7 @@ fn each_worker_is_an_os_thread_and_placement_is_obeyed() {
                 let stays = csp::spawn_on(round % workers, || {
                     let before = thread::current().id();
                     (0..20).for_each(|_| csp::yield_now());
-                    csp::sleep(std::time::Duration::from_micros(10));
+                    csp::sleep(Duration::from_micros(10));
                     assert_eq!(before, thread::current().id(), "a started process moved");
                     before
                 });
@@ -108,4 +110,70 @@ fn cells_are_polled_on_workers_only() {
             assert!(ids.contains(&id.await.unwrap()));
         }
     });
+}
+
+#[test]
+fn what_lies_in_a_queue_of_several_workers_is_taken_by_whoever_sleeps() {
+    let rt = Runtime::builder().workers(3).queues(Queues::Shared).build().unwrap();
+    // One worker computes; the one who is woken for the first task must see to it that the second is taken, too.
+    for _ in 0..100 {
+        rt.run(|| {
+            let barrier = Barrier::new(3);
+            csp::sleep(Duration::from_micros(300)); // so that the others sleep
+            csp::scope(|s| {
+                s.spawn(|| barrier.wait());
+                s.spawn(|| barrier.wait());
+                barrier.wait();
+            });
+        });
+    }
+}
+
+#[test]
+fn a_group_that_shares_with_no_other_is_woken_for_its_own_queue() {
+    for balance in [Balance::None, Balance::Share] {
+        for size in [1, 2] {
+            let queues = Queues::PerGroup(size);
+            let rt = Runtime::builder().workers(3).queues(queues).balance(balance).build().unwrap();
+            for round in 0..20 {
+                assert_eq!(rt.run(|| csp::spawn(move || round).join().unwrap()), round);
+            }
+        }
+    }
+}
+
+#[test]
+fn work_sharing_gives_away_what_was_spawned_while_nobody_was_idle() {
+    let rt = Runtime::builder().workers(2).balance(Balance::Share).build().unwrap();
+    let (both_busy, shared) = (Barrier::new(2), AtomicBool::new(false));
+    let release = AtomicBool::new(false);
+    let first = || {
+        both_busy.wait();
+        let here = thread::current().id();
+        let look = || {
+            shared.fetch_or(thread::current().id() != here, Ordering::Relaxed);
+            // Long enough for a boundary; the rest is over at once when the aim is reached.
+            let begun = Instant::now();
+            while !shared.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_millis(1) {
+                std::hint::spin_loop();
+            }
+        };
+        csp::scope(|s| {
+            (0..2000).for_each(|_| drop(s.spawn(look)));
+            release.store(true, Ordering::Release);
+        });
+    };
+    let second = || {
+        both_busy.wait();
+        while !release.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+    };
+    rt.run(|| {
+        csp::scope(|s| {
+            csp::Builder::new().worker(0).spawn_scoped(s, first).unwrap();
+            csp::Builder::new().worker(1).spawn_scoped(s, second).unwrap();
+        });
+    });
+    assert!(shared.load(Ordering::Relaxed), "one worker ran all, the other slept");
 }

@@ -199,7 +199,7 @@ impl IdleSet {
         seen & COUNT > 0 && !searching && self.wake_any()
     }
 
-    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke one.
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever searches. True if it woke one.
     pub(crate) fn notify_one_of(&self, some: Range<usize>) -> bool {
         order::IDLE_NOTIFIER_FENCE();
         some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))

@@ -99,7 +99,7 @@ impl Worker {
 
     /// With an empty batch: is there nothing to yield to? Counts as a dispatch, so that boundaries still come.
     ///
-    /// What is fresh does not count: it waits for a dry batch or the quantum, and the caller would only yield to itself.
+    /// What is fresh does not count: it waits for a dry batch or the quantum; the caller would yield to itself.
     #[inline(always)]
     fn nothing_else(&self) -> bool {
         let budget = self.budget.get() - 1;

@@ -7,6 +7,9 @@
 
 use crate::header::{Header, Kind};
 use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
+use crate::report;
+use crate::worker::current_header;
+use std::time::{Duration, Instant};
 
 #[repr(C)]
 struct Waiter {
@@ -20,10 +23,22 @@ pub(crate) fn wait(register: impl FnOnce(*mut Header) -> bool) {
     if !register((&raw const waiter.header).cast_mut()) {
         return;
     }
+    let mut patience = in_process().then_some(Duration::from_secs(1));
     // Acquire pairs with the release in `wake`.
     while waiter.woken.load(Ordering::Acquire) == 0 {
-        futex_wait(&waiter.woken, 0, None);
+        let began = Instant::now();
+        futex_wait(&waiter.woken, 0, patience);
+        if patience.is_some_and(|p| began.elapsed() >= p) {
+            report::blocks_its_worker();
+            patience = None;
+        }
     }
+}
+
+/// A process comes here only while it unwinds, and then holds its worker.
+fn in_process() -> bool {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Process)
 }
 
 /// Wakes the OS thread behind a header of kind `OsThread`.

@@ -43,6 +43,14 @@ pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {text} cannot start: {refused}");
 }
 
+/// A process that unwinds waits, and has held its worker for a second.
+pub(crate) fn blocks_its_worker() {
+    let mut text = String::new();
+    let _infallible = describe(raddle_context::current::get().cast(), &mut text);
+    let why = "waits in a drop while it unwinds, which blocks its worker; if it waits for something there, this is a hang";
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {text} {why}");
+}
+
 /// A runtime has ended, and so many can never go on.
 pub(crate) fn abandoned(count: u64) {
     let what = "still waited, without a deadline, when their runtime ended, and have been abandoned";

@@ -71,8 +71,9 @@ pub use raddle_core::{SETTINGS, Setting, csp, task};
 /// Makes `main` the first process of the default runtime.
 ///
 /// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run
-/// to its end in that process. It may return what any `main` may, an error that is not `Send`, too. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A
-/// setting that is wrong is printed, and the program ends with code 2.
+/// to its end in that process. It may return what any `main` may, an error that is not `Send`, too. Arguments:
+/// `workers = N`, `stack_size = BYTES`, which win over the environment. A setting that is wrong is printed, and the
+/// program ends with code 2.
 ///
 /// ```
 /// #[raddle::main(workers = 2)]

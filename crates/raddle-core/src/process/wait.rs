@@ -7,7 +7,7 @@
 //! | caller | how it waits |
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
-//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so nobody else may run on it |
+//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so no other runs on it |
 //! | an OS thread of the program | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 

@@ -207,7 +207,7 @@ impl FreshQueue {
     }
 
     /// How many slots there are. By the owner only.
-    #[cfg(any(loom, test))]
+    #[cfg(loom)]
     pub(crate) fn capacity(&self) -> usize {
         self.owner.mask.get() + 1
     }

@@ -22,6 +22,7 @@ pub(crate) use shared::Shared;
 use crate::counters::Stats;
 use crate::fork;
 use crate::policy::Policy;
+use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::spawn_in;
 use crate::process::wait;
 use crate::report;
@@ -79,6 +80,23 @@ impl Runtime {
     /// ```
     pub fn deepest_stack(&self) -> Option<usize> {
         self.shared.deepest_stack()
+    }
+
+    /// Spawns a process of this runtime, from wherever; [`csp::spawn`](crate::csp::spawn) is for the caller's own.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
+    /// assert_eq!(runtime.spawn(|| 6 * 7).join().unwrap(), 42);
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn<F, T>(&self, f: F) -> JoinHandleOf<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: closure and result are `'static`.
+        JoinHandleOf(unsafe { spawn_in(&self.shared, f) })
     }
 
     /// Runs `f` as a process of this runtime and waits for its value. `f` may borrow.

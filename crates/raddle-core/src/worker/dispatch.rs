@@ -24,6 +24,14 @@ pub(super) struct After {
     data: *mut (),
 }
 
+/// What is left of a budget when something fresh starts: it counts for four, since nobody knows how long it will run.
+///
+/// A budget that short slices have let grow would else let 128 long first slices pass before the first look at a clock.
+#[inline(always)]
+fn after_fresh(budget: u32) -> u32 {
+    budget.saturating_sub(3).max(1)
+}
+
 impl Worker {
     /// Leaves the running process for another; returns when it is resumed.
     ///
@@ -63,7 +71,7 @@ impl Worker {
             self.batch.push(fresh);
             return false;
         }
-        self.budget.set(budget);
+        self.budget.set(after_fresh(budget));
         self.ran_dry.set(true);
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
@@ -159,7 +167,7 @@ impl Worker {
         self.ran_dry.set(true);
         // SAFETY: this is the owner's OS thread.
         if let Some(fresh) = unsafe { self.fresh.pop() } {
-            self.budget.set(budget);
+            self.budget.set(after_fresh(budget));
             if fresh.header().kind == Kind::Process && self.start(fresh).is_ok() {
                 return self.enter(fresh);
             }

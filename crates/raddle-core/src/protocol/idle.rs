@@ -138,7 +138,6 @@ impl IdleSet {
             } else {
                 Watch::OffDuty
             };
-            // It also pairs with the acquire in `all_asleep`: what this worker handed over can be seen there.
             match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
@@ -167,8 +166,8 @@ impl IdleSet {
     /// An announcement comes before the last look, so that the one who announced may still find mail and get up
     /// again: see `idle.md` for how the end of a runtime tells the two apart.
     pub(crate) fn all_asleep(&self) -> Option<u64> {
-        // Acquire pairs with the release of every announcement: all changes of the word are read-modify-writes.
-        let all_counted = || sleepers(self.word.load(Ordering::Acquire)) == self.beds.len() as i64;
+        // All changes of the word are read-modify-writes, so every announcement before the last one is seen, too.
+        let all_counted = || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.beds.len() as i64;
         let announcements = self.announcements.load(Ordering::Relaxed);
         let all_lie = || self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP);
         let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;

@@ -21,8 +21,8 @@ use std::time::Duration;
 const KNOCK: u64 = 1;
 /// One of the sleepers has a time-out and will look around.
 const LOOKER: u64 = 2;
-/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has not
-/// counted yet, borrows from above and never disturbs a flag.
+/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has
+/// not counted yet, borrows from above and never disturbs a flag.
 const ONE_SEARCHER: u64 = 1 << 16;
 const ONE_SLEEPER: u64 = 1 << 40;
 
@@ -237,7 +237,8 @@ impl IdleSet {
         sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
     }
 
-    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke one.
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke
+    /// one.
     pub(crate) fn notify_one_of(&self, some: Range<usize>) -> bool {
         order::IDLE_NOTIFIER_FENCE();
         some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))

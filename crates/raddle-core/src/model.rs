@@ -124,6 +124,11 @@ impl Inbox {
     }
 
     /// See the protocol.
+    pub fn is_asleep(&self) -> bool {
+        self.0.is_asleep()
+    }
+
+    /// See the protocol.
     #[must_use]
     pub fn try_sleep(&self) -> bool {
         self.0.try_sleep()
@@ -252,6 +257,16 @@ impl IdleSet {
         if self.0.wants_knock() {
             self.0.knock();
         }
+    }
+
+    /// See the protocol.
+    pub fn all_asleep(&self) -> Option<u64> {
+        self.0.all_asleep()
+    }
+
+    /// See the protocol.
+    pub fn wake_all(&self) {
+        self.0.wake_all();
     }
 
     /// The word, when all is quiet, holds nothing but the wish for knocks.

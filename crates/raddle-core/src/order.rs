@@ -124,7 +124,9 @@ mod rows {
             "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
         IDLE_FOUND_FENCE: Fence, pairs with "IDLE_NOTIFIER_FENCE",
             "work whose publisher relied on this searcher would be left to nobody when it stops searching";
-        IDLE_ANNOUNCE: Release, pairs with "IDLE_KNOCK",
+        IDLE_ALL_ASLEEP: Acquire, pairs with "IDLE_ANNOUNCE",
+            "a runtime would end while a letter that an announcer sent before lies in an inbox";
+        IDLE_ANNOUNCE: Release, pairs with "IDLE_KNOCK and IDLE_ALL_ASLEEP",
             "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
         IDLE_CANCEL: Release, pairs with "IDLE_SLEEPER_FENCE, which comes after the announcement",
             "who announces itself last would take one who is up already for a sleeper, and sleep without a time-out";

@@ -47,7 +47,8 @@ pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
 pub(crate) fn blocks_its_worker() {
     let mut text = String::new();
     let _infallible = describe(raddle_context::current::get().cast(), &mut text);
-    let why = "waits in a drop while it unwinds, which blocks its worker; if it waits for something there, this is a hang";
+    let why =
+        "waits in a drop while it unwinds, which blocks its worker: a hang, if it waits for something there";
     let _unwritable = writeln!(std::io::stderr(), "raddle: {text} {why}");
 }
 

@@ -30,10 +30,9 @@ impl<T> Link<T> {
     }
 }
 
-/// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before
-/// this store
-/// in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not know
-/// that of a store, but does of a swap, which has the same outcomes here.
+/// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before this
+/// store in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not
+/// know that of a store, but does of a swap, which has the same outcomes here.
 macro_rules! overwrite {
     ($word:expr, $value:expr, $order:expr) => {{
         let _overwritten = $word.swap($value, $order);

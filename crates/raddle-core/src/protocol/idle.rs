@@ -21,8 +21,8 @@ use std::time::Duration;
 const KNOCK: u64 = 1;
 /// One of the sleepers has a time-out and will look around.
 const LOOKER: u64 = 2;
-/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed
-/// and has not counted yet, borrows from above and never disturbs a flag.
+/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has
+/// not counted yet, borrows from above and never disturbs a flag.
 const ONE_SEARCHER: u64 = 1 << 16;
 const ONE_SLEEPER: u64 = 1 << 40;
 
@@ -138,7 +138,6 @@ impl IdleSet {
             } else {
                 Watch::OffDuty
             };
-            // It also pairs with the acquire in `all_asleep`: what this worker handed over can be seen there.
             match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
                 Ok(_) => {
                     order::IDLE_SLEEPER_FENCE();
@@ -167,8 +166,8 @@ impl IdleSet {
     /// An announcement comes before the last look, so that the one who announced may still find mail and get up
     /// again: see `idle.md` for how the end of a runtime tells the two apart.
     pub(crate) fn all_asleep(&self) -> Option<u64> {
-        // Acquire pairs with the release of every announcement: all changes of the word are read-modify-writes.
-        let all_counted = || sleepers(self.word.load(Ordering::Acquire)) == self.beds.len() as i64;
+        // All changes of the word are read-modify-writes, so every announcement before the last one is seen, too.
+        let all_counted = || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.beds.len() as i64;
         let announcements = self.announcements.load(Ordering::Relaxed);
         let all_lie = || self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP);
         let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
@@ -238,7 +237,8 @@ impl IdleSet {
         sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
     }
 
-    /// Work for `some` only has been published: wakes one of them that sleeps, whoever searches. True if it woke one.
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke
+    /// one.
     pub(crate) fn notify_one_of(&self, some: Range<usize>) -> bool {
         order::IDLE_NOTIFIER_FENCE();
         some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))

@@ -4,8 +4,8 @@
 //! without a time-out here, so a wake may be lost only where the page allows it.
 
 use crate::{ALL, check, go};
-use loom::sync::atomic::{AtomicBool, Ordering};
-use raddle_core::model::{IdleSet, Inbox, Things, Watch, Woken};
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
+use raddle_core::model::{IdleSet, Inbox, Right, Things, Watch, Woken};
 use std::sync::Arc;
 
 /// Work for anybody: two places, each empty or full.
@@ -266,5 +266,120 @@ fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
         assert_eq!(place.idle.cancel(2, off_duty), Woken::ToSearch);
         assert!(!place.idle.found());
         assert!(place.idle.is_balanced());
+    });
+}
+
+/// A runtime that closes, reproduced from `runtime/shared.rs`: workers with their inboxes.
+struct Closing {
+    idle: IdleSet,
+    inboxes: Vec<Inbox>,
+    has_run: AtomicBool,
+    stopping: AtomicBool,
+}
+
+impl Closing {
+    fn new(workers: usize) -> Arc<Closing> {
+        Arc::new(Closing {
+            idle: IdleSet::new(workers),
+            inboxes: (0..workers).map(|_| Inbox::default()).collect(),
+            has_run: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    fn is_quiet(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let all_sleep = self.inboxes.iter().all(Inbox::is_asleep);
+        fence(Ordering::SeqCst);
+        all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    fn send(&self, right: Right, to: usize) {
+        if self.inboxes[to].push(right) {
+            self.idle.wake_owner(to);
+        }
+    }
+
+    fn read_mail(&self, me: usize) {
+        if !self.inboxes[me].run_all().is_empty() {
+            self.has_run.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Announces, and marks its inbox asleep. False if there is mail.
+    fn lie_down(&self, me: usize) -> bool {
+        let watch = self.idle.announce(me, false);
+        let marked = self.inboxes[me].try_sleep();
+        if !marked {
+            self.idle.cancel(me, watch);
+        }
+        marked
+    }
+
+    fn work_until_the_end(&self, me: usize) {
+        loop {
+            self.read_mail(me);
+            if self.stopping.load(Ordering::Relaxed) {
+                return;
+            }
+            let watch = self.idle.announce(me, false);
+            if self.stopping.load(Ordering::Relaxed) || !self.inboxes[me].try_sleep() {
+                self.idle.cancel(me, watch);
+                continue;
+            }
+            if self.is_quiet() && !self.stopping.swap(true, Ordering::Relaxed) {
+                assert!(self.has_run.load(Ordering::Relaxed), "ended while a letter lies in an inbox");
+                self.idle.wake_all();
+            }
+            self.idle.sleep(me, watch);
+        }
+    }
+}
+
+#[test]
+fn a_runtime_ends_when_all_letters_have_been_read() {
+    check(Some(2), || {
+        let (closing, things) = (Closing::new(2), Things::new(1));
+        let other = {
+            let closing = closing.clone();
+            go(move || closing.work_until_the_end(0))
+        };
+        closing.send(things.make(0), 0);
+        closing.work_until_the_end(1);
+        other.join().unwrap();
+        assert_eq!(things.count_run(), 1);
+    });
+}
+
+#[test]
+fn a_letter_to_one_that_just_lies_down_again_is_not_overlooked() {
+    check(Some(3), || {
+        let (closing, things) = (Closing::new(3), Things::new(1));
+        let watch = closing.idle.announce(0, false);
+        assert!(closing.inboxes[0].try_sleep() && closing.lie_down(2));
+        // Worker 0 gets up for no reason and lies down again, while worker 1 writes to it and then lies down itself.
+        let reader = {
+            let closing = closing.clone();
+            go(move || {
+                closing.idle.cancel(0, watch);
+                closing.read_mail(0);
+                if !closing.lie_down(0) {
+                    closing.read_mail(0);
+                }
+            })
+        };
+        let writer = {
+            let (closing, things) = (closing.clone(), things.clone());
+            go(move || {
+                closing.send(things.make(0), 0);
+                assert!(closing.lie_down(1), "nobody writes to it");
+            })
+        };
+        if closing.is_quiet() {
+            assert!(closing.has_run.load(Ordering::Relaxed), "quiet while a letter lies in an inbox");
+        }
+        reader.join().unwrap();
+        writer.join().unwrap();
     });
 }

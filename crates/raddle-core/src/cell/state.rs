@@ -75,8 +75,8 @@ impl State {
             }
             let queue = seen & RUNNING == 0;
             let to = (seen | SCHEDULED) + if queue { ONE_REF } else { 0 };
-            // Release pairs with the acquire of the next `begin_poll` or `end_poll`; acquire with the release of the last
-            // `end_poll`, since who wins the right to queue reads in the header where it ran.
+            // Release pairs with the acquire of the next `begin_poll` or `end_poll`; acquire with the release of the
+            // last `end_poll`, since who wins the right to queue reads in the header where it ran.
             match self.0.compare_exchange_weak(seen, to, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return queue,
                 Err(now) => seen = now,

@@ -112,10 +112,11 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "release",
-        what: "the runtime's tests again, optimised, stress included",
+        what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
         needs: &[],
         steps: &[
             "cargo test --no-fail-fast --release --package raddle --package raddle-core --package raddle-context",
+            "cargo run --profile abort --package raddle --example skynet",
         ],
     },
     Group {

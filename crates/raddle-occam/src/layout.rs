@@ -22,6 +22,8 @@ pub struct Lines {
     pub tokens: Vec<Token>,
     /// The lines over them.
     pub lines: Vec<Line>,
+    /// #RELAX was seen: blocks may be indented further than two columns.
+    pub relaxed: bool,
 }
 
 struct Layout<'a> {
@@ -34,6 +36,7 @@ struct Layout<'a> {
     nested: Vec<(u32, u32)>,
     /// Whether the next line goes on with the current one.
     joined: bool,
+    relaxed: bool,
     /// Indentation of the first line of the current logical line.
     head: u32,
 }
@@ -44,8 +47,8 @@ struct Layout<'a> {
 /// # use raddle_occam::{layout::{self, Lines}, lex::{self, Kind}, source::Sources, symbol::Symbols};
 /// # let (mut sources, mut symbols, mut complaints) = (Sources::new(), Symbols::new(), Vec::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := a +\n    b\nSKIP").unwrap();
-/// let lexed = lex::scan(&sources, file, &mut symbols, &mut complaints);
-/// let lines = Lines { tokens: lexed.tokens, lines: lexed.lines };
+/// let lexed = lex::scan(&sources, file, &mut symbols);
+/// let lines = Lines { tokens: lexed.tokens, lines: lexed.lines, relaxed: false };
 /// let kinds: Vec<_> = layout::run(lines, &mut complaints).iter().map(|token| token.kind).collect();
 /// use Kind::*;
 /// assert_eq!(kinds, [Seq, Newline, Indent, Name, Assign, Name, Plus, Name, Newline, Outdent, Skip, Newline, End]);
@@ -58,6 +61,7 @@ pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
         depth: 0,
         nested: Vec::new(),
         joined: false,
+        relaxed: lines.relaxed,
         head: 0,
     };
     for (number, line) in lines.lines.iter().enumerate() {
@@ -141,7 +145,7 @@ impl Layout<'_> {
     fn indentation(&mut self, indent: u32, at: Span) {
         let top = self.blocks.last().copied().unwrap_or(0);
         if indent > top {
-            if indent != top + STEP {
+            if indent != top + STEP && !self.relaxed {
                 self.complain(at, format!("indented by {} columns where {STEP} are expected", indent - top));
             }
             self.blocks.push(indent);
@@ -191,8 +195,8 @@ mod tests {
     fn check(text: &str) -> (String, usize) {
         let (mut sources, mut symbols, mut complaints) = (Sources::new(), Symbols::new(), Vec::new());
         let file = sources.add("t", text).unwrap();
-        let lexed = lex::scan(&sources, file, &mut symbols, &mut complaints);
-        let tokens = run(Lines { tokens: lexed.tokens, lines: lexed.lines }, &mut complaints);
+        let lexed = lex::scan(&sources, file, &mut symbols);
+        let tokens = run(Lines { tokens: lexed.tokens, lines: lexed.lines, relaxed: false }, &mut complaints);
         let shown = tokens.iter().map(|token| match token.kind {
             Kind::Newline => ".",
             Kind::Indent => "{",

@@ -8,10 +8,50 @@
 //! texts -> lex -> pre (#INCLUDE, #IF) -> layout -> parse -> check (names, types) -> usage (races, aliases) -> Checked
 //! ```
 
-mod condition;
-pub mod diag;
-pub mod layout;
-pub mod lex;
-pub mod pre;
 pub mod source;
 pub mod symbol;
+pub mod diag;
+pub mod lex;
+pub mod pre;
+mod condition;
+pub mod layout;
+pub mod ast;
+pub mod parse;
+pub mod types;
+pub mod program;
+pub mod check;
+
+use diag::Diagnostic;
+use pre::{Files, Preprocessor};
+use source::{FileId, Sources};
+use symbol::Symbols;
+
+/// What a caller may set.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names that #IF sees as defined.
+    pub defines: Vec<String>,
+}
+
+/// All that the front end found out about a program.
+pub struct Analysis {
+    /// The program as far as it was understood.
+    pub program: program::Program,
+    /// Complaints, in the order of their places.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Runs every stage over the program whose outermost file is `root`.
+pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &mut dyn Files) -> Analysis {
+    let mut symbols = Symbols::new();
+    let mut diagnostics = Vec::new();
+    let mut pre = Preprocessor::new(sources, &mut symbols, &mut diagnostics, files);
+    options.defines.iter().for_each(|name| pre.define(name));
+    let (lines, _) = pre.run(root);
+    let tokens = layout::run(lines, &mut diagnostics);
+    let ast = parse::parse(&tokens, sources, &mut symbols, &mut diagnostics);
+    let program = check::check(ast, symbols, &mut diagnostics);
+    diagnostics.sort_by_key(|it| (it.primary.span, it.code));
+    diagnostics.dedup();
+    Analysis { program, diagnostics }
+}

@@ -109,7 +109,7 @@ impl<'a> Preprocessor<'a> {
         if let Some(lexed) = self.scanned.get(&file.0) {
             return Rc::clone(lexed);
         }
-        let lexed = Rc::new(lex::scan(self.sources, file, self.symbols, self.diagnostics));
+        let lexed = Rc::new(lex::scan(self.sources, file, self.symbols));
         self.scanned.insert(file.0, Rc::clone(&lexed));
         lexed
     }
@@ -120,6 +120,9 @@ impl<'a> Preprocessor<'a> {
         for line in &lexed.lines {
             let tokens = &lexed.tokens[line.first as usize..line.end as usize];
             let live = branches.iter().all(|branch| branch.live);
+            if live && !lexed.complaints.is_empty() {
+                self.scan_complaints(&lexed, tokens);
+            }
             if tokens[0].kind == Kind::Directive {
                 if !self.conditional(tokens, live, &mut branches) && live {
                     self.directive(tokens, line.indent + indent, file, depth);
@@ -134,6 +137,14 @@ impl<'a> Preprocessor<'a> {
         for branch in branches {
             self.complain(Code::Directive, branch.span, "this #IF has no #ENDIF in its file");
         }
+    }
+
+    /// Passes on what the scanner said of a line that counts.
+    fn scan_complaints(&mut self, lexed: &Lexed, tokens: &[Token]) {
+        let (lo, hi) = (tokens[0].span.lo, tokens[tokens.len() - 1].span.hi);
+        let first = lexed.complaints.partition_point(|complaint| complaint.primary.span.lo < lo);
+        let found = lexed.complaints[first..].iter().take_while(|complaint| complaint.primary.span.lo < hi);
+        self.diagnostics.extend(found.cloned());
     }
 
     fn copy(&mut self, tokens: &[Token], indent: u32) {
@@ -231,7 +242,8 @@ impl<'a> Preprocessor<'a> {
             },
             "OPTION" => self.option(tokens),
             "PRAGMA" => self.copy(tokens, indent),
-            "COMMENT" | "RELAX" => {}
+            "RELAX" => self.out.relaxed = true,
+            "COMMENT" => {}
             "ERROR" => self.complain(Code::Directive, span, "the source says #ERROR here"),
             _ => self.complain(Code::Directive, span, format!("#{word} is no directive")),
         }

@@ -11,9 +11,9 @@ use std::fmt::Write;
 /// ```
 /// # use raddle_occam::{diag::{render, Code, Diagnostic}, source::{Sources, Span}};
 /// let mut sources = Sources::new();
-/// sources.add("a.occ", "x := $\n");
-/// let text = render(&Diagnostic::new(Code::BadCharacter, Span::new(5, 6), "`$` means nothing here"), &sources);
-/// assert!(text.starts_with("error[O0101]: `$` means nothing here\n  --> a.occ:1:6"));
+/// sources.add("a.occ", "x := {\n");
+/// let text = render(&Diagnostic::new(Code::BadCharacter, Span::new(5, 6), "`{` means nothing here"), &sources);
+/// assert!(text.starts_with("error[O0101]: `{` means nothing here\n  --> a.occ:1:6"));
 /// ```
 pub fn render(diagnostic: &Diagnostic, sources: &Sources) -> String {
     let mut text = String::new();

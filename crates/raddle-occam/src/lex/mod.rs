@@ -34,24 +34,21 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// The lines, which partition the tokens.
     pub lines: Vec<Line>,
+    /// What could not be read, in order; lines that #IF leaves out are not complained of.
+    pub complaints: Vec<Diagnostic>,
 }
 
-/// Reads a file into tokens; complaints go to `diagnostics`.
+/// Reads a file into tokens.
 ///
 /// ```
 /// # use raddle_occam::{lex::{self, Kind}, source::Sources, symbol::Symbols};
-/// let (mut sources, mut symbols, mut complaints) = (Sources::new(), Symbols::new(), Vec::new());
+/// let (mut sources, mut symbols) = (Sources::new(), Symbols::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := #2A -- the answer\n").unwrap();
-/// let lexed = lex::scan(&sources, file, &mut symbols, &mut complaints);
+/// let lexed = lex::scan(&sources, file, &mut symbols);
 /// let kinds: Vec<_> = lexed.tokens.iter().map(|token| token.kind).collect();
 /// assert_eq!(kinds, [Kind::Seq, Kind::Name, Kind::Assign, Kind::Hex]);
 /// assert_eq!(lexed.lines[1].indent, 2);
 /// ```
-pub fn scan(
-    sources: &Sources,
-    file: FileId,
-    symbols: &mut Symbols,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Lexed {
-    scan::Scanner::new(sources.text(file), sources.base(file), symbols, diagnostics).run()
+pub fn scan(sources: &Sources, file: FileId, symbols: &mut Symbols) -> Lexed {
+    scan::Scanner::new(sources.text(file), sources.base(file), symbols).run()
 }

@@ -16,18 +16,12 @@ pub(super) struct Scanner<'a> {
     base: u32,
     at: usize,
     symbols: &'a mut Symbols,
-    diagnostics: &'a mut Vec<Diagnostic>,
     lexed: Lexed,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(
-        text: &'a str,
-        base: u32,
-        symbols: &'a mut Symbols,
-        diagnostics: &'a mut Vec<Diagnostic>,
-    ) -> Self {
-        Self { text, bytes: text.as_bytes(), base, at: 0, symbols, diagnostics, lexed: Lexed::default() }
+    pub(super) fn new(text: &'a str, base: u32, symbols: &'a mut Symbols) -> Self {
+        Self { text, bytes: text.as_bytes(), base, at: 0, symbols, lexed: Lexed::default() }
     }
 
     pub(super) fn run(mut self) -> Lexed {
@@ -84,7 +78,14 @@ impl<'a> Scanner<'a> {
             b'#' => return self.hash(first_in_line),
             b'"' => self.quoted(b'"', Kind::Text),
             b'\'' => self.quoted(b'\'', Kind::Byte),
-            _ => self.symbol(),
+            _ => match definable(self.bytes[start], self.bytes.get(start + 1).copied().unwrap_or(0)) {
+                0 => self.symbol(),
+                length => {
+                    self.at += length;
+                    let symbol = self.symbols.intern(&format!("\"{}\"", &self.text[start..self.at]));
+                    return self.push(Kind::Operator, symbol, start);
+                }
+            },
         };
         self.push(kind, Symbol::default(), start);
     }
@@ -99,7 +100,8 @@ impl<'a> Scanner<'a> {
     }
 
     fn complain(&mut self, code: Code, start: usize, end: usize, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(code, self.span(start, end), message));
+        let span = self.span(start, end);
+        self.lexed.complaints.push(Diagnostic::new(code, span, message));
     }
 
     fn take_while(&mut self, wanted: impl Fn(u8) -> bool) -> &'a str {
@@ -240,6 +242,16 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// The length of a sign that only programs give a meaning (KRoC's list), or 0.
+fn definable(first: u8, second: u8) -> usize {
+    match &[first, second] {
+        b"@@" | b"@>" | b"$$" | b"%%" | b"%>" | b"&&" | b"&>" | b"++" | b"!!" | b"==" | b"<%" | b"<&"
+        | b"<@" | b"<]" | b"[>" => 2,
+        [b'@' | b'$' | b'%' | b'^', _] => 1,
+        _ => 0,
+    }
+}
+
 fn single(byte: u8) -> Kind {
     use Kind::*;
     match byte {
@@ -272,8 +284,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> (Vec<Kind>, Vec<String>) {
-        let (mut symbols, mut complaints) = (Symbols::new(), Vec::new());
-        let lexed = Scanner::new(text, 0, &mut symbols, &mut complaints).run();
+        let mut symbols = Symbols::new();
+        let lexed = Scanner::new(text, 0, &mut symbols).run();
+        let complaints = &lexed.complaints;
         let kinds = lexed.tokens.iter().map(|token| token.kind).collect();
         (kinds, complaints.iter().map(|it| format!("{} {:?}", it.code, it.primary.span)).collect())
     }
@@ -290,7 +303,7 @@ mod tests {
     fn each_mistake_is_one_complaint_and_the_rest_is_read() {
         assert_eq!(check("x := \"abc\ny := 1").1, ["O0102 5..9"]);
         assert_eq!(check("x := \"a*qc\"").1, ["O0103 7..8"]);
-        assert_eq!(check("$ é").1, ["O0101 0..1", "O0101 2..4"]);
+        assert_eq!(check("{ é").1, ["O0101 0..1", "O0101 2..4"]);
         assert_eq!(check("x := 'ab'").1, ["O0102 5..9"]);
         assert_eq!(check("1.5E+ 2.5E-3").1, ["O0104 0..5"]);
         assert_eq!(check("\"ab*\n  *cd\" x").0, [Kind::Text, Kind::Name]);

@@ -54,6 +54,7 @@ kinds! {
         Real "a real number"
         Byte "a byte literal"
         Text "a string"
+        Operator "an operator for programs to define"
         Unknown "an unknown character"
     }
     symbols {
@@ -82,7 +83,7 @@ kinds! {
 pub struct Token {
     /// What it is.
     pub kind: Kind,
-    /// The name's number, for names and directives; otherwise 0.
+    /// The number of a name, a directive, or (in quotes) a definable operator; otherwise 0.
     pub symbol: Symbol,
     /// Where it stands.
     pub span: Span,
@@ -93,6 +94,7 @@ impl Kind {
     pub fn continues(self) -> bool {
         use Kind::*;
         self.is_operator()
+            || self == Operator
             || matches!(
                 self,
                 Assign | Comma | Semi | Colons | Open | OpenSquare | Is | From | For | Step | Retypes | Reshapes | At

@@ -1,4 +1,4 @@
-//! Owns: a bare command line for the front end: `check [-D NAME]... [-q] FILE...`.
+//! Owns: a bare command line for the front end: `check [-D NAME]... [-u] [-q] FILE...`.
 //! May use: raddle-occam, std.
 //! Never: does anything that `raddle check` is for; it serves those who work on the front end.
 #![allow(clippy::print_stdout, reason = "it is a command line")]
@@ -27,6 +27,7 @@ fn main() {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "-D" => options.defines.extend(arguments.next()),
+            "-u" => options.undefined_warns = true,
             "-q" => quiet = true,
             _ => files.push(argument),
         }

@@ -20,6 +20,7 @@ pub mod parse;
 pub mod types;
 pub mod program;
 pub mod check;
+pub mod usage;
 
 use diag::Diagnostic;
 use pre::{Files, Preprocessor};
@@ -31,6 +32,8 @@ use symbol::Symbols;
 pub struct Options {
     /// Names that #IF sees as defined.
     pub defines: Vec<String>,
+    /// A variable used before it has a value is a warning, as in KRoC, whose test suite does so; otherwise an error.
+    pub undefined_warns: bool,
 }
 
 /// All that the front end found out about a program.
@@ -47,10 +50,16 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     let mut diagnostics = Vec::new();
     let mut pre = Preprocessor::new(sources, &mut symbols, &mut diagnostics, files);
     options.defines.iter().for_each(|name| pre.define(name));
-    let (lines, _) = pre.run(root);
+    let (lines, source_options) = pre.run(root);
     let tokens = layout::run(lines, &mut diagnostics);
     let ast = parse::parse(&tokens, sources, &mut symbols, &mut diagnostics);
     let program = check::check(ast, symbols, &mut diagnostics);
+    let rules = usage::Options {
+        source: source_options,
+        undefined_warns: options.undefined_warns,
+        incomplete: diagnostics.iter().any(Diagnostic::is_error),
+    };
+    usage::check(&program, rules, &mut diagnostics);
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
     Analysis { program, diagnostics }

@@ -5,8 +5,14 @@
 use super::Checker;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Monadic, Renaming};
 use crate::diag::Code;
-use crate::program::NameKind;
+use crate::program::{Body, NameKind};
 use crate::types::{TypeId, Types};
+
+/// Calls within calls that are computed; functions cannot call themselves, so the text bounds them too.
+const CALLS_MAX: u32 = 10;
+
+/// Calls that one program may ask to have computed.
+const CALLS_TOTAL_MAX: u32 = 100_000;
 
 /// The smallest and largest value of a whole-number type.
 pub(crate) fn range(basic: Basic) -> (i64, i64) {
@@ -95,8 +101,36 @@ impl Checker<'_> {
                 let at = self.constant(index)?;
                 self.constant_element(base, at, 0)
             }
+            ExprKind::Call { arguments, .. } => self.constant_call(expr, arguments),
             _ => None,
         }
+    }
+
+    /// A call of a FUNCTION that is one expression, with constant parameters.
+    fn constant_call(&mut self, expr: ExprId, arguments: &[ExprId]) -> Option<i64> {
+        let name = self.program.expr_names[expr.0 as usize];
+        let routine = &self.program.routines[self.program.routine_of(name)?.0 as usize];
+        let Body::Results(list) = &routine.body else { return None };
+        let &[result] = list.as_slice() else { return None };
+        if routine.recursive || matches!(self.ast.expr(result).kind, ExprKind::Valof(_)) || self.calls >= CALLS_MAX {
+            return None;
+        }
+        self.calls_total += 1;
+        if self.calls_total > CALLS_TOTAL_MAX {
+            return None;
+        }
+        let formals = routine.formals.clone();
+        for (&formal, &argument) in formals.iter().zip(arguments) {
+            let value = self.constant(argument)?;
+            self.values.insert(formal.0, value);
+        }
+        self.calls += 1;
+        let value = self.constant(result);
+        self.calls -= 1;
+        for formal in formals {
+            self.values.remove(&formal.0);
+        }
+        value
     }
 
     fn static_size(&self, value: ExprId) -> Option<i64> {

@@ -111,7 +111,6 @@ impl Checker<'_> {
         let wanted = suffix.map(|suffix| self.ty(suffix)).or(want).map(|ty| self.program.types.immobile(ty));
         let fits = |types: &Types, ty| match &expr.kind {
             ExprKind::Real { .. } => types.is_real(ty),
-            ExprKind::Byte { suffix: None, .. } => types.basic(ty) == Some(Basic::Byte),
             _ => types.is_integer(ty),
         };
         let ty = match wanted {
@@ -291,7 +290,9 @@ impl Checker<'_> {
             return self.record_table(elements, ty, at);
         }
         let array = wanted.and_then(|ty| self.program.types.as_array(ty));
-        let mut element = array.map(|(_, element)| element);
+        // Channels without a direction take it from the first of the table.
+        let undirected = |types: &Types, ty| matches!(types.get(ty), Type::Chan { direction: None, .. });
+        let mut element = array.map(|(_, element)| element).filter(|&ty| !undirected(&self.program.types, ty));
         if element.is_none() {
             let typed = elements.iter().copied().find(|&element| !self.untyped(element));
             element = typed.map(|typed| self.expr(typed, None));
@@ -306,7 +307,7 @@ impl Checker<'_> {
         let element = self.closed_element(element, result);
         let length = u32::try_from(elements.len()).ok();
         match (wanted, array) {
-            (Some(ty), Some((size, _))) if size == length => ty,
+            (Some(ty), Some((size, of))) if size == length && of == element => ty,
             _ => self.program.types.array(length, element),
         }
     }

@@ -50,6 +50,9 @@ struct Checker<'a> {
     operators: Vec<NameId>,
     /// The literal behind a minus: `-2147483648` is an INT though `2147483648` is none.
     negated: Option<ExprId>,
+    /// Function calls being computed for a constant.
+    calls: u32,
+    calls_total: u32,
     /// Whether the last constant asked for would stop when run.
     fault: bool,
 }
@@ -80,6 +83,8 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         values: FastMap::default(),
         operators: Vec::new(),
         negated: None,
+        calls: 0,
+        calls_total: 0,
         fault: false,
     };
     for &spec in &ast.top {

@@ -9,6 +9,17 @@ use crate::program::{NameId, NameKind};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 
+/// How firmly an expression has its type; the firmer of two operands gives the other its type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Numbers without a type.
+    Number,
+    /// A byte literal, which is BYTE unless another type is wanted.
+    Byte,
+    /// Anything else.
+    Typed,
+}
+
 impl Checker<'_> {
     pub(super) fn monadic(&mut self, expr: ExprId, operator: Monadic, value: ExprId, want: Option<TypeId>) -> TypeId {
         if operator == Monadic::Size {
@@ -97,32 +108,36 @@ impl Checker<'_> {
     /// The types of two operands, of which a typed one gives an untyped literal its type.
     pub(super) fn operands(&mut self, left: ExprId, right: ExprId, want: Option<TypeId>) -> (TypeId, TypeId) {
         let numeric = want.filter(|&want| self.program.types.basic(want).is_some());
-        match (self.untyped(left), self.untyped(right)) {
-            (true, false) => {
-                let right_type = self.expr(right, None);
-                (self.expr(left, Some(right_type)), right_type)
-            }
-            (false, true) => {
-                let left_type = self.expr(left, None);
-                (left_type, self.expr(right, Some(left_type)))
-            }
-            (true, true) => (self.expr(left, numeric), self.expr(right, numeric)),
-            (false, false) => (self.expr(left, None), self.expr(right, None)),
+        let (left_rank, right_rank) = (self.rank(left), self.rank(right));
+        if left_rank < Rank::Typed && right_rank < Rank::Typed && numeric.is_some() {
+            return (self.expr(left, numeric), self.expr(right, numeric));
+        }
+        if left_rank < right_rank {
+            let right_type = self.expr(right, None);
+            return (self.expr(left, Some(right_type)), right_type);
+        }
+        let left_type = self.expr(left, None);
+        let want = (right_rank < Rank::Typed).then_some(left_type);
+        (left_type, self.expr(right, want))
+    }
+
+    /// How firmly an expression has its type.
+    fn rank(&self, expr: ExprId) -> Rank {
+        match &self.ast.expr(expr).kind {
+            ExprKind::Integer { suffix: None, .. }
+            | ExprKind::Real { suffix: None, .. }
+            | ExprKind::Table { suffix: None, .. } => Rank::Number,
+            ExprKind::Byte { suffix: None, .. } => Rank::Byte,
+            &ExprKind::Monadic(operator, value) if operator != Monadic::Size => self.rank(value),
+            &ExprKind::Dyadic(Dyadic::ShiftLeft | Dyadic::ShiftRight, left, _) => self.rank(left),
+            &ExprKind::Dyadic(operator, left, right) if !compares(operator) => self.rank(left).max(self.rank(right)),
+            _ => Rank::Typed,
         }
     }
 
     /// Whether an expression is made of literals that take their type from around them.
     pub(super) fn untyped(&self, expr: ExprId) -> bool {
-        match &self.ast.expr(expr).kind {
-            ExprKind::Integer { suffix, .. } | ExprKind::Real { suffix, .. } | ExprKind::Table { suffix, .. } => {
-                suffix.is_none()
-            }
-            &ExprKind::Monadic(operator, value) => operator != Monadic::Size && self.untyped(value),
-            &ExprKind::Dyadic(operator, left, right) => {
-                !compares(operator) && self.untyped(left) && self.untyped(right)
-            }
-            _ => false,
-        }
+        self.rank(expr) < Rank::Typed
     }
 
     /// The result of the program's own operator for operands of these types, if it defines one.
@@ -145,7 +160,7 @@ impl Checker<'_> {
         name.symbol == symbol
             && formals.len() == operands.len()
             && formals.iter().zip(operands).all(|(&formal, &operand)| {
-                self.program.name(formal).ty == self.program.types.immobile(operand)
+                self.agree(self.program.name(formal).ty, self.program.types.immobile(operand))
             })
     }
 

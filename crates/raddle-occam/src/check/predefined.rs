@@ -3,7 +3,7 @@
 //! Never: says what they compute; the VM does, by the same names.
 //!
 //! A signature is a letter for each type: B BOOL, Y BYTE, I INT, i INT32, L INT64, R REAL32, D REAL64, S []BYTE,
-//! P [][]BYTE; `&` before a parameter that is changed. Sources: occam 2.1 reference manual, appendices K to N.
+//! P [][]BYTE, * anything; `&` before a parameter that is changed. Sources: occam 2.1 reference manual, appendices K to N.
 
 use super::Checker;
 use crate::ast::{Ident, Mode};
@@ -44,7 +44,7 @@ const PREDEFINED: &[(&str, &str, &str)] = &[
     ("REAL32TOSTRING", "&I&SRII", ""), ("REAL64TOSTRING", "&I&SDII", ""), ("STRINGTOINT", "&B&IS", ""),
     ("STRINGTOHEX", "&B&IS", ""), ("STRINGTOBOOL", "&B&BS", ""), ("STRINGTOREAL32", "&B&RS", ""),
     ("STRINGTOREAL64", "&B&DS", ""), ("MOVE2D", "PII&PIIII", ""), ("DRAW2D", "PII&PIIII", ""),
-    ("CLIP2D", "PII&PIIII", ""),
+    ("RESIZE.MOBILE.ARRAY.1D", "&*I", ""), ("CLIP2D", "PII&PIIII", ""),
 ];
 
 impl Checker<'_> {
@@ -92,6 +92,7 @@ impl Checker<'_> {
             b'L' => Types::INT64,
             b'R' => Types::REAL32,
             b'D' => Types::REAL64,
+            b'*' => Types::ERROR,
             b'S' => self.program.types.array(None, Types::BYTE),
             b'P' => {
                 let row = self.program.types.array(None, Types::BYTE);

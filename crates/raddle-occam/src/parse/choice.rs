@@ -39,7 +39,7 @@ impl Parser<'_> {
             return list;
         }
         while !matches!(self.kind(), Kind::Outdent | Kind::End) {
-            let level = self.level;
+            let (level, types) = (self.level, self.type_scope.len());
             let mut specs = Vec::new();
             while self.at_spec() {
                 specs.push(self.spec());
@@ -48,6 +48,7 @@ impl Parser<'_> {
                 Ok(item) => list.push(item),
                 Err(_) => self.recover(level),
             }
+            self.end_type_scope(types);
         }
         self.eat(Kind::Outdent);
         list

@@ -140,7 +140,7 @@ impl Parser<'_> {
     pub(super) fn protocol(&mut self) -> Parsed<SpecKind> {
         self.bump();
         let name = self.ident("the PROTOCOL's name")?;
-        self.type_names.insert(name.symbol, ());
+        self.declare_type(name);
         if self.eat(Kind::Is) {
             let items = self.items()?;
             self.end_of_spec();
@@ -205,7 +205,7 @@ impl Parser<'_> {
         if recursive {
             return self.not_supported(name.span, "recursive data types are");
         }
-        self.type_names.insert(name.symbol, ());
+        self.declare_type(name);
         if self.eat(Kind::Is) {
             let ty = self.ty()?;
             self.end_of_spec();
@@ -267,7 +267,7 @@ impl Parser<'_> {
         self.bump();
         self.expect(Kind::Type)?;
         let name = self.ident("the CHAN TYPE's name")?;
-        self.type_names.insert(name.symbol, ());
+        self.declare_type(name);
         if self.kind() == Kind::Is {
             return self.not_supported(self.span(), "CHAN TYPE IS is");
         }

@@ -141,7 +141,7 @@ impl Parser<'_> {
         self.expect(Kind::Open)?;
         let is_type = self.kind().is_basic_type()
             || self.kind() == Kind::Mobile
-            || self.kind() == Kind::Name && self.type_names.contains_key(&self.token().symbol)
+            || self.kind() == Kind::Name && self.is_type_name(self.token().symbol)
             || self.kind() == Kind::OpenSquare && self.brackets_then_type(0);
         let kind =
             if is_type { ExprKind::BytesInType(self.ty()?) } else { ExprKind::BytesIn(self.expr()?) };
@@ -161,7 +161,7 @@ impl Parser<'_> {
             }
             if depth == 0 {
                 let next = self.tokens[at + 1];
-                let name = next.kind == Kind::Name && self.type_names.contains_key(&next.symbol);
+                let name = next.kind == Kind::Name && self.is_type_name(next.symbol);
                 return name || next.kind.is_basic_type() || next.kind == Kind::OpenSquare;
             }
         }
@@ -176,7 +176,7 @@ impl Parser<'_> {
                 | Kind::False | Kind::Open | Kind::Text | Kind::OpenSquare | Kind::Size | Kind::MostPos | Kind::MostNeg
         ) || self.peek(1).is_basic_type();
         let certain = !matches!(self.peek(1), Kind::Open | Kind::OpenSquare);
-        follows && (certain || self.type_names.contains_key(&self.token().symbol))
+        follows && (certain || self.is_type_name(self.token().symbol))
     }
 
     /// conversion = type [ ROUND | TRUNC ] operand

@@ -42,7 +42,9 @@ pub(crate) struct Parser<'a> {
     symbols: &'a mut Symbols,
     diagnostics: &'a mut Vec<Diagnostic>,
     ast: Ast,
-    type_names: FastMap<Symbol, ()>,
+    /// How many declarations in scope make a name a type's, and those declarations in order.
+    type_names: FastMap<Symbol, u32>,
+    type_scope: Vec<Symbol>,
 }
 
 /// Reads a program; complaints go to `diagnostics`.
@@ -62,6 +64,7 @@ pub fn parse(
         diagnostics,
         ast: Ast::default(),
         type_names: FastMap::default(),
+        type_scope: Vec::new(),
     };
     parser.program();
     parser.ast
@@ -169,6 +172,25 @@ impl Parser<'_> {
         let result = production(self);
         self.depth = depth;
         result
+    }
+
+    /// Remembers that a name is a type's, until its scope ends.
+    fn declare_type(&mut self, name: Ident) {
+        *self.type_names.entry(name.symbol).or_insert(0) += 1;
+        self.type_scope.push(name.symbol);
+    }
+
+    fn is_type_name(&self, symbol: Symbol) -> bool {
+        self.type_names.get(&symbol).is_some_and(|&count| count > 0)
+    }
+
+    /// Forgets the types declared since `mark`.
+    fn end_type_scope(&mut self, mark: usize) {
+        for symbol in self.type_scope.drain(mark..) {
+            if let Some(count) = self.type_names.get_mut(&symbol) {
+                *count -= 1;
+            }
+        }
     }
 
     /// Skips the rest of a line that began at block level `level`, and the block under it.

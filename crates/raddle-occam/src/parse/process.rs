@@ -42,12 +42,13 @@ impl Parser<'_> {
     /// { specification } process
     pub(super) fn scoped_process(&mut self) -> ProcessId {
         let start = self.span();
+        if !self.at_spec() {
+            return self.process();
+        }
+        let types = self.type_scope.len();
         let mut specs = Vec::new();
         while self.at_spec() {
             specs.push(self.spec());
-        }
-        if specs.is_empty() {
-            return self.process();
         }
         let body = if matches!(self.kind(), Kind::Outdent | Kind::End | Kind::Result) {
             let complaint =
@@ -57,6 +58,7 @@ impl Parser<'_> {
         } else {
             self.process()
         };
+        self.end_type_scope(types);
         self.new_process(ProcessKind::Block { specs, body }, start)
     }
 

@@ -59,7 +59,7 @@ impl Parser<'_> {
     fn failed_name(&self, first: usize) -> Option<Ident> {
         let line = self.tokens[first..].iter().take_while(|token| token.kind != Kind::Newline);
         line.filter(|token| token.kind == Kind::Name)
-            .find(|token| !self.type_names.contains_key(&token.symbol))
+            .find(|token| !self.is_type_name(token.symbol))
             .map(|token| Ident { symbol: token.symbol, span: token.span })
     }
 

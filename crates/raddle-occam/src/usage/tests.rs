@@ -1,0 +1,3 @@
+//! Owns: nothing yet.
+//! May use: nothing.
+//! Never: anything.

@@ -26,7 +26,7 @@ pub(crate) fn range(basic: Basic) -> (i64, i64) {
 }
 
 /// Brings a value into a type's range, as PLUS, MINUS and TIMES do.
-fn wrap(value: i128, basic: Basic) -> i64 {
+pub(crate) fn wrap(value: i128, basic: Basic) -> i64 {
     match basic {
         Basic::Bool => i64::from(value != 0),
         Basic::Byte => i64::from(value as u8),

@@ -264,5 +264,6 @@ impl Checker<'_> {
             (_, None) => ty,
         };
         self.expr_of(item.value, want);
+        self.not_claimed(item.value);
     }
 }

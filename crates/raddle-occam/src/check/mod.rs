@@ -19,6 +19,8 @@ mod spec;
 mod target;
 mod types;
 
+pub(crate) use constant::wrap;
+
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Name, NameId, NameKind, Program};

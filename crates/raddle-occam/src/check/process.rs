@@ -149,7 +149,9 @@ impl Checker<'_> {
         for &target in targets {
             self.must_be_variable(target);
             self.no_channel(target);
+            self.not_claimed(target);
         }
+        values.iter().for_each(|&value| self.not_claimed(value));
         if self.new_bundle(targets, values, &wants, &got) {
             return;
         }
@@ -170,6 +172,15 @@ impl Checker<'_> {
         if self.program.types.is_channel_like(ty) {
             let message = format!("something of type {} cannot be assigned", self.show(ty));
             self.complain(Code::NotAssignable, self.span(target), message);
+        }
+    }
+
+    /// Rule U6: a claimed end stays where it is.
+    pub(super) fn not_claimed(&mut self, expr: ExprId) {
+        let whole = matches!(self.ast.expr(expr).kind, crate::ast::ExprKind::Name(_));
+        if let Some(root) = self.root(expr).filter(|root| whole && self.claims.contains(root)) {
+            let text = self.program.spelling(root).to_owned();
+            self.complain(Code::Claim, self.span(expr), format!("`{text}` is claimed and stays where it is"));
         }
     }
 
@@ -203,6 +214,15 @@ impl Checker<'_> {
                 let message = format!("only SHARED ends are claimed; this is of type {}", self.show(ty));
                 self.complain(Code::Claim, self.span(end), message);
             }
+        }
+        let inside = self.claims.iter().copied().find(|&id| {
+            let ty = self.program.name(id).ty;
+            matches!(self.program.types.get(ty), Type::End { direction: crate::ast::Direction::Output, .. })
+        });
+        if let Some(outer) = inside {
+            let text = self.program.spelling(outer).to_owned();
+            let message = format!("no further CLAIM may be made while the client end `{text}` is claimed");
+            self.complain(Code::Claim, self.span(end), message);
         }
         let root = self.root(end);
         if let Some(root) = root {

@@ -105,6 +105,8 @@ pub(crate) struct Access {
     pub(crate) what: Use,
     pub(crate) span: Span,
     pub(crate) facts: PathId,
+    /// The abbreviations through which the place was reached.
+    pub(crate) via: Rc<[NameId]>,
 }
 
 impl Step {
@@ -150,6 +152,12 @@ impl Step {
 }
 
 impl Place {
+    /// A use of the place.
+    pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
+        let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());
+        Access { root: self.root, path, what, span, facts, via }
+    }
+
     pub(crate) fn whole(root: NameId) -> Self {
         Self { root, path: Vec::new(), opaque: false, via: Vec::new() }
     }

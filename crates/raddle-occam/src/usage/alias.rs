@@ -51,13 +51,13 @@ pub(crate) struct Freeze {
 
 impl Walker<'_> {
     /// Checks a use against the abbreviations in scope.
-    pub(crate) fn check_freezes(&mut self, access: &Access, via: &[NameId]) {
+    pub(crate) fn check_freezes(&mut self, access: &Access) {
         if self.freezes.is_empty() || self.options.source.no_alias_check {
             return;
         }
         let found = (0..self.freezes.len()).rev().find(|&at| {
             let freeze = &self.freezes[at];
-            freeze.place.root == access.root && !via.contains(&freeze.by) && bans(freeze.ban, access.what)
+            freeze.place.root == access.root && !access.via.contains(&freeze.by) && bans(freeze.ban, access.what)
         });
         let Some(at) = found else { return };
         let freeze = self.freezes[at].clone();
@@ -65,13 +65,7 @@ impl Walker<'_> {
         if permits(access.root) || permits(freeze.by) {
             return;
         }
-        let frozen = Access {
-            root: access.root,
-            path: freeze.place.path.as_slice().into(),
-            what: Use::Write,
-            span: freeze.span,
-            facts: freeze.facts,
-        };
+        let frozen = freeze.place.access(Use::Write, freeze.span, freeze.facts);
         if self.meet(access, &frozen, &Instances::Same).is_none() {
             return;
         }

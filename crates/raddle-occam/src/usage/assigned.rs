@@ -149,7 +149,8 @@ impl Walker<'_> {
                     let mut inner = Vec::new();
                     self.collect(body, &mut inner);
                     names.extend(&inner);
-                    self.assigned.remove(&body);
+                    // Loops inside were gathered while this body counted as empty.
+                    self.assigned.clear();
                 }
             }
         }

@@ -97,7 +97,7 @@ impl Walker<'_> {
                 let name = self.program.name(formal);
                 if matches!(name.kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
                     for &what in self.uses_of(name.ty) {
-                        accesses.push(Access { root: formal, path: Rc::from([]), what, span: name.span, facts: 0 });
+                        accesses.push(Place::whole(formal).access(what, name.span, 0));
                     }
                 }
             }
@@ -238,7 +238,7 @@ impl Walker<'_> {
             let bases = match actual {
                 Some(actual) if actual.reference => actual.places.clone(),
                 Some(_) => continue,
-                None => vec![Place::whole(access.root)],
+                None => vec![Place { via: access.via.to_vec(), ..Place::whole(access.root) }],
             };
             for base in bases {
                 let place = steps.iter().fold(base, |place, step| place.step(step.clone(), &mut self.table));

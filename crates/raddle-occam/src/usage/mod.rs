@@ -36,7 +36,8 @@ use crate::diag::Diagnostic;
 use crate::pre::SourceOptions;
 use crate::program::{NameId, Program, RoutineId};
 use crate::symbol::FastMap;
-use access::{Access, PathId, Paths, Place};
+use crate::source::Span;
+use access::{Access, PathId, Paths, Place, Use};
 use alias::{Alias, Freeze};
 use poly::Sym;
 use routine::Summary;
@@ -56,6 +57,8 @@ struct Frame {
     start: u32,
     /// Symbols for the values that outer variables have at the call.
     entry: FastMap<NameId, Sym>,
+    /// Channels used directly and not in parallel: the first use of an end, and whether both were reported.
+    ends: FastMap<NameId, (Use, Span, bool)>,
 }
 
 struct Walker<'a> {
@@ -111,7 +114,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         aliases: FastMap::default(),
         freezes: Vec::new(),
         accesses: Vec::new(),
-        frame: Frame { routine: None, level: 0, start: 0, entry: FastMap::default() },
+        frame: Frame { routine: None, level: 0, start: 0, entry: FastMap::default(), ends: FastMap::default() },
         summaries: FastMap::default(),
         sizes: FastMap::default(),
         assigned: FastMap::default(),

@@ -39,6 +39,7 @@ impl Walker<'_> {
         self.parallel_depth += 1;
         let segment = std::mem::replace(&mut self.segment, start);
         let outcome = self.branch(|walker| {
+            walker.some_rounds(&count);
             number = Some(walker.bind_index(replicator, &base, &count, &step));
             body.iter().for_each(|&process| walker.process(process));
         });

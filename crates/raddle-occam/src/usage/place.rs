@@ -174,8 +174,8 @@ impl Walker<'_> {
     }
 
     pub(crate) fn touch_under(&mut self, place: &Place, what: Use, span: Span, facts: PathId) {
-        let access = Access { root: place.root, path: place.path.as_slice().into(), what, span, facts };
-        self.check_freezes(&access, &place.via);
+        let access = place.access(what, span, facts);
+        self.check_freezes(&access);
         match what {
             Use::Read => {
                 self.check_defined(place, span);
@@ -183,10 +183,9 @@ impl Walker<'_> {
                     collected.push(place.clone());
                 }
             }
-            Use::Write if place.path.is_empty() && !place.opaque => self.forget(place.root),
+            Use::Write if place.path.is_empty() || place.opaque => self.forget(place.root),
             Use::Write => {
                 let value = self.states.get(place.root).value.clone();
-                let value = if place.opaque { None } else { value };
                 self.set(place.root, Defined::Yes, value);
             }
             _ => {}

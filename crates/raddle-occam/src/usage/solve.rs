@@ -138,7 +138,12 @@ fn conjunction(table: &mut Table, system: &System) -> bool {
 /// Uses up the equations; `false` if one cannot hold.
 fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &mut Vec<Poly>) -> bool {
     let mut steps = 0;
-    while let Some(equation) = zero.pop() {
+    while !zero.is_empty() {
+        // Equations about products come last: the factors may become known first.
+        let easy = zero.iter().rposition(|poly| {
+            poly.terms.iter().any(|&(symbol, factor)| factor.abs() == 1 && table.info(symbol).product.is_none())
+        });
+        let equation = zero.swap_remove(easy.unwrap_or(zero.len() - 1));
         let divisor = equation.terms.iter().fold(0, |divisor, term| gcd(divisor, term.1));
         if divisor == 0 {
             if equation.constant != 0 {
@@ -151,6 +156,11 @@ fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &m
         }
         steps += 1;
         if steps > EQUATION_STEPS_MAX {
+            continue;
+        }
+        if equation.terms.iter().all(|term| table.info(term.0).product.is_some()) {
+            not_negative.extend(equation.scale(-1));
+            not_negative.push(equation);
             continue;
         }
         let Some((symbol, value, keep)) = solve_for(table, &equation, divisor) else { continue };

@@ -94,11 +94,18 @@ impl Walker<'_> {
                 let table = matches!(self.ast.expr(value).kind, ExprKind::Table { .. });
                 let mut places = self.places(value);
                 let direction = direction.or(self.end_of(value));
+                let channel = self.program.types.is_channel_like(self.program.type_of(value));
                 for place in &mut places {
-                    self.name_again(place, span, direction);
+                    // A channel abbreviated as a whole may still be used by its own name: there is nothing to hide.
+                    let whole_channel = channel && direction.is_none();
+                    if !whole_channel {
+                        self.name_again(place, span, direction);
+                    }
                     place.opaque |= renaming != Renaming::Is;
                     place.via.push(name);
-                    self.freeze(place, Ban::Use(direction), name, span);
+                    if !whole_channel {
+                        self.freeze(place, Ban::Use(direction), name, span);
+                    }
                     if mode == Mode::Result && place.path.is_empty() {
                         self.set(place.root, Defined::No, None);
                     }
@@ -131,9 +138,8 @@ impl Walker<'_> {
             Some(Direction::Output) => Use::Out,
             None => Use::Read,
         };
-        let access =
-            super::Access { root: place.root, path: place.path.as_slice().into(), what, span, facts: self.path };
-        self.check_freezes(&access, &place.via);
+        let access = place.access(what, span, self.path);
+        self.check_freezes(&access);
     }
 
     /// What RETYPES looks at is frozen, but looking at its layout needs no value.

@@ -3,6 +3,7 @@
 //! Never: forgets how to go back; every change is logged until its branch ends.
 
 use super::Walker;
+use super::access::PathId;
 use super::poly::{Fact, Poly};
 use crate::program::{NameId, NameKind};
 use crate::ast::Mode;
@@ -37,7 +38,12 @@ pub(crate) struct States {
 pub(crate) struct Outcome {
     pub(crate) changed: Vec<(NameId, State)>,
     pub(crate) dead: bool,
+    /// The conditions known at its end.
+    path: PathId,
 }
+
+/// Conditions of a branch that are remembered with the values it leaves.
+const CONDITIONS_MAX: usize = 4;
 
 impl States {
     pub(crate) fn new(names: usize) -> Self {
@@ -75,8 +81,8 @@ impl Walker<'_> {
         let (mark, path, dead) = (self.states.log.len(), self.path, self.dead);
         within(self);
         let changed = self.states.roll_back(mark);
-        self.path = path;
-        let outcome = Outcome { changed, dead: self.dead };
+        let end = std::mem::replace(&mut self.path, path);
+        let outcome = Outcome { changed, dead: self.dead, path: end };
         self.dead = dead;
         outcome
     }
@@ -99,12 +105,13 @@ impl Walker<'_> {
                     Err(_) => self.states.get(name).clone(),
                 })
                 .collect();
-            let merged = self.merge(&states);
+            let paths: Vec<PathId> = live.iter().map(|outcome| outcome.path).collect();
+            let merged = self.merge(&states, &paths);
             self.states.set(name, merged);
         }
     }
 
-    fn merge(&mut self, states: &[State]) -> State {
+    fn merge(&mut self, states: &[State], paths: &[PathId]) -> State {
         let first = &states[0];
         let defined =
             if states.iter().all(|state| state.defined == first.defined) { first.defined } else { Defined::Maybe };
@@ -116,7 +123,12 @@ impl Walker<'_> {
         let value = Poly::symbol(symbol);
         let cases: Option<Vec<Vec<Fact>>> = states
             .iter()
-            .map(|state| Some(vec![Fact::Zero(value.minus(state.value.as_ref()?)?)]))
+            .zip(paths)
+            .map(|(state, &path)| {
+                let mut case = vec![Fact::Zero(value.minus(state.value.as_ref()?)?)];
+                case.extend(self.paths.facts(path, self.path).into_iter().take(CONDITIONS_MAX).cloned());
+                Some(case)
+            })
             .collect();
         if let Some(mut cases) = cases.filter(|cases| cases.len() <= 6) {
             cases.dedup();

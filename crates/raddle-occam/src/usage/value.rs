@@ -5,6 +5,7 @@
 use super::Walker;
 use super::poly::{Fact, Poly};
 use crate::ast::{Dyadic, ExprId, ExprKind, Monadic};
+use crate::check::wrap;
 use crate::program::{NameId, NameKind};
 use crate::types::Types;
 
@@ -21,11 +22,8 @@ impl Walker<'_> {
         let types = &self.program.types;
         match &self.ast.expr(expr).kind {
             ExprKind::Integer { value, hex, .. } => {
-                let value = if *hex && types.bytes(self.program.type_of(expr)) == Some(4) {
-                    i64::from(*value as i32)
-                } else {
-                    i64::try_from(*value).ok()?
-                };
+                let basic = types.basic(self.program.type_of(expr))?;
+                let value = if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? };
                 Some(Poly::constant(value))
             }
             ExprKind::Byte { value, .. } => Some(Poly::constant(i64::from(*value))),
@@ -70,13 +68,12 @@ impl Walker<'_> {
 
     /// The value of a name, or of what it abbreviates.
     fn name_value(&mut self, name: NameId) -> Option<Poly> {
-        match self.aliases.get(&name) {
-            None => Some(self.value_of(name)),
-            Some(alias) => {
-                let root = alias.whole()?;
-                Some(self.value_of(root))
-            }
+        let root = self.aliases.get(&name).map_or(Some(name), |alias| alias.whole())?;
+        if self.program.name(root).shared {
+            // Others may change it at any time.
+            return None;
         }
+        Some(self.value_of(root))
     }
 
     /// The size of an array: a constant, or the symbol that stands for it.

@@ -3,12 +3,13 @@
 //! Never: compares branches; `parallel` does.
 
 use super::Walker;
-use super::access::{Access, Place, Use};
+use super::access::{Place, Use};
 use super::overlap::Instances;
 use super::state::Defined;
 use crate::ast::{ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Replicator, Variant};
 use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
+use crate::source::Span;
 use crate::types::Type;
 
 impl Walker<'_> {
@@ -54,10 +55,19 @@ impl Walker<'_> {
             for &process in body {
                 walker.unknown_after_rounds(process);
             }
+            walker.some_rounds(&count);
             walker.bind_index(replicator, &base, &count, &step);
             body.iter().for_each(|&process| walker.process(process));
         });
         self.join_rounds(outcome, count.as_constant().is_some_and(|count| count > 0));
+    }
+
+    /// Within a loop there is at least one round.
+    pub(crate) fn some_rounds(&mut self, count: &super::poly::Poly) {
+        if count.as_constant().is_none_or(|count| count < 1) {
+            let fact = count.add(-1).map(super::poly::Fact::NotNegative);
+            self.assume(fact.into_iter().collect());
+        }
     }
 
     /// Goes on after a loop, whose body may not have run at all unless `certain`.
@@ -158,14 +168,8 @@ impl Walker<'_> {
         if one.root != two.root || self.program.name(one.root).permits_aliases || self.options.source.no_alias_check {
             return false;
         }
-        let access = |place: &Place, facts| Access {
-            root: place.root,
-            path: place.path.as_slice().into(),
-            what: Use::Write,
-            span: Default::default(),
-            facts,
-        };
-        let (one, two) = (access(one, self.path), access(two, self.path));
+        let (one, two) =
+            (one.access(Use::Write, Span::default(), self.path), two.access(Use::Write, Span::default(), self.path));
         self.meet(&one, &two, &Instances::Same).is_some()
     }
 
@@ -244,9 +248,29 @@ impl Walker<'_> {
         let ty = self.program.type_of(channel);
         let places = self.places(channel);
         if !matches!(self.program.types.get(ty), Type::Timer) {
+            let span = self.ast.expr(channel).span;
             for place in places {
-                self.touch(&place, what, self.ast.expr(channel).span);
+                self.both_ends(&place, what, span);
+                self.touch(&place, what, span);
             }
+        }
+    }
+
+    /// Rule U2 within one process: who uses both ends of a channel, and not in parallel, waits for itself.
+    fn both_ends(&mut self, place: &Place, what: Use, span: Span) {
+        if self.parallel_depth > 0 || !place.path.is_empty() || self.program.name(place.root).shared {
+            return;
+        }
+        let (first, other, reported) = *self.frame.ends.entry(place.root).or_insert((what, span, false));
+        if first != what && !reported {
+            self.frame.ends.insert(place.root, (first, other, true));
+            let text = self.program.spelling(place.root);
+            let message = format!("one process uses both ends of `{text}`, which then waits for itself");
+            self.diagnostics.push(
+                Diagnostic::new(Code::BothEnds, span, message)
+                    .also(other, "the other end is used here")
+                    .help("put the two into branches of a PAR"),
+            );
         }
     }
 }

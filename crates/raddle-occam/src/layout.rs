@@ -152,7 +152,8 @@ impl Layout<'_> {
             self.push(Kind::Indent, at);
             return;
         }
-        while self.blocks.len() > 1 && self.blocks.last().is_some_and(|&top| top > indent) {
+        // A line between two levels counts as one of the deeper: one message, not a broken block.
+        while self.blocks.len() > 1 && self.blocks[self.blocks.len() - 2] >= indent {
             self.blocks.pop();
             self.push(Kind::Outdent, at);
         }
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn blocks_open_and_close() {
         assert_eq!(check("SEQ\n  PAR\n    SKIP\n  STOP\n"), ("t.{t.{t.}t.}$".into(), 0));
-        assert_eq!(check("SEQ\n      SKIP\n  STOP\n"), ("t.{t.}t.$".into(), 2));
+        assert_eq!(check("SEQ\n      SKIP\n  STOP\n"), ("t.{t.t.}$".into(), 2));
         assert_eq!(check(""), ("$".into(), 0));
     }
 

@@ -36,6 +36,7 @@ impl Checker<'_> {
                 let ty = self.ty(of);
                 if ty != Types::ERROR && !self.program.types.is_integer(ty) {
                     self.complain(Code::OperatorTypes, expr.span, "MOSTPOS and MOSTNEG are of whole-number types");
+                    return Types::ERROR;
                 }
                 ty
             }

@@ -1,6 +1,6 @@
 //! Owns: literals with their typed suffixes.
 //! May use: `parse`, the scanner's value functions.
-//! Never: decides an untyped literal's type; its surroundings do, in `check`.
+//! Never: complains of a literal that the scanner has complained of; decides an untyped literal's type; its surroundings do, in `check`.
 
 use super::{Parsed, Parser};
 use crate::ast::{ExprId, ExprKind, TypeNodeId};
@@ -22,22 +22,23 @@ impl Parser<'_> {
                     self.complain(Code::BadNumber, token.span, message);
                 }
                 let suffix = self.suffix()?;
-                ExprKind::Integer { value: value.unwrap_or(0), hex: token.kind == Kind::Hex, suffix }
+                value.map_or(ExprKind::Error, |value| ExprKind::Integer { value, hex: token.kind == Kind::Hex, suffix })
             }
             Kind::Real => {
-                let value = lex::parse_real(text).unwrap_or(0.0);
-                ExprKind::Real { value, suffix: self.suffix()? }
+                let suffix = self.suffix()?;
+                lex::parse_real(text).map_or(ExprKind::Error, |value| ExprKind::Real { value, suffix })
             }
             Kind::Byte => {
                 let inside = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-                let value = inside.and_then(lex::parse_byte).unwrap_or(0);
-                ExprKind::Byte { value, suffix: self.suffix()? }
+                let suffix = self.suffix()?;
+                let value = inside.and_then(lex::parse_byte);
+                value.map_or(ExprKind::Error, |value| ExprKind::Byte { value, suffix })
             }
             _ => {
-                let inside = text.strip_prefix('"').unwrap_or(text);
-                let inside = inside.strip_suffix('"').unwrap_or(inside);
-                let bytes = lex::byte_text(inside).bytes.into_boxed_slice();
-                ExprKind::Text { bytes, suffix: self.suffix()? }
+                let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                let suffix = self.suffix()?;
+                let bytes = inside.map(|inside| lex::byte_text(inside).bytes.into_boxed_slice());
+                bytes.map_or(ExprKind::Error, |bytes| ExprKind::Text { bytes, suffix })
             }
         };
         let span = token.span.to(self.last_span());

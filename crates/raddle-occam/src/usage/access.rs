@@ -118,6 +118,17 @@ impl Step {
         }
     }
 
+    pub(crate) fn polys(&self, each: &mut impl FnMut(&Poly)) {
+        match self {
+            Self::Index(at, _) => each(at),
+            Self::Range(from, count, _) => {
+                each(from);
+                each(count);
+            }
+            Self::Field(_) => {}
+        }
+    }
+
     /// A step into what this step leaves: an index into a slice becomes an index into the array.
     pub(crate) fn then(&self, next: &Self, table: &mut Table) -> Option<Self> {
         let Self::Range(from, _, size) = self else { return None };

@@ -40,7 +40,7 @@ impl Walker<'_> {
         };
         let mut actuals = self.actuals(routine, arguments);
         let summary = self.routine_summary(routine).unwrap_or_else(|| self.unknown_summary(routine));
-        self.argument_aliases(&actuals, &summary, span);
+        self.argument_aliases(&actuals, &summary);
         self.check_ends(&actuals, &summary);
         self.perform(&mut actuals, &summary, span);
     }
@@ -129,7 +129,7 @@ impl Walker<'_> {
     }
 
     /// Rule A3.
-    fn argument_aliases(&mut self, actuals: &[Actual], summary: &Summary, span: Span) {
+    fn argument_aliases(&mut self, actuals: &[Actual], summary: &Summary) {
         if self.options.source.no_alias_check {
             return;
         }
@@ -150,7 +150,7 @@ impl Walker<'_> {
                     return;
                 }
             }
-            self.free_aliases(one, summary, span);
+            self.free_aliases(one, actuals, summary);
         }
     }
 
@@ -160,10 +160,11 @@ impl Walker<'_> {
     }
 
     /// A parameter against the variables that the routine uses by itself.
-    fn free_aliases(&mut self, actual: &Actual, summary: &Summary, span: Span) {
+    fn free_aliases(&mut self, actual: &Actual, all: &[Actual], summary: &Summary) {
         for access in &summary.accesses {
             let channel = matches!(access.what, Use::In | Use::Out);
-            if channel || !(actual.reference || access.what == Use::Write) {
+            let own = all.iter().any(|actual| actual.formal == access.root);
+            if own || channel || !(actual.reference || access.what == Use::Write) {
                 continue;
             }
             let free = Place { path: access.path.to_vec(), ..Place::whole(access.root) };
@@ -172,7 +173,6 @@ impl Walker<'_> {
                 && access.path.iter().all(|step| constant(step));
             let free = if known { free } else { Place::whole(access.root) };
             if self.first_meeting(&actual.places, std::slice::from_ref(&free)).is_some() {
-                let _ = span;
                 self.report_argument(actual.argument, access.span, access.root, "a variable that the routine uses");
                 return;
             }

@@ -23,7 +23,7 @@ impl Walker<'_> {
         if (element || one.facts != 0 || two.facts != 0 || !one.path.is_empty()) && self.witnesses < WITNESSES_MAX {
             self.witnesses += 1;
             searched = true;
-            witness = witness::find(&self.table, &meeting.facts);
+            witness = witness::find(&self.table, &meeting.facts).filter(|_| self.nameable(one) && self.nameable(two));
         }
         let code = match (element, witness.is_some() || !searched) {
             (true, true) => Code::RaceElement,
@@ -60,6 +60,20 @@ impl Walker<'_> {
             _ => "give each branch elements of its own; if they are, and this cannot be seen, say #PRAGMA SHARED",
         });
         self.diagnostics.push(complaint);
+    }
+
+    /// Whether values of names decide which element it is; an element of another array does not.
+    fn nameable(&self, access: &Access) -> bool {
+        let mut all = true;
+        for step in access.path.iter() {
+            step.polys(&mut |poly| {
+                all &= poly.terms.iter().all(|&(symbol, _)| {
+                    let info = self.table.info(symbol);
+                    info.product.is_some() || info.shown.is_some() || !info.facts.is_empty()
+                });
+            });
+        }
+        all
     }
 
     /// `b[(j * 8) + i]`, by the text where it stands, or the variable's name.
@@ -134,6 +148,7 @@ impl Walker<'_> {
             }
         }
         let place = self.place_value(one, values)?;
+        [&mut shared, &mut first, &mut second].into_iter().for_each(|list| list.sort());
         let when = if shared.is_empty() { String::new() } else { format!("when {}, ", shared.join(", ")) };
         Some(match how {
             Instances::Same => format!("{when}both touch `{place}`"),

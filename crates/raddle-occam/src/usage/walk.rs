@@ -258,7 +258,8 @@ impl Walker<'_> {
 
     /// Rule U2 within one process: who uses both ends of a channel, and not in parallel, waits for itself.
     fn both_ends(&mut self, place: &Place, what: Use, span: Span) {
-        if self.parallel_depth > 0 || !place.path.is_empty() || self.program.name(place.root).shared {
+        let alone = self.parallel_depth == 0 && !self.options.incomplete;
+        if !alone || !place.path.is_empty() || self.program.name(place.root).shared {
             return;
         }
         let (first, other, reported) = *self.frame.ends.entry(place.root).or_insert((what, span, false));

@@ -1,0 +1,1 @@
+//! Owns: nothing yet.

@@ -48,6 +48,9 @@ use table::Table;
 /// Questions to the solver that one program may ask; beyond it everything counts as overlapping.
 const SOLVED_MAX: u32 = 2_000_000;
 
+/// Searches for small numbers that one program may ask for; they are slower than the solver.
+const SEARCHES_MAX: u32 = 2000;
+
 /// What belongs to the routine that is being walked.
 struct Frame {
     routine: Option<RoutineId>,
@@ -86,7 +89,7 @@ struct Walker<'a> {
     /// Collects what an abbreviation's expression reads.
     collecting: Option<Vec<Place>>,
     solved: u32,
-    witnesses: u32,
+    searches: u32,
 }
 
 /// How strict the checks are.
@@ -123,7 +126,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         segment: 0,
         collecting: None,
         solved: 0,
-        witnesses: 0,
+        searches: 0,
     };
     for &spec in &program.ast.top {
         walker.spec(spec);

@@ -7,6 +7,7 @@ use super::poly::{Fact, Poly, Sym};
 use super::solve;
 use super::table::Table;
 use super::Walker;
+use super::witness::{self, Search};
 use crate::symbol::FastMap;
 
 /// How two accesses are compared.
@@ -18,10 +19,12 @@ pub(crate) enum Instances {
     Different { mark: u32, number: Sym },
 }
 
-/// Facts under which two accesses meet, and how the second one's symbols were renamed.
+/// How two accesses meet, and how the second one's symbols were renamed.
 pub(crate) struct Meeting {
-    pub(crate) facts: Vec<Fact>,
     pub(crate) renamed: FastMap<Sym, Sym>,
+    /// Values of the symbols with which they meet, if they were looked for and found.
+    pub(crate) witness: Option<FastMap<Sym, i64>>,
+    pub(crate) searched: bool,
 }
 
 const SYMBOLS_MAX: usize = 80;
@@ -40,7 +43,7 @@ impl Walker<'_> {
         };
         let mut facts = overlap(&one.path, &second, &mut self.table)?;
         if matches!(instances, Instances::Same) && one.path.is_empty() && one.facts == 0 && two.facts == 0 {
-            return Some(Meeting { facts, renamed });
+            return Some(Meeting { renamed, witness: None, searched: false });
         }
         for step in one.path.iter().chain(&second) {
             step.bounds(&mut facts);
@@ -65,7 +68,17 @@ impl Walker<'_> {
                 return None;
             }
         }
-        Some(Meeting { facts, renamed })
+        let (mut witness, mut searched) = (None, false);
+        if self.searches < super::SEARCHES_MAX {
+            self.searches += 1;
+            searched = true;
+            match witness::find(&self.table, &facts) {
+                Search::Impossible => return None,
+                Search::Found(values) => witness = Some(values),
+                Search::Unknown => {}
+            }
+        }
+        Some(Meeting { renamed, witness, searched })
     }
 
     fn path_facts(&self, path: PathId, into: &mut Vec<Fact>) {

@@ -10,21 +10,13 @@ use super::witness;
 use crate::diag::{Code, Diagnostic};
 use crate::symbol::FastMap;
 
-/// Witnesses searched for in one program; a search is slow, and errors beyond this speak for themselves.
-const WITNESSES_MAX: u32 = 60;
-
 impl Walker<'_> {
     pub(crate) fn report_race(&mut self, one: &Access, two: &Access, meeting: &Meeting, how: &Instances) {
         let text = self.program.spelling(one.root).to_owned();
         let channel = matches!(one.what, Use::In | Use::Out);
         let element = !one.path.is_empty() && !two.path.is_empty();
-        let mut witness = None;
-        let mut searched = false;
-        if (element || one.facts != 0 || two.facts != 0 || !one.path.is_empty()) && self.witnesses < WITNESSES_MAX {
-            self.witnesses += 1;
-            searched = true;
-            witness = witness::find(&self.table, &meeting.facts).filter(|_| self.nameable(one) && self.nameable(two));
-        }
+        let searched = meeting.searched;
+        let witness = meeting.witness.as_ref().filter(|_| self.nameable(one) && self.nameable(two));
         let code = match (element, witness.is_some() || !searched) {
             (true, true) => Code::RaceElement,
             (_, false) => Code::RaceUnproved,
@@ -51,7 +43,7 @@ impl Walker<'_> {
         if two.span != one.span {
             complaint = complaint.also(two.span, two.what.verb());
         }
-        if let Some(note) = witness.and_then(|values| self.witness_note(one, meeting, &values, how)) {
+        if let Some(note) = witness.and_then(|values| self.witness_note(one, meeting, values, how)) {
             complaint = complaint.note(note);
         }
         complaint = complaint.help(match code {

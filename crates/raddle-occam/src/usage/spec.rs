@@ -184,7 +184,11 @@ impl Walker<'_> {
         self.table.define(number, Some(super::poly::Fact::NotNegative(round.clone())));
         self.table.define(number, super::poly::Fact::less(&round, count));
         let offset = self.table.times(&round, step);
-        let value = offset.and_then(|offset| base.plus(&offset, 1));
+        let value = if count.as_constant() == Some(1) {
+            Some(base.clone())
+        } else {
+            offset.and_then(|offset| base.plus(&offset, 1))
+        };
         let value = value.unwrap_or_else(|| Poly::symbol(self.table.fresh()));
         let name = self.program.replicator_names[replicator.number as usize];
         if name != NameId::NONE {

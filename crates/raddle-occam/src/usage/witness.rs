@@ -1,24 +1,41 @@
 //! Owns: small numbers that make all facts true, to show an author.
 //! May use: `poly`, `table`.
-//! Never: decides acceptance; finding nothing proves nothing.
+//! Never: calls a search complete that left something out; a complete one without a find is a proof.
+//!
+//! The search gives one symbol after the other a value within the bounds that the facts leave. Where every symbol
+//! has few candidates it tries them all, and so decides what the solver, which is linear, cannot.
 
 use super::poly::{Fact, Poly, Sym};
 use super::table::Table;
 use crate::symbol::FastMap;
 
-const STEPS_MAX: u32 = 4000;
-const TRIES: i64 = 24;
+/// What a search came to.
+pub(crate) enum Search {
+    /// These values make every fact true.
+    Found(FastMap<Sym, i64>),
+    /// No values do.
+    Impossible,
+    /// Not everything was tried.
+    Unknown,
+}
 
-struct Search<'a> {
+const STEPS_MAX: u32 = 3000;
+/// Candidates tried for a symbol whose bounds leave more.
+const TRIES: i64 = 24;
+/// Candidates tried for a symbol with both bounds.
+const RANGE_MAX: i64 = 100;
+
+struct Searcher<'a> {
     table: &'a Table,
     facts: &'a [Fact],
     symbols: Vec<Sym>,
     values: FastMap<Sym, i64>,
     steps: u32,
+    complete: bool,
 }
 
-/// Values for the symbols under which every fact holds, if small ones do.
-pub(crate) fn find(table: &Table, facts: &[Fact]) -> Option<FastMap<Sym, i64>> {
+/// Looks for values of the symbols under which every fact holds.
+pub(crate) fn find(table: &Table, facts: &[Fact]) -> Search {
     let mut symbols = Vec::new();
     for fact in facts {
         fact.polys(&mut |poly| {
@@ -32,8 +49,12 @@ pub(crate) fn find(table: &Table, facts: &[Fact]) -> Option<FastMap<Sym, i64>> {
     }
     symbols.sort_unstable();
     symbols.dedup();
-    let mut search = Search { table, facts, symbols, values: FastMap::default(), steps: 0 };
-    search.run().then_some(search.values)
+    let mut searcher = Searcher { table, facts, symbols, values: FastMap::default(), steps: 0, complete: true };
+    match (searcher.run(), searcher.complete) {
+        (true, _) => Search::Found(searcher.values),
+        (false, true) => Search::Impossible,
+        (false, false) => Search::Unknown,
+    }
 }
 
 /// The value of a polynomial, products multiplied out.
@@ -50,18 +71,25 @@ fn symbol_value(table: &Table, values: &FastMap<Sym, i64>, symbol: Sym) -> Optio
     }
 }
 
-impl Search<'_> {
+impl Searcher<'_> {
     fn run(&mut self) -> bool {
         self.steps += 1;
-        if self.steps > STEPS_MAX || !self.consistent() {
+        if self.steps > STEPS_MAX {
+            self.complete = false;
+            return false;
+        }
+        if !self.consistent() {
             return false;
         }
         let Some((symbol, low, high)) = self.next() else {
-            return self.facts.iter().all(|fact| {
-                fact.holds(&|symbol| symbol_value(self.table, &self.values, symbol)) == Some(true)
-            });
+            let of = |symbol| symbol_value(self.table, &self.values, symbol);
+            let holds: Option<Vec<bool>> = self.facts.iter().map(|fact| fact.holds(&of)).collect();
+            self.complete &= holds.is_some();
+            return holds.is_some_and(|holds| holds.into_iter().all(|holds| holds));
         };
-        for value in candidates(low, high) {
+        let (list, all) = candidates(low, high);
+        self.complete &= all;
+        for value in list {
             self.values.insert(symbol, value);
             if self.run() {
                 return true;
@@ -97,37 +125,51 @@ impl Search<'_> {
         let (poly, exact) = match fact {
             Fact::NotNegative(poly) => (poly, false),
             Fact::Zero(poly) => (poly, true),
-            _ => return,
+            Fact::NotZero(_) => return,
+            Fact::OneOf(lists) => {
+                // The one alternative that is still open must hold.
+                let of = |symbol| symbol_value(self.table, &self.values, symbol);
+                let mut open = lists.iter().filter(|list| list.iter().all(|fact| fact.holds(&of) != Some(false)));
+                if let (Some(list), None) = (open.next(), open.next()) {
+                    list.iter().for_each(|fact| self.bound(fact, symbol, low, high));
+                }
+                return;
+            }
         };
-        let at = |value: i64| {
-            poly.value(|other| match &self.table.info(other).product {
-                Some(factors) => factors.iter().try_fold(1_i64, |product, &factor| {
-                    product.checked_mul(if factor == symbol { value } else { *self.values.get(&factor)? })
-                }),
-                None if other == symbol => Some(value),
-                None => self.values.get(&other).copied(),
-            })
-        };
-        let (Some(rest), Some(one), Some(two)) = (at(0), at(1), at(2)) else { return };
-        let slope = one.wrapping_sub(rest);
-        if slope == 0 || two.wrapping_sub(one) != slope {
-            return;
+        let Some((slope, rest)) = self.line(poly, symbol) else { return };
+        let (slope, rest) = (i128::from(slope), i128::from(rest));
+        let mut at_least = |bound: i64| *low = Some(low.map_or(bound, |low| low.max(bound)));
+        let mut at_most = |bound: i64| *high = Some(high.map_or(bound, |high| high.min(bound)));
+        if exact && rest % slope != 0 {
+            at_least(1);
+            at_most(0);
+        } else if exact {
+            at_least((-rest / slope) as i64);
+            at_most((-rest / slope) as i64);
+        } else if slope > 0 {
+            at_least(ceiling(-rest, slope));
+        } else {
+            at_most(floor(rest, -slope));
         }
-        // slope * symbol + rest >= 0
-        if slope > 0 || exact {
-            let bound = ceiling(-i128::from(rest), i128::from(slope));
-            if slope > 0 {
-                *low = Some(low.map_or(bound, |low| low.max(bound)));
+    }
+
+    /// `slope` and `rest` if the polynomial is `slope * symbol + rest` with the values given so far.
+    fn line(&self, poly: &Poly, symbol: Sym) -> Option<(i64, i64)> {
+        let (mut slope, mut rest) = (0_i64, poly.constant);
+        for &(term, factor) in &poly.terms {
+            let single = [term];
+            let factors = self.table.info(term).product.as_deref().unwrap_or(&single);
+            let mut value = factor;
+            for part in factors.iter().filter(|&&part| part != symbol) {
+                value = value.checked_mul(*self.values.get(part)?)?;
+            }
+            match factors.iter().filter(|&&part| part == symbol).count() {
+                0 => rest = rest.checked_add(value)?,
+                1 => slope = slope.checked_add(value)?,
+                _ => return None,
             }
         }
-        if slope < 0 || exact {
-            let bound = (-i128::from(rest)).div_euclid(i128::from(slope)) as i64;
-            let bound = if slope < 0 { floor(i128::from(rest), -i128::from(slope)) } else { bound };
-            *high = Some(high.map_or(bound, |high| high.min(bound)));
-            if exact {
-                *low = Some(low.map_or(bound, |low| low.max(bound)));
-            }
-        }
+        (slope != 0).then_some((slope, rest))
     }
 }
 
@@ -139,13 +181,16 @@ fn ceiling(value: i128, by: i128) -> i64 {
     (-((-value).div_euclid(by))) as i64
 }
 
-fn candidates(low: Option<i64>, high: Option<i64>) -> Vec<i64> {
+/// Values to try, and whether these are all there are.
+fn candidates(low: Option<i64>, high: Option<i64>) -> (Vec<i64>, bool) {
     match (low, high) {
-        (Some(low), Some(high)) if high.saturating_sub(low) < TRIES => (low..=high).collect(),
+        (Some(low), Some(high)) if high.saturating_sub(low) < RANGE_MAX => ((low..=high).collect(), true),
         // Small values first, then the far end, where overlaps of ranges often are.
-        (Some(low), Some(high)) => (low..low + TRIES / 2).chain((high - TRIES / 2..=high).rev()).collect(),
-        (Some(low), None) => (0..TRIES).map(|step| low.saturating_add(step)).collect(),
-        (None, Some(high)) => (0..TRIES).map(|step| high.saturating_sub(step)).collect(),
-        (None, None) => (0..TRIES).map(|step| if step % 2 == 0 { step / 2 } else { -(step + 1) / 2 }).collect(),
+        (Some(low), Some(high)) => ((low..low + TRIES / 2).chain((high - TRIES / 2..=high).rev()).collect(), false),
+        (Some(low), None) => ((0..TRIES).map(|step| low.saturating_add(step)).collect(), false),
+        (None, Some(high)) => ((0..TRIES).map(|step| high.saturating_sub(step)).collect(), false),
+        (None, None) => {
+            ((0..TRIES).map(|step| if step % 2 == 0 { step / 2 } else { -(step + 1) / 2 }).collect(), false)
+        }
     }
 }

@@ -205,4 +205,4 @@ fn no_accepted_program_has_a_race() {
 }
 
 /// Some programs are safe for the enumerator's small `n` only, so this cannot be 100.
-const PROVED_PERCENT_MIN: u32 = 100;
+const PROVED_PERCENT_MIN: u32 = 88;

@@ -19,6 +19,7 @@ mod overlap;
 mod parallel;
 mod place;
 mod poly;
+mod quick;
 mod report;
 mod routine;
 mod solve;

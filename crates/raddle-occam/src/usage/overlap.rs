@@ -4,6 +4,7 @@
 
 use super::access::{Access, PathId, Step};
 use super::poly::{Fact, Poly, Sym};
+use super::quick;
 use super::solve;
 use super::table::Table;
 use super::Walker;
@@ -32,6 +33,12 @@ const SYMBOLS_MAX: usize = 80;
 impl Walker<'_> {
     /// The facts under which the accesses touch the same memory, or `None` if they provably never do.
     pub(crate) fn meet(&mut self, one: &Access, two: &Access, instances: &Instances) -> Option<Meeting> {
+        if quick::apart(&self.table, &one.path, &two.path, instances) {
+            return None;
+        }
+        if matches!(instances, Instances::Same) && one.path.is_empty() && one.facts == 0 && two.facts == 0 {
+            return Some(Meeting { renamed: FastMap::default(), witness: None, searched: false });
+        }
         let mut renamed = FastMap::default();
         let second: Vec<Step> = match *instances {
             Instances::Same => two.path.to_vec(),
@@ -42,9 +49,6 @@ impl Walker<'_> {
                 .collect(),
         };
         let mut facts = overlap(&one.path, &second, &mut self.table)?;
-        if matches!(instances, Instances::Same) && one.path.is_empty() && one.facts == 0 && two.facts == 0 {
-            return Some(Meeting { renamed, witness: None, searched: false });
-        }
         for step in one.path.iter().chain(&second) {
             step.bounds(&mut facts);
         }

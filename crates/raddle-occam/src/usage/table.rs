@@ -17,6 +17,8 @@ pub(crate) struct Info {
     pub(crate) product: Option<Box<[Sym]>>,
     /// What holds of it wherever it occurs.
     pub(crate) facts: Vec<Fact>,
+    /// Its smallest and largest value, where the text says so.
+    pub(crate) range: Option<(i64, i64)>,
     /// The name to show for it, and that name's value.
     pub(crate) shown: Option<(NameId, Poly)>,
 }
@@ -44,7 +46,7 @@ impl Table {
     /// A new symbol for a value that is as old as `birth`.
     pub(crate) fn fresh_born(&mut self, birth: u32) -> Sym {
         let symbol = Sym(self.next());
-        self.list.push(Info { birth, product: None, facts: Vec::new(), shown: None });
+        self.list.push(Info { birth, product: None, facts: Vec::new(), range: None, shown: None });
         symbol
     }
 

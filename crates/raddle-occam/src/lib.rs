@@ -44,7 +44,54 @@ pub struct Analysis {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A program that every stage accepted; only [`Analysis::checked`] makes one.
+pub struct Checked {
+    program: program::Program,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// The program.
+    pub fn program(&self) -> &program::Program {
+        &self.program
+    }
+
+    /// The program itself, for a stage that goes on with it.
+    pub fn into_program(self) -> program::Program {
+        self.program
+    }
+
+    /// What the author will want to know all the same.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+impl Analysis {
+    /// The program as a proof that nothing was wrong with it.
+    ///
+    /// # Errors
+    /// The complaints, if there is an error among them.
+    pub fn checked(self) -> Result<Checked, Vec<Diagnostic>> {
+        if self.diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(self.diagnostics);
+        }
+        Ok(Checked { program: self.program, warnings: self.diagnostics })
+    }
+}
+
 /// Runs every stage over the program whose outermost file is `root`.
+///
+/// ```
+/// use raddle_occam::{Options, analyse, pre::NoFiles, source::Sources};
+///
+/// let mut sources = Sources::new();
+/// let text = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  INT x:\n  PAR\n    x := 1\n    x := 2\n:\n";
+/// let root = sources.add("race.occ", text).unwrap();
+/// let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+/// assert_eq!(analysis.diagnostics[0].code.to_string(), "O0701");
+/// assert!(analysis.checked().is_err());
+/// ```
 pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &mut dyn Files) -> Analysis {
     let mut symbols = Symbols::new();
     let mut diagnostics = Vec::new();

@@ -4,7 +4,7 @@
 //!
 //! Each program is a replicated PAR, perhaps with a loop or another PAR inside, that changes elements of one array
 //! under random conditions and with random subscripts. The enumerator runs all instances for every small `n` and
-//! looks for two that touch the same element.
+//! looks for two that touch the same element. `RADDLE_FUZZ_ROUNDS=1000000` makes it a long run.
 
 use raddle_occam::diag::Code;
 use raddle_occam::pre::NoFiles;
@@ -23,7 +23,7 @@ impl Random {
         (self.0 >> 11) % end
     }
 
-    fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as u64) as i64
     }
 }
@@ -186,7 +186,8 @@ fn accepted(text: &str) -> Option<bool> {
 fn no_accepted_program_has_a_race() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut safe, mut proved, mut races) = (0, 0, 0);
-    for _ in 0..4000 {
+    let rounds = std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4000);
+    for _ in 0..rounds {
         let program = Program::random(&mut random);
         let text = program.text();
         let Some(accepted) = accepted(&text) else { continue };

@@ -506,7 +506,13 @@ pub enum SpecKind {
     /// PROC.
     Proc { name: Ident, formals: Vec<Formal>, body: ProcessId, recursive: bool },
     /// FUNCTION; the body is a list of expressions, of which a VALOF is the only one.
-    Function { name: Ident, results: Vec<TypeNodeId>, formals: Vec<Formal>, body: Vec<ExprId>, recursive: bool },
+    Function {
+        name: Ident,
+        results: Vec<TypeNodeId>,
+        formals: Vec<Formal>,
+        body: Vec<ExprId>,
+        recursive: bool,
+    },
     /// `DATA TYPE name IS TYPE:`.
     DataType { name: Ident, ty: TypeNodeId },
     /// `DATA TYPE name` with a RECORD.

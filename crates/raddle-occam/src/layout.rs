@@ -165,7 +165,8 @@ impl Layout<'_> {
 
     fn complain(&mut self, at: Span, message: String) {
         self.diagnostics.push(
-            Diagnostic::new(Code::Indentation, at, message).help("each level of a program stands two columns further right"),
+            Diagnostic::new(Code::Indentation, at, message)
+                .help("each level of a program stands two columns further right"),
         );
     }
 

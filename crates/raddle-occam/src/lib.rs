@@ -8,18 +8,18 @@
 //! texts -> lex -> pre (#INCLUDE, #IF) -> layout -> parse -> check (names, types) -> usage (races, aliases) -> Checked
 //! ```
 
+pub mod ast;
+pub mod check;
+mod condition;
+pub mod diag;
+pub mod layout;
+pub mod lex;
+pub mod parse;
+pub mod pre;
+pub mod program;
 pub mod source;
 pub mod symbol;
-pub mod diag;
-pub mod lex;
-pub mod pre;
-mod condition;
-pub mod layout;
-pub mod ast;
-pub mod parse;
 pub mod types;
-pub mod program;
-pub mod check;
 pub mod usage;
 
 use diag::Diagnostic;

@@ -150,7 +150,11 @@ impl<'a> Preprocessor<'a> {
     fn copy(&mut self, tokens: &[Token], indent: u32) {
         let first = self.out.tokens.len();
         if first + tokens.len() > TOKENS_MAX {
-            self.complain(Code::IncludeDepth, tokens[0].span, "the program with its included files is too long");
+            self.complain(
+                Code::IncludeDepth,
+                tokens[0].span,
+                "the program with its included files is too long",
+            );
             self.full = true;
             return;
         }
@@ -176,7 +180,11 @@ impl<'a> Preprocessor<'a> {
                     at += 1;
                     match self.defines.get(&name.symbol).filter(|value| !value.is_empty()) {
                         Some(value) => self.out.tokens.extend_from_slice(value),
-                        None => self.complain(Code::Directive, name.span, "this name is not #DEFINEd with a value"),
+                        None => self.complain(
+                            Code::Directive,
+                            name.span,
+                            "this name is not #DEFINEd with a value",
+                        ),
                     }
                 }
             }
@@ -219,7 +227,11 @@ impl<'a> Preprocessor<'a> {
         match condition.run() {
             Some(value) => value,
             None => {
-                self.complain(Code::Directive, span, "a condition is made of DEFINED (NAME), =, <>, AND, OR, NOT");
+                self.complain(
+                    Code::Directive,
+                    span,
+                    "a condition is made of DEFINED (NAME), =, <>, AND, OR, NOT",
+                );
                 false
             }
         }
@@ -255,13 +267,21 @@ impl<'a> Preprocessor<'a> {
         self.options.no_alias_check |= alias;
         self.options.no_usage_check |= usage;
         if alias || usage {
-            self.complain(Code::OptionUnsafe, tokens[0].span, "this switches checks off for the whole program");
+            self.complain(
+                Code::OptionUnsafe,
+                tokens[0].span,
+                "this switches checks off for the whole program",
+            );
         }
     }
 
     fn include(&mut self, tokens: &[Token], indent: u32, file: FileId, depth: u32, once: bool) {
         let Some(&token) = tokens.get(1).filter(|token| token.kind == Kind::Text) else {
-            return self.complain(Code::Directive, tokens[0].span, "the name of the file stands in quotes here");
+            return self.complain(
+                Code::Directive,
+                tokens[0].span,
+                "the name of the file stands in quotes here",
+            );
         };
         if depth >= DEPTH_MAX {
             return self.complain(Code::IncludeDepth, token.span, "files include each other too deeply");

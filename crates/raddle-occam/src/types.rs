@@ -220,10 +220,7 @@ impl Types {
 
     /// Whether it is a channel, an end of a bundle, a port or timer, or an array of such.
     pub fn is_channel_like(&self, id: TypeId) -> bool {
-        matches!(
-            self.get(self.plain(self.innermost(id))),
-            Type::Chan { .. } | Type::Port(_) | Type::Timer
-        )
+        matches!(self.get(self.plain(self.innermost(id))), Type::Chan { .. } | Type::Port(_) | Type::Timer)
     }
 
     /// Bytes of a value, when known; INT has four.
@@ -250,9 +247,12 @@ impl Types {
             Type::Basic(basic) => basic_bytes(basic).min(4),
             Type::Array { element, .. } => self.alignment(element),
             Type::Record(at) if self.records[at as usize].packed => 1,
-            Type::Record(at) => {
-                self.records[at as usize].fields.iter().map(|field| self.alignment(field.ty)).max().unwrap_or(1)
-            }
+            Type::Record(at) => self.records[at as usize]
+                .fields
+                .iter()
+                .map(|field| self.alignment(field.ty))
+                .max()
+                .unwrap_or(1),
             _ => 4,
         }
     }

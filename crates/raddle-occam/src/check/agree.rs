@@ -58,7 +58,9 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
         return true;
     }
     match (types.get(want), types.get(got)) {
-        (Type::Mobile(want), Type::Mobile(got)) | (Type::Port(want), Type::Port(got)) => agree(types, want, got),
+        (Type::Mobile(want), Type::Mobile(got)) | (Type::Port(want), Type::Port(got)) => {
+            agree(types, want, got)
+        }
         (Type::Mobile(want), _) => agree(types, want, got),
         (_, Type::Mobile(got)) => agree(types, want, got),
         (Type::Array { size: want_size, element: want }, Type::Array { size: got_size, element: got }) => {

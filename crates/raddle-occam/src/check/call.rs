@@ -15,7 +15,9 @@ impl Checker<'_> {
         let ast = self.ast;
         if let &[only] = list {
             let several = match &ast.expr(only).kind {
-                ExprKind::Call { name, arguments } => self.function_call_results(only, *name, arguments, wants),
+                ExprKind::Call { name, arguments } => {
+                    self.function_call_results(only, *name, arguments, wants)
+                }
                 ExprKind::Valof(valof) => Some(self.valof(valof, wants)),
                 _ => None,
             };
@@ -33,7 +35,11 @@ impl Checker<'_> {
             &[single] => single,
             [] => Types::ERROR,
             _ => {
-                self.complain(Code::ArgumentCount, span, format!("{} results where one is wanted", results.len()));
+                self.complain(
+                    Code::ArgumentCount,
+                    span,
+                    format!("{} results where one is wanted", results.len()),
+                );
                 Types::ERROR
             }
         }
@@ -99,7 +105,11 @@ impl Checker<'_> {
         let (level, communicates) = (callee.assigns_level, callee.communicates);
         if !callee.results.is_empty() {
             let text = self.text(name.symbol);
-            self.complain(Code::WrongKind, name.span, format!("`{text}` is a FUNCTION; its value must be used"));
+            self.complain(
+                Code::WrongKind,
+                name.span,
+                format!("`{text}` is a FUNCTION; its value must be used"),
+            );
         }
         self.arguments(routine, arguments, name);
         let function = self.function_level();
@@ -114,7 +124,8 @@ impl Checker<'_> {
         }
         if level < function {
             let text = self.text(name.symbol);
-            let message = format!("a function calls `{text}`, which changes variables outside of the function");
+            let message =
+                format!("a function calls `{text}`, which changes variables outside of the function");
             self.complain(Code::SideEffect, name.span, message);
         }
     }
@@ -134,8 +145,7 @@ impl Checker<'_> {
         let (formals, declared) = (callee.formals.clone(), self.program.name(callee.name).span);
         if formals.len() != arguments.len() {
             let text = self.text(name.symbol);
-            let message =
-                format!("`{text}` takes {} parameters, not {}", formals.len(), arguments.len());
+            let message = format!("`{text}` takes {} parameters, not {}", formals.len(), arguments.len());
             let complaint = Diagnostic::new(Code::ArgumentCount, name.span, message);
             self.diagnostics.push(complaint.also(declared, "declared here"));
         }

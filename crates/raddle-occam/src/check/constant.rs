@@ -85,7 +85,9 @@ impl Checker<'_> {
             &ExprKind::Dyadic(operator, left, right) => self.constant_dyadic(operator, left, right),
             &ExprKind::Convert { value, .. } => {
                 let basic = self.program.types.basic(ty)?;
-                if matches!(basic, Basic::Real32 | Basic::Real64) || self.program.types.is_real(self.type_of(value)) {
+                if matches!(basic, Basic::Real32 | Basic::Real64)
+                    || self.program.types.is_real(self.type_of(value))
+                {
                     return None;
                 }
                 let value = self.constant(value)?;
@@ -112,7 +114,10 @@ impl Checker<'_> {
         let routine = &self.program.routines[self.program.routine_of(name)?.0 as usize];
         let Body::Results(list) = &routine.body else { return None };
         let &[result] = list.as_slice() else { return None };
-        if routine.recursive || matches!(self.ast.expr(result).kind, ExprKind::Valof(_)) || self.calls >= CALLS_MAX {
+        if routine.recursive
+            || matches!(self.ast.expr(result).kind, ExprKind::Valof(_))
+            || self.calls >= CALLS_MAX
+        {
             return None;
         }
         self.calls_total += 1;
@@ -146,7 +151,9 @@ impl Checker<'_> {
 
     fn constant_monadic(&mut self, operator: Monadic, value: ExprId, ty: TypeId) -> Option<i64> {
         let basic = self.program.types.basic(ty)?;
-        if let (Monadic::Minus, ExprKind::Integer { value, hex: false, .. }) = (operator, &self.ast.expr(value).kind) {
+        if let (Monadic::Minus, ExprKind::Integer { value, hex: false, .. }) =
+            (operator, &self.ast.expr(value).kind)
+        {
             return self.in_range(-i128::from(*value), basic);
         }
         let value = i128::from(self.constant(value)?);
@@ -202,7 +209,10 @@ impl Checker<'_> {
             Greater => flag(a > b),
             LessEqual => flag(a <= b),
             GreaterEqual => flag(a >= b),
-            After => flag(wrap(a - b, basic) > 0 && basic != Basic::Byte || basic == Basic::Byte && wrap(a - b, basic) < 128 && a != b),
+            After => flag(
+                wrap(a - b, basic) > 0 && basic != Basic::Byte
+                    || basic == Basic::Byte && wrap(a - b, basic) < 128 && a != b,
+            ),
         }
     }
 

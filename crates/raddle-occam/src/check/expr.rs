@@ -21,7 +21,9 @@ impl Checker<'_> {
     fn expr_inner(&mut self, id: ExprId, expr: &Expr, want: Option<TypeId>) -> TypeId {
         match &expr.kind {
             &ExprKind::Name(symbol) => self.name(id, Ident { symbol, span: expr.span }),
-            ExprKind::Integer { .. } | ExprKind::Real { .. } | ExprKind::Byte { .. } => self.number(id, expr, want),
+            ExprKind::Integer { .. } | ExprKind::Real { .. } | ExprKind::Byte { .. } => {
+                self.number(id, expr, want)
+            }
             ExprKind::Text { bytes, suffix } => self.string(bytes.len(), *suffix, want),
             ExprKind::Bool(_) => match want.map(|want| self.program.types.immobile(want)) {
                 Some(want) if self.program.types.basic(want) == Some(Basic::Bool) => want,
@@ -32,14 +34,7 @@ impl Checker<'_> {
             &ExprKind::UserMonadic(symbol, value) => self.only_user(id, symbol, &[value]),
             &ExprKind::UserDyadic(symbol, left, right) => self.only_user(id, symbol, &[left, right]),
             &ExprKind::Convert { to, rounding, value } => self.conversion(to, rounding, value),
-            &ExprKind::Most { of, .. } => {
-                let ty = self.ty(of);
-                if ty != Types::ERROR && !self.program.types.is_integer(ty) {
-                    self.complain(Code::OperatorTypes, expr.span, "MOSTPOS and MOSTNEG are of whole-number types");
-                    return Types::ERROR;
-                }
-                ty
-            }
+            &ExprKind::Most { of, .. } => self.most(of, expr),
             &ExprKind::BytesInType(node) | &ExprKind::SizeOfType(node) => {
                 let ty = self.ty_at_run_time(node);
                 if let Some(bytes) = self.program.types.bytes(ty) {
@@ -60,7 +55,8 @@ impl Checker<'_> {
             &ExprKind::Slice { base, from, count } => self.slice(base, from, count),
             ExprKind::Table { elements, suffix } => self.table(elements, *suffix, want),
             ExprKind::Constructor { replicator, element } => {
-                let want = want.and_then(|want| self.program.types.as_array(want)).map(|(_, element)| element);
+                let want =
+                    want.and_then(|want| self.program.types.as_array(want)).map(|(_, element)| element);
                 let element = self.scope(|checker| {
                     checker.replicator(replicator);
                     checker.expr(*element, want)
@@ -83,6 +79,15 @@ impl Checker<'_> {
             &ExprKind::NewMobile(node) => self.new_mobile(node),
             ExprKind::Error => Types::ERROR,
         }
+    }
+
+    fn most(&mut self, of: TypeNodeId, expr: &Expr) -> TypeId {
+        let ty = self.ty(of);
+        if ty != Types::ERROR && !self.program.types.is_integer(ty) {
+            self.complain(Code::OperatorTypes, expr.span, "MOSTPOS and MOSTNEG are of whole-number types");
+            return Types::ERROR;
+        }
+        ty
     }
 
     fn name(&mut self, id: ExprId, name: Ident) -> TypeId {
@@ -124,7 +129,9 @@ impl Checker<'_> {
             }
             _ => fallback,
         };
-        if let (ExprKind::Integer { value, hex, .. }, Some(basic)) = (&expr.kind, self.program.types.basic(ty)) {
+        if let (ExprKind::Integer { value, hex, .. }, Some(basic)) =
+            (&expr.kind, self.program.types.basic(ty))
+        {
             self.literal_range(*value, *hex, negated, basic, ty, expr);
         }
         ty
@@ -293,7 +300,8 @@ impl Checker<'_> {
         let array = wanted.and_then(|ty| self.program.types.as_array(ty));
         // Channels without a direction take it from the first of the table.
         let undirected = |types: &Types, ty| matches!(types.get(ty), Type::Chan { direction: None, .. });
-        let mut element = array.map(|(_, element)| element).filter(|&ty| !undirected(&self.program.types, ty));
+        let mut element =
+            array.map(|(_, element)| element).filter(|&ty| !undirected(&self.program.types, ty));
         if element.is_none() {
             let typed = elements.iter().copied().find(|&element| !self.untyped(element));
             element = typed.map(|typed| self.expr(typed, None));
@@ -315,7 +323,8 @@ impl Checker<'_> {
 
     /// An element type with open sizes takes them from the first element.
     fn closed_element(&self, wanted: Option<TypeId>, first: Option<TypeId>) -> TypeId {
-        let open = wanted.is_some_and(|ty| matches!(self.program.types.get(ty), Type::Array { size: None, .. }));
+        let open =
+            wanted.is_some_and(|ty| matches!(self.program.types.get(ty), Type::Array { size: None, .. }));
         (if open { first } else { wanted.or(first) }).unwrap_or(Types::ERROR)
     }
 

@@ -95,7 +95,8 @@ impl Checker<'_> {
         let mut seen: Vec<Ident> = Vec::new();
         for variant in variants {
             if let Some(first) = seen.iter().find(|seen| seen.symbol == variant.tag.symbol) {
-                let complaint = Diagnostic::new(Code::CaseOption, variant.tag.span, "this tag has its variant already");
+                let complaint =
+                    Diagnostic::new(Code::CaseOption, variant.tag.span, "this tag has its variant already");
                 self.diagnostics.push(complaint.also(first.span, "here"));
             }
             seen.push(variant.tag);
@@ -147,7 +148,11 @@ impl Checker<'_> {
 
     fn count_of_items(&mut self, wanted: usize, got: usize, span: Span) {
         if wanted != got {
-            self.complain(Code::Protocol, span, format!("the protocol has {wanted} items here, this message {got}"));
+            self.complain(
+                Code::Protocol,
+                span,
+                format!("the protocol has {wanted} items here, this message {got}"),
+            );
         }
     }
 
@@ -169,7 +174,11 @@ impl Checker<'_> {
                 array
             }
             (Type::Counted { .. }, None) => {
-                self.complain(Code::Protocol, self.span(item.target), "a count and `::` belong before this array");
+                self.complain(
+                    Code::Protocol,
+                    self.span(item.target),
+                    "a count and `::` belong before this array",
+                );
                 Types::ERROR
             }
             (Type::Any, _) | (Type::Error, _) => {
@@ -223,7 +232,11 @@ impl Checker<'_> {
         let (types, items) = if variant {
             let first = items[0].value;
             let &ExprKind::Name(symbol) = &ast.expr(first).kind else {
-                self.complain(Code::Protocol, self.span(first), "a message of this protocol begins with a tag");
+                self.complain(
+                    Code::Protocol,
+                    self.span(first),
+                    "a message of this protocol begins with a tag",
+                );
                 return self.output_unknown(items);
             };
             self.program.expr_names[first.0 as usize] = NameId::NONE;
@@ -253,7 +266,11 @@ impl Checker<'_> {
                 array
             }
             (Type::Counted { .. }, None) => {
-                self.complain(Code::Protocol, self.span(item.value), "a count and `::` belong before this array");
+                self.complain(
+                    Code::Protocol,
+                    self.span(item.value),
+                    "a count and `::` belong before this array",
+                );
                 return self.any_type(Some(item.value));
             }
             (Type::Any | Type::Error, _) => return self.output_unknown(&[item]),

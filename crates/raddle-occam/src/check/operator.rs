@@ -21,16 +21,24 @@ enum Rank {
 }
 
 impl Checker<'_> {
-    pub(super) fn monadic(&mut self, expr: ExprId, operator: Monadic, value: ExprId, want: Option<TypeId>) -> TypeId {
+    pub(super) fn monadic(
+        &mut self,
+        expr: ExprId,
+        operator: Monadic,
+        value: ExprId,
+        want: Option<TypeId>,
+    ) -> TypeId {
         if operator == Monadic::Size {
             let of = self.expr_or_type(value);
             if of != Types::ERROR && self.program.types.as_array(of).is_none() {
-                let message = format!("SIZE counts the elements of an array; this is of type {}", self.show(of));
+                let message =
+                    format!("SIZE counts the elements of an array; this is of type {}", self.show(of));
                 self.complain(Code::NotAnArray, self.span(value), message);
             }
             return Types::INT;
         }
-        if let (Monadic::Minus, ExprKind::Integer { hex: false, .. }) = (operator, &self.ast.expr(value).kind) {
+        if let (Monadic::Minus, ExprKind::Integer { hex: false, .. }) = (operator, &self.ast.expr(value).kind)
+        {
             self.negated = Some(value);
         }
         let sign = match operator {
@@ -130,7 +138,9 @@ impl Checker<'_> {
             ExprKind::Byte { suffix: None, .. } => Rank::Byte,
             &ExprKind::Monadic(operator, value) if operator != Monadic::Size => self.rank(value),
             &ExprKind::Dyadic(Dyadic::ShiftLeft | Dyadic::ShiftRight, left, _) => self.rank(left),
-            &ExprKind::Dyadic(operator, left, right) if !compares(operator) => self.rank(left).max(self.rank(right)),
+            &ExprKind::Dyadic(operator, left, right) if !compares(operator) => {
+                self.rank(left).max(self.rank(right))
+            }
             _ => Rank::Typed,
         }
     }

@@ -4,7 +4,8 @@
 
 use super::Checker;
 use crate::ast::{
-    Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, InputKind, Order, ProcessId, ProcessKind, Replicator,
+    Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, InputKind, Order, ProcessId, ProcessKind,
+    Replicator,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
@@ -102,8 +103,11 @@ impl Checker<'_> {
         self.process(input);
         let ProcessKind::Input { channel, kind } = &ast.process(input).kind else { return };
         let timer = self.type_of(*channel) == Types::TIMER;
-        if timer && !matches!(kind, InputKind::After(_)) || matches!(self.program.types.get(self.type_of(*channel)), Type::Port(_)) {
-            let complaint = Diagnostic::new(Code::Guard, self.span(*channel), "this is always ready, and no guard");
+        if timer && !matches!(kind, InputKind::After(_))
+            || matches!(self.program.types.get(self.type_of(*channel)), Type::Port(_))
+        {
+            let complaint =
+                Diagnostic::new(Code::Guard, self.span(*channel), "this is always ready, and no guard");
             self.diagnostics.push(complaint.help("a timer guards with `? AFTER time`; otherwise use SKIP"));
         }
     }
@@ -185,7 +189,13 @@ impl Checker<'_> {
     }
 
     /// `client, server := MOBILE BUNDLE` makes both ends.
-    fn new_bundle(&mut self, targets: &[ExprId], values: &[ExprId], wants: &[TypeId], got: &[TypeId]) -> bool {
+    fn new_bundle(
+        &mut self,
+        targets: &[ExprId],
+        values: &[ExprId],
+        wants: &[TypeId],
+        got: &[TypeId],
+    ) -> bool {
         let &[only] = got else { return false };
         let Type::End { bundle, .. } = self.program.types.get(only) else { return false };
         if !matches!(self.ast.expr(values[0]).kind, crate::ast::ExprKind::NewMobile(_)) {

@@ -3,10 +3,10 @@
 //! Never: leaves a failed declaration's name unknown; that would cost a message at every use.
 
 use super::{Checker, Frame};
+use crate::ast::{Direction, Pragma};
 use crate::ast::{
     ExprId, ExprKind, Field, Form, Formal, Ident, Mode, ProcessId, Renaming, SpecId, SpecKind, TypeNodeId,
 };
-use crate::ast::{Direction, Pragma};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
 use crate::source::Span;
@@ -43,8 +43,14 @@ impl Checker<'_> {
             }
             SpecKind::Function { name, results, formals, body, recursive } => {
                 let results = results.iter().map(|&ty| self.ty_at_run_time(ty)).collect();
-                let heading =
-                    Heading { spec: id, name: *name, formals, results, recursive: *recursive, function: true };
+                let heading = Heading {
+                    spec: id,
+                    name: *name,
+                    formals,
+                    results,
+                    recursive: *recursive,
+                    function: true,
+                };
                 self.routine(&heading, Body::Results(body.clone()))
             }
             &SpecKind::DataType { name, ty } => {
@@ -79,7 +85,11 @@ impl Checker<'_> {
         if open {
             self.complain(Code::NotConstant, span, "a declared array needs its size");
         } else if matches!(self.program.types.get(ty), Type::Protocol(_) | Type::Any | Type::Counted { .. }) {
-            self.complain(Code::WrongKind, span, "a protocol is not the type of a variable; declare a CHAN of it");
+            self.complain(
+                Code::WrongKind,
+                span,
+                "a protocol is not the type of a variable; declare a CHAN of it",
+            );
         }
         for &(name, direction) in names {
             let ty = match direction {
@@ -173,7 +183,11 @@ impl Checker<'_> {
         if let Some(to) = types.bytes(written) {
             if from != to {
                 let word = if renaming == Renaming::Retypes { "RETYPES" } else { "RESHAPES" };
-                self.complain(Code::ArraySize, span, format!("{word} makes {to} bytes of {from}; they must be equal"));
+                self.complain(
+                    Code::ArraySize,
+                    span,
+                    format!("{word} makes {to} bytes of {from}; they must be equal"),
+                );
             }
             return written;
         }
@@ -214,7 +228,8 @@ impl Checker<'_> {
                 communicates: false,
             });
             let formals = heading.formals.iter().zip(types);
-            let list = formals.map(|(formal, ty)| checker.declare(formal.name, NameKind::Formal(formal.mode), ty));
+            let list =
+                formals.map(|(formal, ty)| checker.declare(formal.name, NameKind::Formal(formal.mode), ty));
             checker.program.routines[id.0 as usize].formals = list.collect();
             checker.body(&body, &heading.results);
             if let Some(frame) = checker.frames.pop() {
@@ -241,8 +256,11 @@ impl Checker<'_> {
             };
             last = Some((formal.ty, ty));
             if heading.function && formal.mode != Mode::Val {
-                let complaint =
-                    Diagnostic::new(Code::SideEffect, formal.name.span, "a FUNCTION takes VAL parameters only");
+                let complaint = Diagnostic::new(
+                    Code::SideEffect,
+                    formal.name.span,
+                    "a FUNCTION takes VAL parameters only",
+                );
                 self.diagnostics.push(complaint.help("write VAL before its type"));
             }
             list.push(match formal.direction {
@@ -284,7 +302,8 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, name: Ident, fields: &[Field], packed: bool, mobile: bool) -> NameId {
-        let fields = fields.iter().map(|field| FieldType { name: field.name.symbol, ty: self.ty(field.ty) }).collect();
+        let fields =
+            fields.iter().map(|field| FieldType { name: field.name.symbol, ty: self.ty(field.ty) }).collect();
         let at = self.program.types.records.len() as u32;
         self.program.types.records.push(Fields { name: name.symbol, fields, packed });
         let mut ty = self.program.types.intern(Type::Record(at));

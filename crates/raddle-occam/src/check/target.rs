@@ -13,8 +13,12 @@ impl Checker<'_> {
     pub(super) fn root(&self, expr: ExprId) -> Option<NameId> {
         let ast = self.ast;
         match &ast.expr(expr).kind {
-            ExprKind::Name(_) => Some(self.program.expr_names[expr.0 as usize]).filter(|&id| id != NameId::NONE),
-            &ExprKind::Index { base, .. } | &ExprKind::Slice { base, .. } | &ExprKind::End(base, _) => self.root(base),
+            ExprKind::Name(_) => {
+                Some(self.program.expr_names[expr.0 as usize]).filter(|&id| id != NameId::NONE)
+            }
+            &ExprKind::Index { base, .. } | &ExprKind::Slice { base, .. } | &ExprKind::End(base, _) => {
+                self.root(base)
+            }
             _ => None,
         }
     }
@@ -38,7 +42,9 @@ impl Checker<'_> {
             _ => return self.note_change(id, expr),
         };
         let message = format!("`{text}` is {reason} and cannot be changed");
-        self.diagnostics.push(Diagnostic::new(Code::NotAssignable, self.span(expr), message).also(declared, "declared here"));
+        self.diagnostics.push(
+            Diagnostic::new(Code::NotAssignable, self.span(expr), message).also(declared, "declared here"),
+        );
     }
 
     /// A function may not change what lies outside of it.
@@ -70,7 +76,9 @@ impl Checker<'_> {
     pub(super) fn must_be_place(&mut self, expr: ExprId, mode: Mode) {
         let ty = self.type_of(expr);
         let types = &self.program.types;
-        if types.is_channel_like(ty) || matches!(types.get(types.innermost(ty)), crate::types::Type::End { .. }) {
+        if types.is_channel_like(ty)
+            || matches!(types.get(types.innermost(ty)), crate::types::Type::End { .. })
+        {
             return;
         }
         if mode != Mode::Val && mode != Mode::Initial {

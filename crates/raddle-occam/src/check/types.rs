@@ -42,7 +42,11 @@ impl Checker<'_> {
                 let (count, array) = (self.resolve(count, false), self.resolve(array, false));
                 let span = ast.ty(node).span;
                 if count != Types::ERROR && !self.program.types.is_integer(count) {
-                    self.complain(Code::Protocol, span, "the count before `::` must be a whole number or BYTE");
+                    self.complain(
+                        Code::Protocol,
+                        span,
+                        "the count before `::` must be a whole number or BYTE",
+                    );
                 }
                 Type::Counted { count, array }
             }
@@ -102,7 +106,9 @@ impl Checker<'_> {
         if declared.kind == NameKind::Error {
             return Types::ERROR;
         }
-        if let (NameKind::Type, Type::End { bundle, .. }) = (declared.kind, self.program.types.get(declared.ty)) {
+        if let (NameKind::Type, Type::End { bundle, .. }) =
+            (declared.kind, self.program.types.get(declared.ty))
+        {
             return self.program.types.intern(Type::End { bundle, direction, shared });
         }
         let text = self.text(name.symbol);
@@ -124,12 +130,17 @@ impl Checker<'_> {
             Type::Chan { direction: Some(has), .. } if has == direction => ty,
             Type::End { direction: has, .. } if has == direction => ty,
             Type::Chan { .. } | Type::End { .. } => {
-                let message = format!("this is the other end of the channel, and has no `{}`", direction.sign());
+                let message =
+                    format!("this is the other end of the channel, and has no `{}`", direction.sign());
                 self.complain(Code::Direction, at.span, message);
                 Types::ERROR
             }
             _ => {
-                let message = format!("only channels have an end `{}`; this is of type {}", direction.sign(), self.show(ty));
+                let message = format!(
+                    "only channels have an end `{}`; this is of type {}",
+                    direction.sign(),
+                    self.show(ty)
+                );
                 self.complain(Code::Direction, at.span, message);
                 Types::ERROR
             }

@@ -176,7 +176,12 @@ impl<'a> Scanner<'a> {
                 Some(b'*') => self.escape(),
                 None | Some(b'\n') => {
                     let what = kind.text();
-                    self.complain(Code::OpenString, start, self.at, format!("{what} that does not end on its line"));
+                    self.complain(
+                        Code::OpenString,
+                        start,
+                        self.at,
+                        format!("{what} that does not end on its line"),
+                    );
                     return kind;
                 }
                 Some(_) => self.at += 1,
@@ -295,7 +300,11 @@ mod tests {
     fn every_symbol_is_scanned_as_itself() {
         for &(sign, kind) in Kind::SYMBOLS {
             let (kinds, complaints) = check(&format!("a {sign} b"));
-            assert_eq!((kinds.as_slice(), complaints.len()), (&[Kind::Name, kind, Kind::Name][..], 0), "{sign}");
+            assert_eq!(
+                (kinds.as_slice(), complaints.len()),
+                (&[Kind::Name, kind, Kind::Name][..], 0),
+                "{sign}"
+            );
         }
     }
 
@@ -313,9 +322,10 @@ mod tests {
     #[test]
     fn numbers_words_and_directives() {
         use Kind::*;
-        assert_eq!(check("#INCLUDE \"a\"\n#FF 1.5 12 INT64 Int64 a.b.c").0, [
-            Directive, Text, Hex, Real, Integer, Int64, Name, Name
-        ]);
+        assert_eq!(
+            check("#INCLUDE \"a\"\n#FF 1.5 12 INT64 Int64 a.b.c").0,
+            [Directive, Text, Hex, Real, Integer, Int64, Name, Name]
+        );
         assert_eq!(check("-- nothing\n \t\n").0, []);
     }
 }

@@ -6,7 +6,11 @@ use crate::source::Span;
 use crate::symbol::Symbol;
 
 macro_rules! kinds {
-    (special { $($special:ident $shown:literal)* } symbols { $($symbol:ident $sign:literal)* } words { $($word:ident $text:literal)* }) => {
+    (
+        special { $($special:ident $shown:literal)* }
+        symbols { $($symbol:ident $sign:literal)* }
+        words { $($word:ident $text:literal)* }
+    ) => {
         /// What a token is.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
@@ -97,8 +101,28 @@ impl Kind {
             || self == Operator
             || matches!(
                 self,
-                Assign | Comma | Semi | Colons | Open | OpenSquare | Is | From | For | Step | Retypes | Reshapes | At
-                    | Size | Round | Trunc | Not | BitNotSign | BitNot | Ampersand | Bar | In
+                Assign
+                    | Comma
+                    | Semi
+                    | Colons
+                    | Open
+                    | OpenSquare
+                    | Is
+                    | From
+                    | For
+                    | Step
+                    | Retypes
+                    | Reshapes
+                    | At
+                    | Size
+                    | Round
+                    | Trunc
+                    | Not
+                    | BitNotSign
+                    | BitNot
+                    | Ampersand
+                    | Bar
+                    | In
             )
     }
 
@@ -107,9 +131,30 @@ impl Kind {
         use Kind::*;
         matches!(
             self,
-            Plus | Minus | Star | Slash | Backslash | BitAndSign | BitOrSign | BitXor | ShiftLeft | ShiftRight | Equal
-                | NotEqual | LessEqual | GreaterEqual | Less | Greater | After | And | Or | BitAnd | BitOr | MinusWord
-                | PlusWord | Times | Rem
+            Plus | Minus
+                | Star
+                | Slash
+                | Backslash
+                | BitAndSign
+                | BitOrSign
+                | BitXor
+                | ShiftLeft
+                | ShiftRight
+                | Equal
+                | NotEqual
+                | LessEqual
+                | GreaterEqual
+                | Less
+                | Greater
+                | After
+                | And
+                | Or
+                | BitAnd
+                | BitOr
+                | MinusWord
+                | PlusWord
+                | Times
+                | Rem
         )
     }
 

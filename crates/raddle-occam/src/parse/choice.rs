@@ -4,8 +4,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Alt, Alternative, AlternativeKind, CaseOption, Choice, ChoiceKind, If, InputKind, ProcessKind, Replicator, SpecId,
-    Variant,
+    Alt, Alternative, AlternativeKind, CaseOption, Choice, ChoiceKind, If, InputKind, ProcessKind,
+    Replicator, SpecId, Variant,
 };
 use crate::lex::Kind;
 

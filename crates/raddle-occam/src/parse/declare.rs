@@ -132,7 +132,9 @@ impl Parser<'_> {
             format!("found {} where `:` must end the {what} `{text}`", self.kind().text()),
         );
         self.diagnostics.push(
-            complaint.also(name.span, "begun here").help("put `:` on a line of its own, at the heading's indentation"),
+            complaint
+                .also(name.span, "begun here")
+                .help("put `:` on a line of its own, at the heading's indentation"),
         );
     }
 

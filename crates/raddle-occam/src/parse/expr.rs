@@ -143,8 +143,7 @@ impl Parser<'_> {
             || self.kind() == Kind::Mobile
             || self.kind() == Kind::Name && self.is_type_name(self.token().symbol)
             || self.kind() == Kind::OpenSquare && self.brackets_then_type(0);
-        let kind =
-            if is_type { ExprKind::BytesInType(self.ty()?) } else { ExprKind::BytesIn(self.expr()?) };
+        let kind = if is_type { ExprKind::BytesInType(self.ty()?) } else { ExprKind::BytesIn(self.expr()?) };
         self.expect(Kind::Close)?;
         Ok(self.new_expr(kind, start.to(self.last_span())))
     }
@@ -172,8 +171,21 @@ impl Parser<'_> {
     fn at_conversion(&self) -> bool {
         let follows = matches!(
             self.peek(1),
-            Kind::Round | Kind::Trunc | Kind::Name | Kind::Integer | Kind::Hex | Kind::Real | Kind::Byte | Kind::True
-                | Kind::False | Kind::Open | Kind::Text | Kind::OpenSquare | Kind::Size | Kind::MostPos | Kind::MostNeg
+            Kind::Round
+                | Kind::Trunc
+                | Kind::Name
+                | Kind::Integer
+                | Kind::Hex
+                | Kind::Real
+                | Kind::Byte
+                | Kind::True
+                | Kind::False
+                | Kind::Open
+                | Kind::Text
+                | Kind::OpenSquare
+                | Kind::Size
+                | Kind::MostPos
+                | Kind::MostNeg
         ) || self.peek(1).is_basic_type();
         let certain = !matches!(self.peek(1), Kind::Open | Kind::OpenSquare);
         follows && (certain || self.is_type_name(self.token().symbol))
@@ -211,7 +223,10 @@ impl Parser<'_> {
             }
         }
         self.depth = depth;
-        let ends = matches!(self.peek(1), Kind::Comma | Kind::Close | Kind::CloseSquare | Kind::Colon | Kind::From | Kind::For);
+        let ends = matches!(
+            self.peek(1),
+            Kind::Comma | Kind::Close | Kind::CloseSquare | Kind::Colon | Kind::From | Kind::For
+        );
         if ends && let Some(direction) = self.direction() {
             base = self.new_expr(ExprKind::End(base, direction), start.to(self.last_span()));
         }

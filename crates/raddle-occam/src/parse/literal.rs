@@ -1,6 +1,6 @@
 //! Owns: literals with their typed suffixes.
 //! May use: `parse`, the scanner's value functions.
-//! Never: complains of a literal that the scanner has complained of; decides an untyped literal's type; its surroundings do, in `check`.
+//! Never: complains of a literal that the scanner has complained of.
 
 use super::{Parsed, Parser};
 use crate::ast::{ExprId, ExprKind, TypeNodeId};
@@ -22,7 +22,11 @@ impl Parser<'_> {
                     self.complain(Code::BadNumber, token.span, message);
                 }
                 let suffix = self.suffix()?;
-                value.map_or(ExprKind::Error, |value| ExprKind::Integer { value, hex: token.kind == Kind::Hex, suffix })
+                value.map_or(ExprKind::Error, |value| ExprKind::Integer {
+                    value,
+                    hex: token.kind == Kind::Hex,
+                    suffix,
+                })
             }
             Kind::Real => {
                 let suffix = self.suffix()?;

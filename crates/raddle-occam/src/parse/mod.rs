@@ -15,8 +15,8 @@ mod spec;
 mod types;
 
 use crate::ast::{
-    Ast, Expr, ExprId, ExprKind, Ident, Process, ProcessId, ProcessKind, Spec, SpecId, SpecKind, TypeKind, TypeNode,
-    TypeNodeId,
+    Ast, Expr, ExprId, ExprKind, Ident, Process, ProcessId, ProcessKind, Spec, SpecId, SpecKind, TypeKind,
+    TypeNode, TypeNodeId,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Kind, Token};

@@ -12,8 +12,10 @@ impl Parser<'_> {
     /// The block under a heading: specifications and one process. `what` names the heading in messages.
     pub(super) fn body(&mut self, what: &str) -> ProcessId {
         if self.kind() != Kind::Indent {
-            let complaint = Diagnostic::new(Code::MissingBody, self.last_span(), format!("this {what} has no body"));
-            self.diagnostics.push(complaint.help("write SKIP, two columns further right, if nothing is to be done"));
+            let complaint =
+                Diagnostic::new(Code::MissingBody, self.last_span(), format!("this {what} has no body"));
+            self.diagnostics
+                .push(complaint.help("write SKIP, two columns further right, if nothing is to be done"));
             return self.new_process(ProcessKind::Error, self.last_span());
         }
         self.bump();
@@ -51,8 +53,11 @@ impl Parser<'_> {
             specs.push(self.spec());
         }
         let body = if matches!(self.kind(), Kind::Outdent | Kind::End | Kind::Result) {
-            let complaint =
-                Diagnostic::new(Code::MissingBody, self.last_span(), "no process follows these specifications");
+            let complaint = Diagnostic::new(
+                Code::MissingBody,
+                self.last_span(),
+                "no process follows these specifications",
+            );
             self.diagnostics.push(complaint.help("write SKIP if nothing is to be done"));
             self.new_process(ProcessKind::Error, self.last_span())
         } else {

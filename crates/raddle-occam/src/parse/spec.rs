@@ -13,9 +13,23 @@ impl Parser<'_> {
     pub(super) fn at_spec(&self) -> bool {
         match self.kind() {
             kind if kind.is_basic_type() => true,
-            Kind::Chan | Kind::Port | Kind::Timer | Kind::Val | Kind::Initial | Kind::Proc | Kind::Inline | Kind::Rec
-            | Kind::Recursive | Kind::Protocol | Kind::Data | Kind::Place | Kind::Mobile | Kind::Shared
-            | Kind::Barrier | Kind::Function | Kind::Directive => true,
+            Kind::Chan
+            | Kind::Port
+            | Kind::Timer
+            | Kind::Val
+            | Kind::Initial
+            | Kind::Proc
+            | Kind::Inline
+            | Kind::Rec
+            | Kind::Recursive
+            | Kind::Protocol
+            | Kind::Data
+            | Kind::Place
+            | Kind::Mobile
+            | Kind::Shared
+            | Kind::Barrier
+            | Kind::Function
+            | Kind::Directive => true,
             Kind::Result | Kind::Name | Kind::OpenSquare => self.line_is_spec(),
             _ => false,
         }

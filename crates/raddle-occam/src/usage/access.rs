@@ -134,7 +134,9 @@ impl Step {
         let Self::Range(from, _, size) = self else { return None };
         let unknown = |table: &mut Table| Poly::symbol(table.fresh());
         match next {
-            Self::Index(at, _) => Some(Self::Index(from.plus(at, 1).unwrap_or_else(|| unknown(table)), *size)),
+            Self::Index(at, _) => {
+                Some(Self::Index(from.plus(at, 1).unwrap_or_else(|| unknown(table)), *size))
+            }
             Self::Range(inner, count, _) => {
                 let first = from.plus(inner, 1).unwrap_or_else(|| unknown(table));
                 Some(Self::Range(first, count.clone(), *size))

@@ -57,7 +57,9 @@ impl Walker<'_> {
         }
         let found = (0..self.freezes.len()).rev().find(|&at| {
             let freeze = &self.freezes[at];
-            freeze.place.root == access.root && !access.via.contains(&freeze.by) && bans(freeze.ban, access.what)
+            freeze.place.root == access.root
+                && !access.via.contains(&freeze.by)
+                && bans(freeze.ban, access.what)
         });
         let Some(at) = found else { return };
         let freeze = self.freezes[at].clone();
@@ -69,7 +71,8 @@ impl Walker<'_> {
         if self.meet(access, &frozen, &Instances::Same).is_none() {
             return;
         }
-        let (text, by) = (self.program.spelling(access.root).to_owned(), self.program.spelling(freeze.by).to_owned());
+        let (text, by) =
+            (self.program.spelling(access.root).to_owned(), self.program.spelling(freeze.by).to_owned());
         let complaint = match freeze.ban {
             Ban::Use(_) => Diagnostic::new(
                 Code::AliasReference,

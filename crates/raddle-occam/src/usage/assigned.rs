@@ -5,7 +5,8 @@
 use super::Walker;
 use super::access::Use;
 use crate::ast::{
-    Alt, AlternativeKind, ChoiceKind, ExprId, ExprKind, If, InputItem, InputKind, Mode, ProcessId, ProcessKind, SpecId,
+    Alt, AlternativeKind, ChoiceKind, ExprId, ExprKind, If, InputItem, InputKind, Mode, ProcessId,
+    ProcessKind, SpecId,
 };
 use crate::program::{NameId, NameKind};
 use std::rc::Rc;
@@ -40,14 +41,18 @@ impl Walker<'_> {
             }
             ProcessKind::If(node) => self.collect_if(node, names),
             ProcessKind::Alt(node) => self.collect_alt(node, names),
-            ProcessKind::Case { options, .. } => options.iter().for_each(|option| self.collect(option.body, names)),
+            ProcessKind::Case { options, .. } => {
+                options.iter().for_each(|option| self.collect(option.body, names))
+            }
             &ProcessKind::While(_, body) => names.extend(self.changed_in(body).iter()),
             ProcessKind::Assign { targets, values } => {
                 targets.iter().for_each(|&target| self.collect_target(target, names));
                 values.iter().for_each(|&value| self.collect_moved(value, names));
             }
             ProcessKind::Input { kind, .. } => self.collect_input(kind, names),
-            ProcessKind::Output { items, .. } => items.iter().for_each(|item| self.collect_moved(item.value, names)),
+            ProcessKind::Output { items, .. } => {
+                items.iter().for_each(|item| self.collect_moved(item.value, names))
+            }
             ProcessKind::Call { arguments, .. } => {
                 self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
             }
@@ -100,7 +105,9 @@ impl Walker<'_> {
         // An abbreviation's own expression is followed; declarations are before uses, so this ends.
         for _ in 0..1000 {
             match self.ast.expr(at).kind {
-                ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } | ExprKind::End(base, _) => at = base,
+                ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } | ExprKind::End(base, _) => {
+                    at = base
+                }
                 ExprKind::Name(_) => {
                     let name = self.program.name_of(at);
                     if name == NameId::NONE {
@@ -108,7 +115,9 @@ impl Walker<'_> {
                     }
                     names.push(name);
                     match self.program.name(name).kind {
-                        NameKind::Abbreviation { mode: Mode::Reference | Mode::Result, value, .. } => at = value,
+                        NameKind::Abbreviation { mode: Mode::Reference | Mode::Result, value, .. } => {
+                            at = value
+                        }
                         _ => return,
                     }
                 }

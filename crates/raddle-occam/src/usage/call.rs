@@ -38,22 +38,23 @@ impl Walker<'_> {
             arguments.iter().for_each(|&argument| self.read(argument));
             return;
         };
-        let mut actuals = self.actuals(routine, arguments);
+        let actuals = self.actuals(routine, arguments);
         let summary = self.routine_summary(routine).unwrap_or_else(|| self.unknown_summary(routine));
         self.argument_aliases(&actuals, &summary);
         self.check_ends(&actuals, &summary);
-        self.perform(&mut actuals, &summary, span);
+        self.perform(&actuals, &summary, span);
     }
 
     /// The program's own operator behind an expression, if there is one.
-    pub(crate) fn operator_call(&mut self, expr: ExprId, _operands: &[ExprId]) {
+    pub(crate) fn operator_call(&mut self, expr: ExprId) {
         let name = self.program.name_of(expr);
         if name == NameId::NONE {
             return;
         }
-        if let Some(summary) = self.program.routine_of(name).and_then(|routine| self.routine_summary(routine)) {
+        if let Some(summary) = self.program.routine_of(name).and_then(|routine| self.routine_summary(routine))
+        {
             let span = self.ast.expr(expr).span;
-            self.perform(&mut Vec::new(), &summary, span);
+            self.perform(&[], &summary, span);
         }
     }
 
@@ -66,7 +67,8 @@ impl Walker<'_> {
                 self.read(argument);
                 continue;
             };
-            let reference = matches!(program.name(formal).kind, NameKind::Formal(Mode::Reference | Mode::Result));
+            let reference =
+                matches!(program.name(formal).kind, NameKind::Formal(Mode::Reference | Mode::Result));
             let outer = self.collecting.replace(Vec::new());
             let mut value = None;
             let mut places = Vec::new();
@@ -146,7 +148,12 @@ impl Walker<'_> {
                     first.iter().any(|first| second.iter().any(|second| first.conflicts(*second)))
                 };
                 if clash && let Some(root) = self.first_meeting(&one.places, &two.places) {
-                    self.report_argument(two.argument, self.ast.expr(one.argument).span, root, "another parameter");
+                    self.report_argument(
+                        two.argument,
+                        self.ast.expr(one.argument).span,
+                        root,
+                        "another parameter",
+                    );
                     return;
                 }
             }
@@ -169,11 +176,15 @@ impl Walker<'_> {
             }
             let free = Place { path: access.path.to_vec(), ..Place::whole(access.root) };
             // The callee's symbols mean nothing here: only constant steps can tell the places apart.
-            let known = access.path.iter().all(|step| matches!(step, Step::Field(_) | Step::Index(Poly { .. }, _)))
-                && access.path.iter().all(|step| constant(step));
+            let known = access.path.iter().all(constant);
             let free = if known { free } else { Place::whole(access.root) };
             if self.first_meeting(&actual.places, std::slice::from_ref(&free)).is_some() {
-                self.report_argument(actual.argument, access.span, access.root, "a variable that the routine uses");
+                self.report_argument(
+                    actual.argument,
+                    access.span,
+                    access.root,
+                    "a variable that the routine uses",
+                );
                 return;
             }
         }
@@ -188,7 +199,9 @@ impl Walker<'_> {
             format!("`{text}`, passed here, can be the same as {what}"),
         );
         self.diagnostics.push(
-            complaint.also(other, "the other use").help("pass a copy, or use the variable through the parameter only"),
+            complaint
+                .also(other, "the other use")
+                .help("pass a copy, or use the variable through the parameter only"),
         );
     }
 
@@ -198,7 +211,9 @@ impl Walker<'_> {
             let types = &self.program.types;
             let want = types.get(types.innermost(self.program.name(actual.formal).ty));
             let got = types.get(types.innermost(self.program.type_of(actual.argument)));
-            let (Type::Chan { direction: None, .. }, Type::Chan { direction: Some(direction), .. }) = (want, got) else {
+            let (Type::Chan { direction: None, .. }, Type::Chan { direction: Some(direction), .. }) =
+                (want, got)
+            else {
                 continue;
             };
             let fits = match direction {
@@ -213,14 +228,15 @@ impl Walker<'_> {
                     direction.sign(),
                     self.program.symbols.text(formal.symbol)
                 );
-                let complaint = Diagnostic::new(Code::Direction, self.ast.expr(actual.argument).span, message);
+                let complaint =
+                    Diagnostic::new(Code::Direction, self.ast.expr(actual.argument).span, message);
                 self.diagnostics.push(complaint.also(formal.span, "declared here, without an end"));
             }
         }
     }
 
     /// Lets the callee's accesses happen here.
-    fn perform(&mut self, actuals: &mut Vec<Actual>, summary: &Summary, span: Span) {
+    fn perform(&mut self, actuals: &[Actual], summary: &Summary, span: Span) {
         let mut substitution =
             Substitution { start: summary.start, values: FastMap::default(), paths: FastMap::default() };
         for &(name, symbol) in &summary.inputs {
@@ -229,11 +245,15 @@ impl Walker<'_> {
         }
         // What is written is written first, as far as undefined values go.
         let writes = |access: &&Access| access.what == Use::Write;
-        let ordered = summary.accesses.iter().filter(writes).chain(summary.accesses.iter().filter(|it| !writes(it)));
+        let ordered =
+            summary.accesses.iter().filter(writes).chain(summary.accesses.iter().filter(|it| !writes(it)));
         for access in ordered {
             let facts = self.outer_path(access.facts, &mut substitution);
-            let steps: Vec<Step> =
-                access.path.iter().map(|step| step.map(&mut |poly| self.outer(poly, &mut substitution))).collect();
+            let steps: Vec<Step> = access
+                .path
+                .iter()
+                .map(|step| step.map(&mut |poly| self.outer(poly, &mut substitution)))
+                .collect();
             let actual = actuals.iter().find(|actual| actual.formal == access.root);
             let bases = match actual {
                 Some(actual) if actual.reference => actual.places.clone(),

@@ -116,7 +116,8 @@ impl Walker<'_> {
             let freezes = self.freezes.len();
             let mut chosen = Vec::new();
             for constant in &option.values {
-                let constant = self.program.constants.get(&constant.0).map(|&constant| Poly::constant(constant));
+                let constant =
+                    self.program.constants.get(&constant.0).map(|&constant| Poly::constant(constant));
                 if let Some(difference) = constant.and_then(|constant| value.minus(&constant)) {
                     chosen.push(vec![Fact::Zero(difference.clone())]);
                     others.push(Fact::NotZero(difference));

@@ -36,8 +36,8 @@ use crate::ast::{Ast, ProcessId};
 use crate::diag::Diagnostic;
 use crate::pre::SourceOptions;
 use crate::program::{NameId, Program, RoutineId};
-use crate::symbol::FastMap;
 use crate::source::Span;
+use crate::symbol::FastMap;
 use access::{Access, PathId, Paths, Place, Use};
 use alias::{Alias, Freeze};
 use poly::Sym;
@@ -118,7 +118,13 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         aliases: FastMap::default(),
         freezes: Vec::new(),
         accesses: Vec::new(),
-        frame: Frame { routine: None, level: 0, start: 0, entry: FastMap::default(), ends: FastMap::default() },
+        frame: Frame {
+            routine: None,
+            level: 0,
+            start: 0,
+            entry: FastMap::default(),
+            ends: FastMap::default(),
+        },
         summaries: FastMap::default(),
         sizes: FastMap::default(),
         assigned: FastMap::default(),

@@ -2,12 +2,12 @@
 //! May use: `solve`, `table`, `access`.
 //! Never: answers "apart" without proof.
 
+use super::Walker;
 use super::access::{Access, PathId, Step};
 use super::poly::{Fact, Poly, Sym};
 use super::quick;
 use super::solve;
 use super::table::Table;
-use super::Walker;
 use super::witness::{self, Search};
 use crate::symbol::FastMap;
 
@@ -59,7 +59,9 @@ impl Walker<'_> {
                 let mut list = Vec::new();
                 self.path_facts(two.facts, &mut list);
                 for fact in list {
-                    facts.extend(fact.map(&mut |poly| Some(rename(&mut self.table, poly, mark, &mut renamed))));
+                    facts.extend(
+                        fact.map(&mut |poly| Some(rename(&mut self.table, poly, mark, &mut renamed))),
+                    );
                 }
                 let other = rename(&mut self.table, &Poly::symbol(number), mark, &mut renamed);
                 facts.extend(Fact::less(&Poly::symbol(number), &other));
@@ -157,7 +159,8 @@ fn overlap(one: &[Step], two: &[Step], table: &mut Table) -> Option<Vec<Fact>> {
                     None => facts.push(Fact::Zero(difference)),
                 }
             }
-            (Step::Index(at, _), Step::Range(from, count, _)) | (Step::Range(from, count, _), Step::Index(at, _)) => {
+            (Step::Index(at, _), Step::Range(from, count, _))
+            | (Step::Range(from, count, _), Step::Index(at, _)) => {
                 facts.extend(Fact::at_most(from, at));
                 facts.extend(from.plus(count, 1).and_then(|end| Fact::less(at, &end)));
             }

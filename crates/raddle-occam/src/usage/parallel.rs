@@ -48,7 +48,9 @@ impl Walker<'_> {
         let index = self.program.replicator_names[replicator.number as usize];
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
-            Some(number) if !alone && index != NameId::NONE => self.compare_instances(start, index, mark, number),
+            Some(number) if !alone && index != NameId::NONE => {
+                self.compare_instances(start, index, mark, number)
+            }
             _ => {}
         }
         let never = count.as_constant().is_some_and(|count| count <= 0);
@@ -122,7 +124,12 @@ impl Walker<'_> {
     }
 
     /// Reports the first pair of conflicting accesses, if there is one.
-    fn compare_group(&mut self, group: &[(NameId, usize)], apart: impl Fn(usize, usize) -> bool, how: &Instances) {
+    fn compare_group(
+        &mut self,
+        group: &[(NameId, usize)],
+        apart: impl Fn(usize, usize) -> bool,
+        how: &Instances,
+    ) {
         let both_orders = matches!(how, Instances::Different { .. });
         let has_conflict = group.iter().any(|&(_, at)| self.accesses[at].what != super::access::Use::Read);
         if !has_conflict {

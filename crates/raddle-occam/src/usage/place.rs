@@ -40,7 +40,9 @@ impl Walker<'_> {
                 places.into_iter().map(|place| step(self, place)).collect()
             }
             &ExprKind::End(of, _) => self.places(of),
-            ExprKind::Table { elements, .. } if self.program.types.is_channel_like(self.program.type_of(expr)) => {
+            ExprKind::Table { elements, .. }
+                if self.program.types.is_channel_like(self.program.type_of(expr)) =>
+            {
                 elements.iter().flat_map(|&element| self.places(element)).collect()
             }
             _ => {
@@ -83,7 +85,8 @@ impl Walker<'_> {
 
     fn element(&mut self, base: ExprId, index: ExprId) -> Vec<Place> {
         let types = &self.program.types;
-        let record = matches!(types.get(types.plain(self.program.type_of(base))), Type::Record(_) | Type::End { .. });
+        let record =
+            matches!(types.get(types.plain(self.program.type_of(base))), Type::Record(_) | Type::End { .. });
         let step = if record {
             match self.ast.expr(index).kind {
                 ExprKind::Name(field) => Step::Field(field),
@@ -122,16 +125,16 @@ impl Walker<'_> {
             &ExprKind::Monadic(crate::ast::Monadic::Size, _) => {}
             &ExprKind::Monadic(_, value) | &ExprKind::Clone(value) | &ExprKind::Convert { value, .. } => {
                 self.read(value);
-                self.operator_call(expr, &[value]);
+                self.operator_call(expr);
             }
             &ExprKind::UserMonadic(_, value) => {
                 self.read(value);
-                self.operator_call(expr, &[value]);
+                self.operator_call(expr);
             }
             &ExprKind::Dyadic(_, left, right) | &ExprKind::UserDyadic(_, left, right) => {
                 self.read(left);
                 self.read(right);
-                self.operator_call(expr, &[left, right]);
+                self.operator_call(expr);
             }
             ExprKind::Table { elements, .. } => elements.iter().for_each(|&element| self.read(element)),
             ExprKind::Constructor { replicator, element } => {
@@ -200,7 +203,8 @@ impl Walker<'_> {
         if (own && self.parallel_depth == 0) || self.dead {
             return;
         }
-        if let Some(last) = self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
+        if let Some(last) =
+            self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
             && last.what == access.what
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
@@ -220,8 +224,10 @@ impl Walker<'_> {
         let text = self.program.spelling(root).to_owned();
         let declared = self.program.name(root).span;
         let mut complaint = match defined {
-            Defined::Moved => Diagnostic::new(Code::Moved, span, format!("`{text}` has moved away from here"))
-                .help(format!("keep a copy with `CLONE {text}` where it is assigned or sent")),
+            Defined::Moved => {
+                Diagnostic::new(Code::Moved, span, format!("`{text}` has moved away from here"))
+                    .help(format!("keep a copy with `CLONE {text}` where it is assigned or sent"))
+            }
             Defined::No => Diagnostic::new(Code::Undefined, span, format!("`{text}` has no value yet"))
                 .help("assign or input it first"),
             _ => Diagnostic::new(Code::MaybeUndefined, span, format!("`{text}` may have no value yet"))

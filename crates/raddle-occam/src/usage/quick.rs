@@ -22,7 +22,9 @@ pub(crate) fn apart(table: &Table, one: &[Step], two: &[Step], instances: &Insta
             }
             (Step::Range(left, length, _), Step::Range(right, count, _)) => {
                 let lengths = length.as_constant().zip(count.as_constant());
-                return lengths.is_some_and(|(length, count)| indices_apart(table, left, length, right, count, instances));
+                return lengths.is_some_and(|(length, count)| {
+                    indices_apart(table, left, length, right, count, instances)
+                });
             }
             (Step::Field(_), Step::Field(_)) => {}
             _ => return false,
@@ -32,7 +34,14 @@ pub(crate) fn apart(table: &Table, one: &[Step], two: &[Step], instances: &Insta
 }
 
 /// Whether `left` for `length` and `right` for `count` elements never meet.
-fn indices_apart(table: &Table, left: &Poly, length: i64, right: &Poly, count: i64, instances: &Instances) -> bool {
+fn indices_apart(
+    table: &Table,
+    left: &Poly,
+    length: i64,
+    right: &Poly,
+    count: i64,
+    instances: &Instances,
+) -> bool {
     match *instances {
         Instances::Same => {
             let Some((low, high)) = difference(table, left, right) else { return false };

@@ -31,7 +31,11 @@ impl Walker<'_> {
         let message = match code {
             Code::RaceUnproved => format!("cannot prove that `{place}` and `{other}` differ in parallel"),
             _ if place == other => {
-                format!("`{text}` is {} here and {} in {parallel} of the PAR", one.what.verb(), two.what.verb())
+                format!(
+                    "`{text}` is {} here and {} in {parallel} of the PAR",
+                    one.what.verb(),
+                    two.what.verb()
+                )
             }
             _ => format!(
                 "`{place}` is {} here and `{other}` is {} in {parallel} of the PAR",

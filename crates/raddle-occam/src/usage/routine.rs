@@ -49,7 +49,8 @@ impl Walker<'_> {
         let routine = &program.routines[id.0 as usize];
         let level = program.name(routine.name).level + 1;
         let start = self.table.next();
-        let frame = Frame { routine: Some(id), level, start, entry: FastMap::default(), ends: FastMap::default() };
+        let frame =
+            Frame { routine: Some(id), level, start, entry: FastMap::default(), ends: FastMap::default() };
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
         let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);

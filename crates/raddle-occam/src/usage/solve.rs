@@ -141,7 +141,9 @@ fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &m
     while !zero.is_empty() {
         // Equations about products come last: the factors may become known first.
         let easy = zero.iter().rposition(|poly| {
-            poly.terms.iter().any(|&(symbol, factor)| factor.abs() == 1 && table.info(symbol).product.is_none())
+            poly.terms
+                .iter()
+                .any(|&(symbol, factor)| factor.abs() == 1 && table.info(symbol).product.is_none())
         });
         let equation = zero.swap_remove(easy.unwrap_or(zero.len() - 1));
         let divisor = equation.terms.iter().fold(0, |divisor, term| gcd(divisor, term.1));
@@ -186,7 +188,8 @@ fn solve_for(table: &mut Table, equation: &Poly, divisor: i64) -> Option<(Sym, P
     // A symbol that is a factor of another term cannot be replaced by a value that still holds it.
     let usable = |symbol: Sym| {
         divided.terms.iter().all(|&(other, _)| {
-            other == symbol || table.info(other).product.as_ref().is_none_or(|factors| !factors.contains(&symbol))
+            other == symbol
+                || table.info(other).product.as_ref().is_none_or(|factors| !factors.contains(&symbol))
         })
     };
     let units = || divided.terms.iter().filter(|term| term.1.abs() == 1 && usable(term.0));
@@ -195,7 +198,8 @@ fn solve_for(table: &mut Table, equation: &Poly, divisor: i64) -> Option<(Sym, P
         let rest = divided.minus(&Poly::symbol(symbol).scale(factor)?)?;
         return Some((symbol, rest.scale(-factor)?, false));
     }
-    let &(symbol, factor) = divided.terms.iter().filter(|term| usable(term.0)).min_by_key(|term| term.1.abs())?;
+    let &(symbol, factor) =
+        divided.terms.iter().filter(|term| usable(term.0)).min_by_key(|term| term.1.abs())?;
     let modulus = factor.checked_abs()?.checked_add(1)?;
     let sign = factor.signum();
     let fresh = table.fresh();
@@ -214,7 +218,8 @@ fn symmetric(value: i64, modulus: i64) -> i64 {
 }
 
 fn replace(table: &mut Table, poly: &Poly, symbol: Sym, value: &Poly) -> Option<Poly> {
-    let inside = |other: Sym| table.info(other).product.as_ref().is_some_and(|factors| factors.contains(&symbol));
+    let inside =
+        |other: Sym| table.info(other).product.as_ref().is_some_and(|factors| factors.contains(&symbol));
     if poly.terms.iter().any(|&(other, _)| inside(other)) {
         return table.substitute(poly, &mut |_, part| {
             Some(if part == symbol { value.clone() } else { Poly::symbol(part) })
@@ -303,7 +308,9 @@ fn lemmas(table: &mut Table, list: &[Poly]) -> Vec<Poly> {
             let Some(sign) = sign(list, factor) else { continue };
             let Some(factor) = Poly::symbol(factor).scale(sign) else { continue };
             for poly in list.iter().filter(|poly| poly.factor(other) != 0 && poly.terms.len() <= 4) {
-                if lemmas.len() < LEMMAS_MAX && poly.terms.iter().all(|term| table.info(term.0).product.is_none()) {
+                if lemmas.len() < LEMMAS_MAX
+                    && poly.terms.iter().all(|term| table.info(term.0).product.is_none())
+                {
                     lemmas.extend(table.times(poly, &factor));
                 }
             }

@@ -59,7 +59,11 @@ impl Walker<'_> {
             return;
         }
         for name in names {
-            let found = self.program.names.iter().rposition(|it| it.symbol == name.symbol && it.span.lo < name.span.lo);
+            let found = self
+                .program
+                .names
+                .iter()
+                .rposition(|it| it.symbol == name.symbol && it.span.lo < name.span.lo);
             if let Some(at) = found {
                 let id = NameId(at as u32);
                 let value = self.states.get(id).value.clone();
@@ -85,7 +89,8 @@ impl Walker<'_> {
                 } else {
                     self.read_retyped(value);
                 }
-                let integer = renaming == Renaming::Is && self.program.types.is_integer(self.program.name(name).ty);
+                let integer =
+                    renaming == Renaming::Is && self.program.types.is_integer(self.program.name(name).ty);
                 let known = integer.then(|| self.value(value));
                 self.moved(value, mode);
                 self.set(name, Defined::Yes, known);

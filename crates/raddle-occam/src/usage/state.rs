@@ -5,8 +5,8 @@
 use super::Walker;
 use super::access::PathId;
 use super::poly::{Fact, Poly};
-use crate::program::{NameId, NameKind};
 use crate::ast::Mode;
+use crate::program::{NameId, NameKind};
 
 /// Whether a variable has a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +47,10 @@ const CONDITIONS_MAX: usize = 4;
 
 impl States {
     pub(crate) fn new(names: usize) -> Self {
-        Self { list: vec![State { defined: Defined::Yes, value: None, level: u32::MAX }; names], log: Vec::new() }
+        Self {
+            list: vec![State { defined: Defined::Yes, value: None, level: u32::MAX }; names],
+            log: Vec::new(),
+        }
     }
 
     pub(crate) fn get(&self, name: NameId) -> &State {
@@ -94,7 +97,8 @@ impl Walker<'_> {
             self.dead |= !outcomes.is_empty();
             return;
         }
-        let mut names: Vec<NameId> = live.iter().flat_map(|outcome| outcome.changed.iter().map(|it| it.0)).collect();
+        let mut names: Vec<NameId> =
+            live.iter().flat_map(|outcome| outcome.changed.iter().map(|it| it.0)).collect();
         names.sort_unstable();
         names.dedup();
         for name in names {
@@ -113,8 +117,11 @@ impl Walker<'_> {
 
     fn merge(&mut self, states: &[State], paths: &[PathId]) -> State {
         let first = &states[0];
-        let defined =
-            if states.iter().all(|state| state.defined == first.defined) { first.defined } else { Defined::Maybe };
+        let defined = if states.iter().all(|state| state.defined == first.defined) {
+            first.defined
+        } else {
+            Defined::Maybe
+        };
         let level = first.level;
         if states.iter().all(|state| state.value == first.value && state.level == level) {
             return State { defined, value: first.value.clone(), level };
@@ -166,7 +173,9 @@ impl Walker<'_> {
     /// The value of a whole-number name.
     pub(crate) fn value_of(&mut self, name: NameId) -> Poly {
         let fixed = match self.program.name(name).kind {
-            NameKind::Abbreviation { mode: Mode::Val, .. } | NameKind::Index | NameKind::Formal(Mode::Val) => true,
+            NameKind::Abbreviation { mode: Mode::Val, .. }
+            | NameKind::Index
+            | NameKind::Formal(Mode::Val) => true,
             _ => self.states.get(name).level == self.frame.level,
         };
         if fixed && let Some(value) = &self.states.get(name).value {

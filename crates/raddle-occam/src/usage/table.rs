@@ -129,7 +129,8 @@ impl Table {
         if let Some(&symbol) = self.quotients.get(&key) {
             return Some(Poly::symbol(symbol));
         }
-        let birth = value.terms.iter().chain(&by.terms).map(|&(symbol, _)| self.birth(symbol)).max().unwrap_or(0);
+        let birth =
+            value.terms.iter().chain(&by.terms).map(|&(symbol, _)| self.birth(symbol)).max().unwrap_or(0);
         let symbol = self.fresh_born(birth);
         let quotient = Poly::symbol(symbol);
         let product = self.times(&quotient, by);
@@ -181,8 +182,12 @@ fn remainder_fact(value: &Poly, by: &Poly, rest: &Poly) -> Option<Fact> {
             Fact::less(rest, &size)?,
         ];
         let negated = rest.scale(-1)?;
-        let negative =
-            vec![divisor, Fact::less(value, &zero)?, Fact::NotNegative(negated.clone()), Fact::less(&negated, &size)?];
+        let negative = vec![
+            divisor,
+            Fact::less(value, &zero)?,
+            Fact::NotNegative(negated.clone()),
+            Fact::less(&negated, &size)?,
+        ];
         cases.extend([positive, negative]);
     }
     if let Some(constant) = by.as_constant() {

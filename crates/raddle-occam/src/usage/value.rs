@@ -23,7 +23,8 @@ impl Walker<'_> {
         match &self.ast.expr(expr).kind {
             ExprKind::Integer { value, hex, .. } => {
                 let basic = types.basic(self.program.type_of(expr))?;
-                let value = if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? };
+                let value =
+                    if *hex { wrap(i128::from(*value), basic) } else { i64::try_from(*value).ok()? };
                 Some(Poly::constant(value))
             }
             ExprKind::Byte { value, .. } => Some(Poly::constant(i64::from(*value))),
@@ -44,7 +45,8 @@ impl Walker<'_> {
                 self.arithmetic(operator, &left, &right)
             }
             &ExprKind::Convert { value, .. } => {
-                let both = types.is_integer(self.program.type_of(expr)) && types.is_integer(self.program.type_of(value));
+                let both = types.is_integer(self.program.type_of(expr))
+                    && types.is_integer(self.program.type_of(value));
                 if both { self.known_value(value) } else { None }
             }
             _ => None,
@@ -105,7 +107,9 @@ impl Walker<'_> {
     /// What is known where a condition holds, or where it does not; `None` if nothing.
     pub(crate) fn condition_facts(&mut self, condition: ExprId, holds: bool) -> Option<Vec<Fact>> {
         match &self.ast.expr(condition).kind {
-            ExprKind::Bool(value) => Some(if *value == holds { Vec::new() } else { vec![Fact::OneOf(Vec::new())] }),
+            ExprKind::Bool(value) => {
+                Some(if *value == holds { Vec::new() } else { vec![Fact::OneOf(Vec::new())] })
+            }
             &ExprKind::Monadic(Monadic::Not, value) => self.condition_facts(value, !holds),
             &ExprKind::Dyadic(operator @ (Dyadic::And | Dyadic::Or), left, right) => {
                 let both = (operator == Dyadic::And) == holds;
@@ -119,7 +123,10 @@ impl Walker<'_> {
             }
             &ExprKind::Dyadic(operator, left, right) => {
                 let ty = self.program.type_of(left);
-                if ty == Types::ERROR || !self.program.types.is_integer(ty) || self.program.name_of(condition) != NameId::NONE {
+                if ty == Types::ERROR
+                    || !self.program.types.is_integer(ty)
+                    || self.program.name_of(condition) != NameId::NONE
+                {
                     return None;
                 }
                 let (left, right) = (self.value(left), self.value(right));

@@ -6,7 +6,9 @@ use super::Walker;
 use super::access::{Place, Use};
 use super::overlap::Instances;
 use super::state::Defined;
-use crate::ast::{ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Replicator, Variant};
+use crate::ast::{
+    ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Replicator, Variant,
+};
 use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
 use crate::source::Span;
@@ -24,7 +26,9 @@ impl Walker<'_> {
                 Some(replicator) => self.replicated_seq(replicator, body),
             },
             ProcessKind::Construct { replicator: None, body, .. } => self.par(body),
-            ProcessKind::Construct { replicator: Some(replicator), body, .. } => self.replicated_par(replicator, body),
+            ProcessKind::Construct { replicator: Some(replicator), body, .. } => {
+                self.replicated_par(replicator, body)
+            }
             ProcessKind::If(node) => self.if_process(node),
             ProcessKind::Alt(node) => self.alt(node),
             ProcessKind::Case { selector, options } => self.case(*selector, options),
@@ -50,7 +54,8 @@ impl Walker<'_> {
     fn replicated_seq(&mut self, replicator: &Replicator, body: &[ProcessId]) {
         let base = self.read_value(replicator.base);
         let count = self.read_value(replicator.count);
-        let step = replicator.step.map_or_else(|| super::poly::Poly::constant(1), |step| self.read_value(step));
+        let step =
+            replicator.step.map_or_else(|| super::poly::Poly::constant(1), |step| self.read_value(step));
         let outcome = self.branch(|walker| {
             for &process in body {
                 walker.unknown_after_rounds(process);
@@ -146,12 +151,12 @@ impl Walker<'_> {
             for (other, (others, read)) in all.iter().enumerate() {
                 let later = if other > at { others.as_slice() } else { &[] };
                 let reads = if other == at { &[] } else { read.as_slice() };
-                let clash = places.iter().any(|one| {
-                    later.iter().chain(reads).any(|two| self.places_meet(one, two))
-                });
+                let clash =
+                    places.iter().any(|one| later.iter().chain(reads).any(|two| self.places_meet(one, two)));
                 if clash {
                     let span = self.ast.expr(targets[at]).span;
-                    let message = "two targets of this assignment can be the same variable, or one selects the other";
+                    let message =
+                        "two targets of this assignment can be the same variable, or one selects the other";
                     self.diagnostics.push(
                         Diagnostic::new(Code::MultipleTargets, self.ast.expr(targets[other]).span, message)
                             .also(span, "the other target")
@@ -165,11 +170,16 @@ impl Walker<'_> {
 
     /// Whether two places can be the same here.
     pub(crate) fn places_meet(&mut self, one: &Place, two: &Place) -> bool {
-        if one.root != two.root || self.program.name(one.root).permits_aliases || self.options.source.no_alias_check {
+        if one.root != two.root
+            || self.program.name(one.root).permits_aliases
+            || self.options.source.no_alias_check
+        {
             return false;
         }
-        let (one, two) =
-            (one.access(Use::Write, Span::default(), self.path), two.access(Use::Write, Span::default(), self.path));
+        let (one, two) = (
+            one.access(Use::Write, Span::default(), self.path),
+            two.access(Use::Write, Span::default(), self.path),
+        );
         self.meet(&one, &two, &Instances::Same).is_some()
     }
 

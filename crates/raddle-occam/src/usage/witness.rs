@@ -49,7 +49,8 @@ pub(crate) fn find(table: &Table, facts: &[Fact]) -> Search {
     }
     symbols.sort_unstable();
     symbols.dedup();
-    let mut searcher = Searcher { table, facts, symbols, values: FastMap::default(), steps: 0, complete: true };
+    let mut searcher =
+        Searcher { table, facts, symbols, values: FastMap::default(), steps: 0, complete: true };
     match (searcher.run(), searcher.complete) {
         (true, _) => Search::Found(searcher.values),
         (false, true) => Search::Impossible,
@@ -129,7 +130,8 @@ impl Searcher<'_> {
             Fact::OneOf(lists) => {
                 // The one alternative that is still open must hold.
                 let of = |symbol| symbol_value(self.table, &self.values, symbol);
-                let mut open = lists.iter().filter(|list| list.iter().all(|fact| fact.holds(&of) != Some(false)));
+                let mut open =
+                    lists.iter().filter(|list| list.iter().all(|fact| fact.holds(&of) != Some(false)));
                 if let (Some(list), None) = (open.next(), open.next()) {
                     list.iter().for_each(|fact| self.bound(fact, symbol, low, high));
                 }
@@ -186,7 +188,9 @@ fn candidates(low: Option<i64>, high: Option<i64>) -> (Vec<i64>, bool) {
     match (low, high) {
         (Some(low), Some(high)) if high.saturating_sub(low) < RANGE_MAX => ((low..=high).collect(), true),
         // Small values first, then the far end, where overlaps of ranges often are.
-        (Some(low), Some(high)) => ((low..low + TRIES / 2).chain((high - TRIES / 2..=high).rev()).collect(), false),
+        (Some(low), Some(high)) => {
+            ((low..low + TRIES / 2).chain((high - TRIES / 2..=high).rev()).collect(), false)
+        }
         (Some(low), None) => ((0..TRIES).map(|step| low.saturating_add(step)).collect(), false),
         (None, Some(high)) => ((0..TRIES).map(|step| high.saturating_sub(step)).collect(), false),
         (None, None) => {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 fn corpus(kind: &str) -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(kind);
-    let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let entries =
+        std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut list: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "occ")).collect();
     list.sort();
@@ -64,7 +65,8 @@ fn rejected_programs_have_their_diagnostics() {
 
 #[test]
 fn every_code_has_a_program() {
-    let texts: String = ["accept", "reject"].into_iter().flat_map(corpus).map(|path| diagnose(&path).0).collect();
+    let texts: String =
+        ["accept", "reject"].into_iter().flat_map(corpus).map(|path| diagnose(&path).0).collect();
     let missing: BTreeSet<String> = CODES
         .iter()
         .map(|entry| entry.code.to_string())

@@ -16,11 +16,60 @@ const TEXT_BYTES_MAX: usize = 6000;
 const COMPLAINTS_PER_BYTE_MAX: usize = 4;
 
 const PIECES: &[&str] = &[
-    "SEQ", "PAR", "IF", "ALT", "CASE", "WHILE TRUE", "PROC p ()", ":", "\n", "\n  ", "\n    ", "INT x:", "x := x + 1",
-    "c ! x", "c ? x", "VAL n IS 3:", "[", "]", "(", ")", "(VALOF", "RESULT x", "[10]INT a:", "a[i]", " FOR ", " FROM ",
-    "PAR i = 0 FOR n", "SEQ i = 0 FOR 10", "\"text", "'", "*", "#", "#IF TRUE", "#ENDIF", "MOBILE ", "CHAN INT c:",
-    "PROTOCOL P", "RECORD", "DATA TYPE T IS INT:", "FUNCTION f ()", "\\", "9999999999999999999", "#FFFFFFFFFFFFFFFF",
-    "REC PROC r (INT x)", "r (x)", "-2147483648", "* 2147483647", "/ 0", "CLAIM c", "RETYPES", "TRUE", "é", "\0", "\t",
+    "SEQ",
+    "PAR",
+    "IF",
+    "ALT",
+    "CASE",
+    "WHILE TRUE",
+    "PROC p ()",
+    ":",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "INT x:",
+    "x := x + 1",
+    "c ! x",
+    "c ? x",
+    "VAL n IS 3:",
+    "[",
+    "]",
+    "(",
+    ")",
+    "(VALOF",
+    "RESULT x",
+    "[10]INT a:",
+    "a[i]",
+    " FOR ",
+    " FROM ",
+    "PAR i = 0 FOR n",
+    "SEQ i = 0 FOR 10",
+    "\"text",
+    "'",
+    "*",
+    "#",
+    "#IF TRUE",
+    "#ENDIF",
+    "MOBILE ",
+    "CHAN INT c:",
+    "PROTOCOL P",
+    "RECORD",
+    "DATA TYPE T IS INT:",
+    "FUNCTION f ()",
+    "\\",
+    "9999999999999999999",
+    "#FFFFFFFFFFFFFFFF",
+    "REC PROC r (INT x)",
+    "r (x)",
+    "-2147483648",
+    "* 2147483647",
+    "/ 0",
+    "CLAIM c",
+    "RETYPES",
+    "TRUE",
+    "é",
+    "\0",
+    "\t",
 ];
 
 fn seeds() -> Vec<String> {
@@ -83,7 +132,8 @@ fn survives(text: &str) {
 
 #[test]
 fn nothing_panics() {
-    let rounds = std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let rounds =
+        std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let seeds = seeds();
     for round in 1..=rounds {
         let mut random = Random(round.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -101,8 +151,12 @@ fn nothing_panics() {
 
 #[test]
 fn what_is_deep_or_long_is_bounded() {
-    let deep = |open: &str, close: &str| format!("PROC p ()\n  x := {}1{}\n:\n", open.repeat(30_000), close.repeat(30_000));
-    for (open, close) in [("(", ")"), ("[", "]"), ("-", ""), ("a[", "]"), ("f (", ")"), ("NOT ", ""), ("SIZE ", "")] {
+    let deep = |open: &str, close: &str| {
+        format!("PROC p ()\n  x := {}1{}\n:\n", open.repeat(30_000), close.repeat(30_000))
+    };
+    for (open, close) in
+        [("(", ")"), ("[", "]"), ("-", ""), ("a[", "]"), ("f (", ")"), ("NOT ", ""), ("SIZE ", "")]
+    {
         survives(&deep(open, close));
     }
     survives(&format!("PROC p ()\n  x := a{}\n:\n", "[0]".repeat(30_000)));

@@ -131,9 +131,13 @@ impl Program {
 
     fn text(&self) -> String {
         let count = |at: usize| self.count[at].map_or("n".to_owned(), |count| count.to_string());
-        let other = self.second.as_ref().map_or("SKIP".to_owned(), |second| format!("a[{}] := 2", second.text()));
+        let other =
+            self.second.as_ref().map_or("SKIP".to_owned(), |second| format!("a[{}] := 2", second.text()));
         format!(
-            "PROC p (VAL INT n, [{}]INT a)\n  PAR i = {} FOR {}\n    {} j = {} FOR {}\n      IF\n        {} {} {}\n          a[{}] := 1\n        TRUE\n          {other}\n:\n",
+            concat!(
+                "PROC p (VAL INT n, [{}]INT a)\n  PAR i = {} FOR {}\n    {} j = {} FOR {}\n      IF\n",
+                "        {} {} {}\n          a[{}] := 1\n        TRUE\n          {}\n:\n"
+            ),
             self.size,
             self.base[0],
             count(0),
@@ -144,6 +148,7 @@ impl Program {
             self.condition.1,
             self.condition.2.text(),
             self.first.text(),
+            other,
         )
     }
 
@@ -154,8 +159,10 @@ impl Program {
             for i in self.base[0]..self.base[0] + self.count[0].unwrap_or(n) {
                 for j in self.base[1]..self.base[1] + self.count[1].unwrap_or(n) {
                     let of = [i, j, n];
-                    let chosen = if self.condition.holds(of) { Some(&self.first) } else { self.second.as_ref() };
-                    let Some(at) = chosen.map(|expr| expr.value(of)).filter(|at| (0..self.size).contains(at)) else {
+                    let chosen =
+                        if self.condition.holds(of) { Some(&self.first) } else { self.second.as_ref() };
+                    let Some(at) = chosen.map(|expr| expr.value(of)).filter(|at| (0..self.size).contains(at))
+                    else {
                         continue;
                     };
                     let other = *touched.entry(at).or_insert((i, j));
@@ -186,7 +193,8 @@ fn accepted(text: &str) -> Option<bool> {
 fn no_accepted_program_has_a_race() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut safe, mut proved, mut races) = (0, 0, 0);
-    let rounds = std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4000);
+    let rounds =
+        std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4000);
     for _ in 0..rounds {
         let program = Program::random(&mut random);
         let text = program.text();

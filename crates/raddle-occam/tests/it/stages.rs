@@ -29,7 +29,10 @@ fn codes(list: &[Diagnostic]) -> Vec<Code> {
 
 #[test]
 fn included_files_stand_where_the_directive_does() {
-    let text = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  #INCLUDE \"consts\"\n  SEQ\n    #INCLUDE \"body\"\n    #INCLUDE \"body\"\n:\n";
+    let text = concat!(
+        "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  #INCLUDE \"consts\"\n",
+        "  SEQ\n    #INCLUDE \"body\"\n    #INCLUDE \"body\"\n:\n"
+    );
     let mut shelf = Shelf(vec![("consts", "VAL n IS 1:\n"), ("body", "screen ! BYTE n\nSKIP\n")]);
     assert_eq!(codes(&run(text, &Options::default(), &mut shelf).diagnostics), []);
 }
@@ -74,7 +77,10 @@ fn only_a_program_without_errors_is_checked() {
 
 #[test]
 fn everything_is_reached_by_number() {
-    let text = "PROC add (VAL INT a, b, RESULT INT sum)\n  sum := a + b\n:\nPROC main ()\n  INT s:\n  add (1, 2, s)\n:\n";
+    let text = concat!(
+        "PROC add (VAL INT a, b, RESULT INT sum)\n  sum := a + b\n:\n",
+        "PROC main ()\n  INT s:\n  add (1, 2, s)\n:\n"
+    );
     let program = run(text, &Options::default(), &mut NoFiles).checked().ok().unwrap().into_program();
     let entry = &program.routines[program.entry().unwrap().0 as usize];
     assert_eq!(program.spelling(entry.name), "main");

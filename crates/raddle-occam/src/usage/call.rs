@@ -290,9 +290,10 @@ impl Walker<'_> {
 
     /// A callee's value in the caller's terms; what is the callee's own becomes a fresh unknown.
     fn outer(&mut self, poly: &Poly, substitution: &mut Substitution) -> Poly {
-        let mut list = Vec::new();
-        poly.terms.iter().for_each(|term| list.push(term.0));
-        for &symbol in &list {
+        if poly.terms.is_empty() {
+            return poly.clone();
+        }
+        for &(symbol, _) in &poly.terms {
             self.outer_symbol(symbol, substitution);
         }
         let Substitution { start, values, .. } = &*substitution;
@@ -317,7 +318,7 @@ impl Walker<'_> {
             let fact = fact.map(&mut |poly| Some(self.outer(poly, substitution)));
             self.table.define(fresh, fact);
         }
-        if let Some((name, value)) = self.table.info(symbol).shown.clone() {
+        if let Some((name, value)) = self.table.shown(symbol) {
             let value = self.outer(&value, substitution);
             self.table.show(fresh, name, value);
         }

@@ -26,8 +26,7 @@ mod solve;
 mod spec;
 mod state;
 mod table;
-#[cfg(test)]
-mod tests;
+mod terms;
 mod value;
 mod walk;
 mod witness;

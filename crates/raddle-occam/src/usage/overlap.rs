@@ -138,7 +138,7 @@ fn rename_symbol(table: &mut Table, symbol: Sym, mark: u32, renamed: &mut FastMa
         let fact = fact.map(&mut |poly| Some(rename(table, poly, mark, renamed)));
         table.define(other, fact);
     }
-    if let Some((name, value)) = table.info(symbol).shown.clone() {
+    if let Some((name, value)) = table.shown(symbol) {
         let value = rename(table, &value, mark, renamed);
         table.show(other, name, value);
     }

@@ -6,6 +6,8 @@
 //! round, what an input brought. A product of symbols is a symbol of its own (`table` knows its factors), so
 //! everything that the solver sees is linear.
 
+use super::terms::Terms;
+
 /// A value that is not known, but the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Sym(pub(crate) u32);
@@ -14,7 +16,7 @@ pub(crate) struct Sym(pub(crate) u32);
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Poly {
     pub(crate) constant: i64,
-    pub(crate) terms: Vec<(Sym, i64)>,
+    pub(crate) terms: Terms,
 }
 
 /// What is known to hold.
@@ -32,11 +34,11 @@ pub(crate) enum Fact {
 
 impl Poly {
     pub(crate) fn constant(constant: i64) -> Self {
-        Self { constant, terms: Vec::new() }
+        Self { constant, terms: Terms::default() }
     }
 
     pub(crate) fn symbol(symbol: Sym) -> Self {
-        Self { constant: 0, terms: vec![(symbol, 1)] }
+        Self { constant: 0, terms: Terms::from_iter([(symbol, 1)]) }
     }
 
     pub(crate) fn as_constant(&self) -> Option<i64> {
@@ -46,30 +48,33 @@ impl Poly {
     /// `self + other * factor`.
     pub(crate) fn plus(&self, other: &Self, factor: i64) -> Option<Self> {
         let constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        if other.terms.is_empty() || factor == 0 {
+            return Some(Self { constant, terms: self.terms.clone() });
+        }
+        let mut terms = Terms::default();
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
-            let take_left = match (left.peek(), right.peek()) {
+            let (symbol, sum) = match (left.peek(), right.peek()) {
                 (None, None) => break,
-                (Some((one, _)), Some((two, _))) if one == two => {
-                    let sum = left.next()?.1.checked_add(right.next()?.1.checked_mul(factor)?)?;
-                    if sum != 0 {
-                        terms.push((terms_symbol(&self.terms, left.len()), sum));
-                    }
-                    continue;
+                (Some(&&(one, count)), Some(&&(two, times))) if one == two => {
+                    left.next();
+                    right.next();
+                    (one, count.checked_add(times.checked_mul(factor)?)?)
                 }
-                (Some((one, _)), Some((two, _))) => one < two,
-                (Some(_), None) => true,
-                (None, Some(_)) => false,
+                (Some(&&(one, count)), other) if other.is_none_or(|other| one < other.0) => {
+                    left.next();
+                    (one, count)
+                }
+                (_, Some(&&(two, times))) => {
+                    right.next();
+                    (two, times.checked_mul(factor)?)
+                }
+                (Some(_), None) => break,
             };
-            if take_left {
-                terms.push(*left.next()?);
-            } else {
-                let &(symbol, count) = right.next()?;
-                terms.push((symbol, count.checked_mul(factor)?));
+            if sum != 0 {
+                terms.push((symbol, sum));
             }
         }
-        terms.retain(|term| term.1 != 0);
         Some(Self { constant, terms })
     }
 
@@ -95,11 +100,6 @@ impl Poly {
             sum.checked_add(of(symbol)?.checked_mul(factor)?)
         })
     }
-}
-
-/// The symbol of the term that an iterator with `rest` terms left has just passed.
-fn terms_symbol(terms: &[(Sym, i64)], rest: usize) -> Sym {
-    terms[terms.len() - rest - 1].0
 }
 
 impl Fact {
@@ -166,9 +166,9 @@ mod tests {
     fn sums_stay_sorted_and_drop_zeros() {
         let (a, b) = (Poly::symbol(Sym(1)), Poly::symbol(Sym(2)));
         let sum = b.plus(&a, 3).and_then(|sum| sum.add(7));
-        assert_eq!(sum, Some(Poly { constant: 7, terms: vec![(Sym(1), 3), (Sym(2), 1)] }));
+        assert_eq!(sum, Some(Poly { constant: 7, terms: Terms::from_iter([(Sym(1), 3), (Sym(2), 1)]) }));
         let back = sum.and_then(|sum| sum.minus(&b));
-        assert_eq!(back, Some(Poly { constant: 7, terms: vec![(Sym(1), 3)] }));
+        assert_eq!(back, Some(Poly { constant: 7, terms: Terms::from_iter([(Sym(1), 3)]) }));
         assert_eq!(Poly::constant(i64::MAX).add(1), None);
         assert_eq!(a.minus(&a), Some(Poly::default()));
     }

@@ -72,7 +72,7 @@ fn range(table: &Table, poly: &Poly) -> Option<(i128, i128)> {
 }
 
 fn add(table: &Table, (low, high): (i128, i128), symbol: Sym, factor: i64) -> Option<(i128, i128)> {
-    let (least, most) = table.info(symbol).range?;
+    let (least, most) = **table.info(symbol).range.as_ref()?;
     let ends = (i128::from(least) * i128::from(factor), i128::from(most) * i128::from(factor));
     Some((low + ends.0.min(ends.1), high + ends.0.max(ends.1)))
 }

@@ -65,7 +65,7 @@ impl Walker<'_> {
             step.polys(&mut |poly| {
                 all &= poly.terms.iter().all(|&(symbol, _)| {
                     let info = self.table.info(symbol);
-                    info.product.is_some() || info.shown.is_some() || !info.facts.is_empty()
+                    info.product.is_some() || self.table.shown(symbol).is_some() || !info.facts.is_empty()
                 });
             });
         }
@@ -101,12 +101,12 @@ impl Walker<'_> {
 
     fn show_symbol(&self, symbol: Sym) -> String {
         let info = self.table.info(symbol);
-        match (&info.product, &info.shown) {
+        match (&info.product, self.table.shown(symbol)) {
             (Some(factors), _) => {
                 let names: Vec<String> = factors.iter().map(|&factor| self.show_symbol(factor)).collect();
                 format!("({})", names.join(" * "))
             }
-            (None, Some((name, _))) => self.program.spelling(*name).to_owned(),
+            (None, Some((name, _))) => self.program.spelling(name).to_owned(),
             (None, None) => "...".to_owned(),
         }
     }
@@ -129,9 +129,9 @@ impl Walker<'_> {
         let mut symbols: Vec<Sym> = values.keys().copied().collect();
         symbols.sort_unstable();
         for symbol in symbols {
-            let Some((name, value)) = &self.table.info(symbol).shown else { continue };
-            let Some(value) = witness::value(&self.table, values, value) else { continue };
-            let text = format!("{} = {value}", self.program.spelling(*name));
+            let Some((name, value)) = self.table.shown(symbol) else { continue };
+            let Some(value) = witness::value(&self.table, values, &value) else { continue };
+            let text = format!("{} = {value}", self.program.spelling(name));
             let list = if renamed.contains(&symbol) {
                 &mut second
             } else if common(symbol) {

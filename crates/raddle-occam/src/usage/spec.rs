@@ -187,7 +187,7 @@ impl Walker<'_> {
         let number = self.table.fresh();
         let round = Poly::symbol(number);
         let rounds = count.as_constant().filter(|&count| count > 0);
-        self.table.list[number.0 as usize].range = rounds.map(|rounds| (0, rounds - 1));
+        self.table.list[number.0 as usize].range = rounds.map(|rounds| Box::new((0, rounds - 1)));
         self.table.define(number, Some(super::poly::Fact::NotNegative(round.clone())));
         self.table.define(number, super::poly::Fact::less(&round, count));
         let offset = self.table.times(&round, step);

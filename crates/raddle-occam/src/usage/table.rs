@@ -18,9 +18,10 @@ pub(crate) struct Info {
     /// What holds of it wherever it occurs.
     pub(crate) facts: Vec<Fact>,
     /// Its smallest and largest value, where the text says so.
-    pub(crate) range: Option<(i64, i64)>,
-    /// The name to show for it, and that name's value.
-    pub(crate) shown: Option<(NameId, Poly)>,
+    pub(crate) range: Option<Box<(i64, i64)>>,
+    /// The name to show for it (or none), and that name's value unless it is the symbol itself.
+    name: NameId,
+    shown: Option<Box<Poly>>,
 }
 
 #[derive(Default)]
@@ -46,7 +47,14 @@ impl Table {
     /// A new symbol for a value that is as old as `birth`.
     pub(crate) fn fresh_born(&mut self, birth: u32) -> Sym {
         let symbol = Sym(self.next());
-        self.list.push(Info { birth, product: None, facts: Vec::new(), range: None, shown: None });
+        self.list.push(Info {
+            birth,
+            product: None,
+            facts: Vec::new(),
+            range: None,
+            name: NameId::NONE,
+            shown: None,
+        });
         symbol
     }
 
@@ -54,12 +62,21 @@ impl Table {
         &self.list[symbol.0 as usize]
     }
 
+    /// The name to show for a symbol, and that name's value.
+    pub(crate) fn shown(&self, symbol: Sym) -> Option<(NameId, Poly)> {
+        let info = self.info(symbol);
+        let value = || info.shown.as_ref().map_or_else(|| Poly::symbol(symbol), |value| (**value).clone());
+        (info.name != NameId::NONE).then(|| (info.name, value()))
+    }
+
     pub(crate) fn define(&mut self, symbol: Sym, fact: Option<Fact>) {
         self.list[symbol.0 as usize].facts.extend(fact);
     }
 
     pub(crate) fn show(&mut self, symbol: Sym, name: NameId, value: Poly) {
-        self.list[symbol.0 as usize].shown = Some((name, value));
+        let info = &mut self.list[symbol.0 as usize];
+        info.name = name;
+        info.shown = (value != Poly::symbol(symbol)).then(|| Box::new(value));
     }
 
     /// Whether the symbol differs between instances of what began when `mark` was next.
@@ -157,6 +174,11 @@ impl Table {
     ) -> Option<Poly> {
         let mut sum = Poly::constant(poly.constant);
         for &(symbol, factor) in &poly.terms {
+            if self.info(symbol).product.is_none() {
+                let value = with(self, symbol)?;
+                sum = sum.plus(&value, factor)?;
+                continue;
+            }
             let mut value = Poly::constant(1);
             for part in self.factors(symbol) {
                 let part = with(self, part)?;
@@ -175,19 +197,15 @@ fn remainder_fact(value: &Poly, by: &Poly, rest: &Poly) -> Option<Fact> {
     for positive_divisor in [true, false] {
         let size = if positive_divisor { by.clone() } else { by.scale(-1)? };
         let divisor = Fact::less(&zero, &size)?;
-        let positive = vec![
-            divisor.clone(),
-            Fact::NotNegative(value.clone()),
-            Fact::NotNegative(rest.clone()),
-            Fact::less(rest, &size)?,
-        ];
         let negated = rest.scale(-1)?;
-        let negative = vec![
-            divisor,
-            Fact::less(value, &zero)?,
-            Fact::NotNegative(negated.clone()),
-            Fact::less(&negated, &size)?,
-        ];
+        let mut positive =
+            vec![Fact::NotNegative(value.clone()), Fact::NotNegative(rest.clone()), Fact::less(rest, &size)?];
+        let mut negative =
+            vec![Fact::less(value, &zero)?, Fact::NotNegative(negated.clone()), Fact::less(&negated, &size)?];
+        if by.as_constant().is_none() {
+            positive.push(divisor.clone());
+            negative.push(divisor);
+        }
         cases.extend([positive, negative]);
     }
     if let Some(constant) = by.as_constant() {

@@ -1,3 +1,0 @@
-//! Owns: nothing yet.
-//! May use: nothing.
-//! Never: anything.

@@ -97,6 +97,13 @@ impl<'a> Preprocessor<'a> {
 
     /// The program's lines, beginning with `root`.
     pub fn run(mut self, root: FileId) -> (Lines, SourceOptions) {
+        // PERF: a program in one file without directives, the usual case, needs no copy of its tokens.
+        let whole = lex::scan(self.sources, root, self.symbols);
+        if !whole.tokens.iter().any(|token| matches!(token.kind, Kind::Directive | Kind::Hashes)) {
+            self.diagnostics.extend(whole.complaints);
+            return (Lines { tokens: whole.tokens, lines: whole.lines, relaxed: false }, self.options);
+        }
+        self.scanned.insert(root.0, Rc::new(whole));
         self.splice(root, 0, 0);
         (self.out, self.options)
     }

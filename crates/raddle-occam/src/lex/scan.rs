@@ -21,7 +21,14 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str, base: u32, symbols: &'a mut Symbols) -> Self {
-        Self { text, bytes: text.as_bytes(), base, at: 0, symbols, lexed: Lexed::default() }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            base,
+            at: 0,
+            symbols,
+            lexed: Lexed { tokens: Vec::with_capacity(text.len() / 5), ..Lexed::default() },
+        }
     }
 
     pub(super) fn run(mut self) -> Lexed {

@@ -62,7 +62,11 @@ pub fn parse(
         sources,
         symbols,
         diagnostics,
-        ast: Ast::default(),
+        ast: Ast {
+            exprs: Vec::with_capacity(tokens.len() / 3),
+            processes: Vec::with_capacity(tokens.len() / 8),
+            ..Ast::default()
+        },
         type_names: FastMap::default(),
         type_scope: Vec::new(),
     };

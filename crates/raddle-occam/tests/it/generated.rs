@@ -104,7 +104,77 @@ impl Condition {
     }
 }
 
+/// The ways in which a program may come to change `a[at]`.
+#[derive(Clone, Copy, PartialEq)]
+enum Style {
+    Direct,
+    Call,
+    Free,
+    Element,
+    Value,
+    Variable,
+    Steps,
+    Slice,
+    Choice,
+}
+
+const STYLES: [Style; 9] = [
+    Style::Direct,
+    Style::Call,
+    Style::Free,
+    Style::Element,
+    Style::Value,
+    Style::Variable,
+    Style::Steps,
+    Style::Slice,
+    Style::Choice,
+];
+
+impl Style {
+    /// The lines of the process, each indented by ten columns.
+    fn text(self, at: &str, size: i64) -> String {
+        let lines = match self {
+            Self::Direct => vec![format!("a[{at}] := 1")],
+            Self::Call => vec![format!("store (a, {at})")],
+            Self::Free => vec![format!("free ({at})")],
+            Self::Element => vec![format!("set (a[{at}])")],
+            Self::Value => vec![format!("VAL at IS {at}:"), "a[at] := 1".to_owned()],
+            Self::Variable => vec!["INT at:", "SEQ", &format!("  at := {at}"), "  a[at] := 1"]
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            Self::Steps => vec![
+                "INT at:",
+                "SEQ",
+                &format!("  at := {at} - 3"),
+                "  SEQ step = 0 FOR 3",
+                "    at := at + 1",
+                "  a[at] := 1",
+            ]
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+            Self::Slice => vec![format!("b IS [a FROM 1 FOR {}]:", size - 1), format!("b[{at} - 1] := 1")],
+            Self::Choice => vec![
+                "INT at:",
+                "SEQ",
+                "  IF",
+                "    j > 1",
+                &format!("      at := {at}"),
+                "    TRUE",
+                &format!("      at := {at}"),
+                "  a[at] := 1",
+            ]
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        };
+        lines.iter().map(|line| format!("          {line}\n")).collect()
+    }
+}
+
 struct Program {
+    style: Style,
     size: i64,
     base: [i64; 2],
     /// `None` is `n`.
@@ -119,6 +189,7 @@ impl Program {
     fn random(random: &mut Random) -> Self {
         let count = |random: &mut Random| (random.below(3) > 0).then(|| random.between(1, 7));
         Self {
+            style: STYLES[random.below(STYLES.len() as u64) as usize],
             size: random.between(5, 60),
             base: [random.between(-1, 3), random.between(0, 2)],
             count: [count(random), count(random)],
@@ -131,13 +202,16 @@ impl Program {
 
     fn text(&self) -> String {
         let count = |at: usize| self.count[at].map_or("n".to_owned(), |count| count.to_string());
-        let other =
-            self.second.as_ref().map_or("SKIP".to_owned(), |second| format!("a[{}] := 2", second.text()));
+        let store = |expr: &Expr| self.style.text(&expr.text(), self.size);
+        let other = self.second.as_ref().map_or("          SKIP\n".to_owned(), store);
+        let head = "PROC store ([]INT a, VAL INT at)\n  a[at] := 1\n:\nPROC set (INT x)\n  x := 1\n:\n";
         format!(
             concat!(
-                "PROC p (VAL INT n, [{}]INT a)\n  PAR i = {} FOR {}\n    {} j = {} FOR {}\n      IF\n",
-                "        {} {} {}\n          a[{}] := 1\n        TRUE\n          {}\n:\n"
+                "{}PROC p (VAL INT n, [{}]INT a)\n  PROC free (VAL INT at)\n    a[at] := 1\n  :\n",
+                "  PAR i = {} FOR {}\n    {} j = {} FOR {}\n      IF\n",
+                "        {} {} {}\n{}        TRUE\n{}:\n"
             ),
+            head,
             self.size,
             self.base[0],
             count(0),
@@ -147,13 +221,15 @@ impl Program {
             self.condition.0.text(),
             self.condition.1,
             self.condition.2.text(),
-            self.first.text(),
+            store(&self.first),
             other,
         )
     }
 
     /// Two instances that touch the same element, if there are such for a small `n`.
     fn race(&self) -> Option<String> {
+        // The slice leaves the first element out.
+        let first = i64::from(self.style == Style::Slice);
         for n in 0..6 {
             let mut touched: HashMap<i64, (i64, i64)> = HashMap::new();
             for i in self.base[0]..self.base[0] + self.count[0].unwrap_or(n) {
@@ -161,7 +237,8 @@ impl Program {
                     let of = [i, j, n];
                     let chosen =
                         if self.condition.holds(of) { Some(&self.first) } else { self.second.as_ref() };
-                    let Some(at) = chosen.map(|expr| expr.value(of)).filter(|at| (0..self.size).contains(at))
+                    let Some(at) =
+                        chosen.map(|expr| expr.value(of)).filter(|at| (first..self.size).contains(at))
                     else {
                         continue;
                     };
@@ -213,5 +290,5 @@ fn no_accepted_program_has_a_race() {
     assert!(proved * 100 >= safe * PROVED_PERCENT_MIN, "{proved} of {safe} proved");
 }
 
-/// Some programs are safe for the enumerator's small `n` only, so this cannot be 100.
-const PROVED_PERCENT_MIN: u32 = 88;
+/// Some programs are safe for the enumerator's small `n` only, and what a loop computes is not followed.
+const PROVED_PERCENT_MIN: u32 = 80;

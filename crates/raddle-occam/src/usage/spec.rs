@@ -65,9 +65,8 @@ impl Walker<'_> {
                 .iter()
                 .rposition(|it| it.symbol == name.symbol && it.span.lo < name.span.lo);
             if let Some(at) = found {
-                let id = NameId(at as u32);
-                let value = self.states.get(id).value.clone();
-                self.set(id, Defined::Yes, value);
+                let state = super::state::State { defined: Defined::Yes, ..self.current(NameId(at as u32)) };
+                self.states.set(NameId(at as u32), state);
             }
         }
     }
@@ -112,7 +111,8 @@ impl Walker<'_> {
                         self.freeze(place, Ban::Use(direction), name, span);
                     }
                     if mode == Mode::Result && place.path.is_empty() {
-                        self.set(place.root, Defined::No, None);
+                        let value = Poly::symbol(self.table.fresh());
+                        self.set(place.root, Defined::No, Some(value));
                     }
                 }
                 self.aliases.insert(name, Alias { places, table });
@@ -154,12 +154,11 @@ impl Walker<'_> {
             return;
         }
         let span = self.ast.expr(value).span;
+        let incomplete = std::mem::replace(&mut self.options.incomplete, true);
         for place in places {
-            let (state, value) = (self.defined(place.root), self.states.get(place.root).value.clone());
-            self.set(place.root, Defined::Yes, value.clone());
             self.touch(&place, Use::Read, span);
-            self.set(place.root, state, value);
         }
+        self.options.incomplete = incomplete;
     }
 
     /// INITIAL takes a mobile away from where it was.

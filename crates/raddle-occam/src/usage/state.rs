@@ -102,11 +102,12 @@ impl Walker<'_> {
         names.sort_unstable();
         names.dedup();
         for name in names {
+            let unchanged = self.current(name);
             let states: Vec<State> = live
                 .iter()
                 .map(|outcome| match outcome.changed.binary_search_by_key(&name, |change| change.0) {
                     Ok(at) => outcome.changed[at].1.clone(),
-                    Err(_) => self.states.get(name).clone(),
+                    Err(_) => unchanged.clone(),
                 })
                 .collect();
             let paths: Vec<PathId> = live.iter().map(|outcome| outcome.path).collect();
@@ -142,6 +143,17 @@ impl Walker<'_> {
             self.table.define(symbol, Some(Fact::OneOf(cases)));
         }
         State { defined, value: Some(value), level: self.frame.level }
+    }
+
+    /// What the routine being walked knows of a name; of an outer one, that it has the value of the call.
+    pub(crate) fn current(&mut self, name: NameId) -> State {
+        let state = self.states.get(name);
+        if state.level == self.frame.level {
+            return state.clone();
+        }
+        let integer = self.program.types.is_integer(self.program.name(name).ty);
+        let value = integer.then(|| self.value_of(name));
+        State { defined: Defined::Yes, value, level: self.frame.level }
     }
 
     /// Goes on after all of the branches have run.

@@ -35,7 +35,9 @@ impl Walker<'_> {
                 }
                 self.name_value(name)
             }
-            &ExprKind::Monadic(Monadic::Minus, value) => self.known_value(value)?.scale(-1),
+            &ExprKind::Monadic(Monadic::Minus, value) if self.program.name_of(expr) == NameId::NONE => {
+                self.known_value(value)?.scale(-1)
+            }
             &ExprKind::Monadic(Monadic::Size, value) => self.size(value),
             &ExprKind::Dyadic(operator, left, right) if types.is_integer(self.program.type_of(left)) => {
                 if self.program.name_of(expr) != NameId::NONE {

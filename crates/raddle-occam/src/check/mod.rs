@@ -15,6 +15,7 @@ mod message;
 mod operator;
 mod predefined;
 mod process;
+mod routine;
 mod spec;
 mod target;
 mod types;

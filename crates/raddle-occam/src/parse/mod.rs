@@ -12,6 +12,7 @@ mod expr;
 mod literal;
 mod process;
 mod spec;
+mod table;
 mod types;
 
 use crate::ast::{

@@ -111,12 +111,12 @@ impl Walker<'_> {
                 })
                 .collect();
             let paths: Vec<PathId> = live.iter().map(|outcome| outcome.path).collect();
-            let merged = self.merge(&states, &paths);
+            let merged = self.merge(name, &states, &paths);
             self.states.set(name, merged);
         }
     }
 
-    fn merge(&mut self, states: &[State], paths: &[PathId]) -> State {
+    fn merge(&mut self, name: NameId, states: &[State], paths: &[PathId]) -> State {
         let first = &states[0];
         let defined = if states.iter().all(|state| state.defined == first.defined) {
             first.defined
@@ -127,7 +127,7 @@ impl Walker<'_> {
         if states.iter().all(|state| state.value == first.value && state.level == level) {
             return State { defined, value: first.value.clone(), level };
         }
-        let symbol = self.table.fresh();
+        let symbol = self.table.fresh_shown(name);
         let value = Poly::symbol(symbol);
         let cases: Option<Vec<Vec<Fact>>> = states
             .iter()

@@ -3,7 +3,8 @@
 //! Never: says what they compute; the VM does, by the same names.
 //!
 //! A signature is a letter for each type: B BOOL, Y BYTE, I INT, i INT32, L INT64, R REAL32, D REAL64,
-//! S []BYTE, P [][]BYTE, * anything; `&` before a parameter that is changed. Sources: occam 2.1 reference manual, appendices K to N.
+//! S []BYTE, P [][]BYTE, * anything; `&` before a parameter that is changed.
+//! Source: occam 2.1 reference manual, appendices K to N.
 
 use super::Checker;
 use crate::ast::{Ident, Mode};

@@ -1,5 +1,94 @@
-//! Owns: the commands of the house (`cargo xtask`).
-//! May use: the standard library.
-//! Never: part of what Raddle ships.
+//! Owns: the commands of the house (`cargo xtask`) and, as its tests, the rules of the house.
+//! May use: cargo, git, apt and the tools that the groups in `groups` name, all as programs.
+//! Never: code that Raddle ships.
+//!
+//! `cargo xtask test` runs every check that there is; what it consists of is the one table in `groups`, from which
+//! the help, the running, the installing (`setup`) and the page `docs/HACKING.md` derive. The rules of `docs` and
+//! STYLE that a machine can check are the tests of this crate, in `tidy`.
 
-fn main() {}
+mod bench;
+mod docs;
+mod groups;
+mod house;
+mod report;
+mod run;
+mod setup;
+#[cfg(test)]
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+
+/// The commands of Raddle's house.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Run all tests and checks, or only the named groups
+    ///
+    /// Runs what this machine can run and says what it skipped and why. Installs nothing.
+    /// Ends with 0 if nothing failed, 1 if something did, 2 if the request makes no sense.
+    Test(TestArgs),
+    /// Install with apt the Debian packages that the groups of `test` need
+    Setup {
+        /// Only say what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Run the benchmarks; everything after `bench` goes to the runner (try `cargo xtask bench --help`)
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// Arguments of the runner
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<std::ffi::OsString>,
+    },
+    /// Write the generated parts of the pages in `docs/` anew
+    Docs,
+}
+
+#[derive(clap::Args)]
+struct TestArgs {
+    /// Groups to run; all of them if none is named
+    #[arg(value_name = "GROUP", value_parser = group_names())]
+    groups: Vec<String>,
+    /// Count a skipped group as a failure
+    #[arg(long)]
+    require_all: bool,
+    /// Only show the groups, what they need and the commands they run
+    #[arg(long)]
+    list: bool,
+}
+
+fn group_names() -> PossibleValuesParser {
+    groups::GROUPS.iter().map(|group| PossibleValue::new(group.name).help(group.what)).into()
+}
+
+fn main() -> ExitCode {
+    match dispatch(Command::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            report::complain(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    std::env::set_current_dir(house::root())?;
+    match command {
+        Command::Test(args) if args.list => {
+            report::say(&groups::listing());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Test(args) => {
+            let chosen = groups::choose(&args.groups);
+            let rows = run::run_groups(&chosen, &mut report::say)?;
+            report::say(&report::table(&rows));
+            Ok(report::exit_code(&rows, args.require_all))
+        }
+        Command::Setup { dry_run } => setup::run(dry_run),
+        Command::Bench { args } => bench::run(&args),
+        Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
+    }
+}

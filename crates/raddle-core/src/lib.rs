@@ -1,3 +1,74 @@
 //! Owns: who runs, where and when.
 //! May use: `raddle-context` for stacks and the switch.
 //! Never: files, arguments, the terminal.
+//!
+//! The scheduler of Raddle. Its users are the crate `raddle`, which is the public face, and later the other doors
+//! (occam, C, OpenMP). Read `docs/ARCHITECTURE.md` for the map; in this crate read in this order: `header` (the one
+//! thing that is queued), `worker` (where it waits and in which order), `worker/dispatch` (from one to the next),
+//! `worker/boundary`, `worker/search`, `worker/sleep` (from one worker to the next), and the `protocol`s.
+//!
+//! Under `--cfg loom` only the protocols exist, for `tests/loom.rs`.
+
+#![cfg_attr(loom, allow(dead_code, reason = "the models use a part of what the scheduler uses"))]
+
+mod fifo;
+mod header;
+mod order;
+mod prim;
+mod protocol;
+
+#[cfg(loom)]
+pub mod model;
+
+#[cfg(not(loom))]
+mod cell;
+#[cfg(not(loom))]
+mod clock;
+#[cfg(not(loom))]
+mod config;
+#[cfg(not(loom))]
+mod counters;
+#[cfg(not(loom))]
+mod external;
+#[cfg(not(loom))]
+mod fork;
+#[cfg(not(loom))]
+mod ids;
+#[cfg(not(loom))]
+mod policy;
+#[cfg(not(loom))]
+mod process;
+#[cfg(not(loom))]
+mod report;
+#[cfg(not(loom))]
+mod runtime;
+#[cfg(not(loom))]
+mod shared_queue;
+#[cfg(not(loom))]
+mod timer;
+#[cfg(not(loom))]
+mod worker;
+
+#[cfg(not(loom))]
+pub use config::{ConfigError, SETTINGS, Setting};
+#[cfg(not(loom))]
+pub use counters::Stats;
+#[cfg(not(loom))]
+pub use policy::{Balance, Policy, Queues, Victim};
+#[cfg(not(loom))]
+pub use runtime::{BuildError, Builder, Runtime};
+
+/// Light processes, in the manner of CSP.
+#[cfg(not(loom))]
+pub mod csp {
+    pub use crate::process::{
+        Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,
+        sleep, sleep_until, spawn, spawn_on, yield_now,
+    };
+}
+
+/// Cells: Rust futures as runnables.
+#[cfg(not(loom))]
+pub mod task {
+    pub use crate::cell::{JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, yield_now};
+}

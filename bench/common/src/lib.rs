@@ -1,0 +1,11 @@
+//! Owns: what Rust benchmark programs share beside `raddle-measure`: pinning, futexes, fresh stacks, meters.
+//! May use: libc.
+//! Never: a runtime.
+
+pub mod cores;
+pub mod fresh_stacks;
+pub mod futex;
+pub mod independent;
+pub mod latency;
+pub mod turns;
+pub mod wake;

@@ -1,0 +1,3 @@
+module raddle/bench
+
+go 1.23

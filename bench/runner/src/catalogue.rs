@@ -1,0 +1,318 @@
+//! Owns: the table of benchmarks: names, programs, parameters, runtimes, and the checksum each must print.
+//! May use: `raddle_measure::work` for checksums.
+//! Never: what is to be reached; that is [`crate::requirements`].
+//!
+//! The command line, the sessions and the reports derive from this table. A benchmark names a *program* (a folder
+//! of `bench/`); several benchmarks may be one program with other parameters. Runtimes that have no processes
+//! (rayon, chili) stand where what they have instead is comparable, and each program says what it does instead.
+
+use raddle_measure::work::burned;
+
+use crate::cell::Params;
+
+/// Every runtime that occurs, in the order of the tables.
+pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std"];
+
+/// One benchmark.
+pub struct Bench {
+    pub name: &'static str,
+    /// The folder of its programs.
+    pub program: &'static str,
+    pub what: &'static str,
+    /// Unit of the main figure.
+    pub unit: &'static str,
+    /// Side figures and their units; a program may leave some out.
+    pub extra: &'static [(&'static str, &'static str)],
+    pub variants: &'static [Variant],
+    /// Runtimes with the numbers of workers that make sense.
+    pub runtimes: &'static [(&'static str, &'static [usize])],
+    /// Samples that a program takes in one process.
+    pub samples: usize,
+    /// At most this many rounds.
+    pub runs_max: usize,
+    /// The checksum that a program must print.
+    pub checksum: fn(&Params) -> u64,
+}
+
+/// Parameters of a benchmark, and for whom.
+pub struct Variant {
+    params: &'static str,
+    when: When,
+    /// Only for these runtimes (empty: all).
+    runtimes: &'static [&'static str],
+    /// Only with these numbers of workers (empty: all).
+    workers: &'static [usize],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Full,
+    Quick,
+}
+
+impl Bench {
+    /// The parameters with which `runtime` runs on `workers` workers.
+    pub fn params(&self, runtime: &str, workers: usize, quick: bool) -> Vec<&'static str> {
+        let when = if quick { When::Quick } else { When::Full };
+        let wanted = |variant: &&Variant| {
+            (variant.when == When::Always || variant.when == when)
+                && (variant.runtimes.is_empty() || variant.runtimes.contains(&runtime))
+                && (variant.workers.is_empty() || variant.workers.contains(&workers))
+        };
+        self.variants.iter().filter(wanted).map(|variant| variant.params).collect()
+    }
+
+    /// Name and unit of every figure; the main one has the empty name.
+    pub fn metrics(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        std::iter::once(("", self.unit)).chain(self.extra.iter().copied())
+    }
+}
+
+const fn always(params: &'static str) -> Variant {
+    Variant { params, when: When::Always, runtimes: &[], workers: &[] }
+}
+
+const fn full(params: &'static str) -> Variant {
+    Variant { params, when: When::Full, runtimes: &[], workers: &[] }
+}
+
+const fn quick(params: &'static str) -> Variant {
+    Variant { params, when: When::Quick, runtimes: &[], workers: &[] }
+}
+
+impl Variant {
+    const fn only(mut self, runtimes: &'static [&'static str]) -> Self {
+        self.runtimes = runtimes;
+        self
+    }
+
+    const fn workers(mut self, workers: &'static [usize]) -> Self {
+        self.workers = workers;
+        self
+    }
+}
+
+const ONE: &[usize] = &[1];
+const TWO: &[usize] = &[2];
+const BOTH: &[usize] = &[1, 2];
+
+/// What most benchmarks have in common.
+const USUAL: Bench = Bench {
+    name: "",
+    program: "",
+    what: "",
+    unit: "ns",
+    extra: &[],
+    variants: &[],
+    runtimes: &[],
+    samples: 3,
+    runs_max: usize::MAX,
+    checksum: |_| 0,
+};
+
+const YIELDERS: &[(&str, &[usize])] =
+    &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
+
+/// The benchmarks, in the order in which they run.
+pub const BENCHES: &[Bench] = &[
+    Bench {
+        name: "yield2",
+        program: "yield",
+        what: "two processes that only yield; per yield",
+        variants: &[always("processes=2,rounds=100000")],
+        runtimes: YIELDERS,
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "yield1000",
+        program: "yield",
+        what: "a thousand processes that only yield; per yield",
+        variants: &[always("processes=1000,rounds=200")],
+        runtimes: YIELDERS,
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "create_join",
+        program: "create",
+        what: "create one process, join it; each",
+        variants: &[always("count=2550,batch=1")],
+        runtimes: &[
+            ("raddle", BOTH),
+            ("go", BOTH),
+            ("floor", ONE),
+            ("rayon", BOTH),
+            ("chili", BOTH),
+            ("tokio", BOTH),
+            ("may", ONE),
+            ("std", TWO),
+        ],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "create255",
+        program: "create",
+        what: "create 255 processes, then join them; each",
+        variants: &[always("count=2550,batch=255")],
+        runtimes: &[
+            ("raddle", BOTH),
+            ("go", BOTH),
+            ("floor", ONE),
+            ("rayon", BOTH),
+            ("tokio", BOTH),
+            ("may", BOTH),
+            ("std", TWO),
+        ],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "alive",
+        program: "alive",
+        what: "create all, all blocked on fresh stacks, join all; each",
+        extra: &[
+            ("create_ns", "ns"),
+            ("join_ns", "ns"),
+            ("touch_ns", "ns"),
+            ("net_create_ns", "ns"),
+            ("resident_bytes", "B"),
+            ("page_table_bytes", "B"),
+        ],
+        variants: &[
+            always("count=1000,kind=process").only(&["raddle", "go", "floor"]),
+            always("count=100000,kind=process").only(&["raddle", "go", "floor"]),
+            full("count=1000000,kind=process").only(&["raddle", "go", "floor"]),
+            always("count=1000,kind=cell").only(&["raddle", "tokio"]),
+            always("count=100000,kind=cell").only(&["raddle", "tokio"]),
+            full("count=1000000,kind=cell").only(&["raddle", "tokio"]),
+        ],
+        runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
+        samples: 1,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "handoff",
+        program: "handoff",
+        what: "two processes that unpark each other and park; per hand-off",
+        variants: &[always("rounds=100000")],
+        runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE), ("may", ONE)],
+        checksum: |p| 2 * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "wake",
+        program: "wake",
+        what: "wake of a sleeping worker: from the call to the woken code, p50",
+        extra: &[("p99_ns", "ns"), ("futex_ns", "ns"), ("futex_p99_ns", "ns")],
+        variants: &[
+            always("wakes=150,from=os").only(&["raddle", "floor", "tokio"]).workers(ONE),
+            always("wakes=150,from=worker").only(&["raddle", "go"]).workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", TWO), ("floor", ONE), ("tokio", ONE)],
+        samples: 1,
+        checksum: |p| p.number("wakes"),
+        ..USUAL
+    },
+    Bench {
+        name: "chain",
+        program: "chain",
+        what: "a ring that passes one token by park and unpark; per wake",
+        variants: &[always("processes=64,rounds=1000")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)],
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "independent",
+        program: "independent",
+        what: "work that two cores can share: spawned and yielding (a), main and one (b), 8 that never yield (c)",
+        unit: "ms",
+        variants: &[
+            full("form=a,steps=8000000"),
+            full("form=b,steps=80000000"),
+            full("form=c,steps=40000000"),
+            quick("form=a,steps=2000000"),
+            quick("form=b,steps=20000000"),
+            quick("form=c,steps=10000000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", BOTH), ("std", BOTH)],
+        samples: 1,
+        checksum: |p| {
+            let (count, slices) = if p.text("form") == "a" { (4, 5) } else { (independent(p), 1) };
+            (0..count).map(|seed| burned(seed, slices * p.number("steps"))).fold(0, u64::wrapping_add)
+        },
+        ..USUAL
+    },
+    Bench {
+        name: "idle",
+        program: "idle",
+        what: "processor time that a runtime without work uses, in per cent of one core",
+        unit: "%",
+        variants: &[full("seconds=10"), quick("seconds=3")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", TWO), ("rayon", TWO)],
+        samples: 1,
+        runs_max: 3,
+        checksum: |_| burned(1, 1000),
+        ..USUAL
+    },
+    Bench {
+        name: "latency",
+        program: "latency",
+        what: "from wake to run, p50; 4 processes a worker, the waker one of them, compute in slices of 10 us",
+        extra: &[("p99_ns", "ns")],
+        variants: &[always("wakes=1000,steps=10000")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", BOTH)],
+        samples: 1,
+        checksum: |p| p.number("wakes"),
+        ..USUAL
+    },
+];
+
+fn sum_of_indices(params: &Params) -> u64 {
+    let count = params.number("count");
+    count * (count - 1) / 2
+}
+
+fn independent(params: &Params) -> u64 {
+    if params.text("form") == "b" { 2 } else { 8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_cell_has_a_checksum() {
+        for (index, bench) in BENCHES.iter().enumerate() {
+            assert!(BENCHES[..index].iter().all(|other| other.name != bench.name), "{} twice", bench.name);
+            for variant in bench.variants {
+                (bench.checksum)(&Params(variant.params));
+            }
+        }
+    }
+
+    #[test]
+    fn every_runtime_of_a_benchmark_is_known_and_has_something_to_run() {
+        for bench in BENCHES {
+            for (runtime, workers) in bench.runtimes {
+                assert!(RUNTIMES.contains(runtime), "{runtime} of {}", bench.name);
+                for &count in *workers {
+                    for quick in [true, false] {
+                        let params = bench.params(runtime, count, quick);
+                        assert!(!params.is_empty(), "{} {runtime} {count}", bench.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_session_in_short_leaves_out_a_million() {
+        let alive = BENCHES.iter().find(|bench| bench.name == "alive").unwrap();
+        assert_eq!(alive.params("raddle", 1, true).len() + 2, alive.params("raddle", 1, false).len());
+    }
+}

@@ -1,0 +1,156 @@
+//! Owns: one cell of a benchmark (runtime, workers, parameters) and what its processes printed.
+//! May use: child processes.
+//! Never: comparison; a cell knows only itself.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use raddle_measure::{Sample, Summary};
+
+use crate::catalogue::Bench;
+
+/// A process that takes longer than this hangs.
+const PROCESS_LIMIT: Duration = Duration::from_secs(300);
+
+/// One cell: which program, with what, and the sample of each round (`None` for a round that failed).
+pub struct Cell {
+    pub runtime: &'static str,
+    pub workers: usize,
+    pub params: &'static str,
+    pub rounds: Vec<Option<Sample>>,
+    /// Why the cell is not run (any more).
+    pub failure: Option<String>,
+}
+
+impl Cell {
+    pub fn new(runtime: &'static str, workers: usize, params: &'static str) -> Self {
+        Cell { runtime, workers, params, rounds: Vec::new(), failure: None }
+    }
+
+    /// The figures called `metric`, round by round.
+    pub fn series(&self, metric: &str) -> Vec<Option<f64>> {
+        self.rounds.iter().map(|sample| sample.as_ref()?.metric(metric)).collect()
+    }
+
+    /// The figures called `metric` in short.
+    pub fn summary(&self, metric: &str) -> Option<Summary> {
+        Summary::of(&self.series(metric).into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// Runs the program once more and keeps the median of its samples.
+    pub fn run(&mut self, bench: &Bench, mut program: Command, quick: bool) {
+        let run_ns = if quick { "10000000" } else { "20000000" };
+        let (workers, samples) = (self.workers.to_string(), bench.samples.to_string());
+        program.args([
+            "--workers",
+            &workers,
+            "--params",
+            self.params,
+            "--samples",
+            &samples,
+            "--run-ns",
+            run_ns,
+        ]);
+        let expected = (bench.checksum)(&Params(self.params));
+        match output(program).and_then(|text| checked(&text, expected)) {
+            Ok(sample) => self.rounds.push(Some(sample)),
+            Err(message) => {
+                self.rounds.push(None);
+                self.failure = Some(message);
+            }
+        }
+    }
+}
+
+/// Parameters as they are passed to a program: `count=1000,kind=cell`.
+#[derive(Clone, Copy)]
+pub struct Params(pub &'static str);
+
+impl Params {
+    /// Names and values, in order.
+    pub fn pairs(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.0.split(',').filter_map(|part| part.split_once('='))
+    }
+
+    /// The parameter `name`, which the catalogue gives to this benchmark.
+    pub fn text(self, name: &str) -> &'static str {
+        self.pairs().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
+    }
+
+    /// The parameter `name` as a number.
+    ///
+    /// # Panics
+    /// When the catalogue does not give it: a mistake in the catalogue, which its tests look for.
+    pub fn number(self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or_else(|_| panic!("{name} is no number in {:?}", self.0))
+    }
+}
+
+/// Standard output of the finished process, or what went wrong, in one line.
+fn output(mut program: Command) -> Result<String, String> {
+    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = program.spawn().map_err(|e| format!("cannot start {program:?}: {e}"))?;
+    let (done, finished) = mpsc::channel();
+    let streams = (child.stdout.take(), child.stderr.take());
+    let reader = std::thread::spawn(move || {
+        let (mut out, mut err) = (String::new(), String::new());
+        let errors = std::thread::spawn(move || {
+            let _ = streams.1.map(|mut stream| stream.read_to_string(&mut err));
+            err
+        });
+        let _ = streams.0.map(|mut stream| stream.read_to_string(&mut out));
+        let err = errors.join().unwrap_or_default();
+        let _ = done.send(());
+        (out, err)
+    });
+    if finished.recv_timeout(PROCESS_LIMIT).is_err() {
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(|e| format!("cannot wait for {program:?}: {e}"))?;
+    let (out, err) = reader.join().unwrap_or_default();
+    match status.success() {
+        true => Ok(out),
+        false => Err(format!("{status}: {}", err.lines().last().unwrap_or("no message"))),
+    }
+}
+
+fn checked(text: &str, expected: u64) -> Result<Sample, String> {
+    let samples = text.lines().map(Sample::from_json_line).collect::<Result<Vec<_>, _>>()?;
+    let sample = Sample::median_of(&samples)?;
+    match sample.checksum == expected {
+        true => Ok(sample),
+        false => Err(format!("wrong checksum {}, expected {expected}", sample.checksum)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn the_output_of_a_good_process_is_what_it_printed() {
+        assert_eq!(output(shell("echo hello")).unwrap(), "hello\n");
+    }
+
+    #[test]
+    fn a_failed_process_says_why() {
+        let message = output(shell("echo first >&2; echo out of stacks >&2; exit 3")).unwrap_err();
+        assert!(message.contains('3') && message.contains("out of stacks"), "{message}");
+    }
+
+    #[test]
+    fn a_wrong_checksum_has_no_time() {
+        let line = Sample::new(1.0, 41).to_json_line();
+        assert!(checked(&line, 42).unwrap_err().contains("41"));
+        assert_eq!(checked(&line, 41).unwrap().ns_per_op, 1.0);
+        assert!(checked("", 41).is_err());
+    }
+}

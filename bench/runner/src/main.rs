@@ -1,0 +1,69 @@
+//! Owns: the order of a benchmark session, and its exit code.
+//! May use: every module beside it.
+//! Never: a figure of its own; figures come from the programs, their comparison from `raddle-measure`.
+//!
+//! `bench-runner [NAME...]` builds the programs of the chosen benchmarks (one process for each workload and
+//! runtime, `bench/<workload>/<runtime>.rs` or `go/main.go`), runs them in interleaved rounds,
+//! and prints one table a benchmark, with the ratios to Go and to the floor and with what the benchmark must
+//! reach. The catalogue and the requirements are tables in [`catalogue`] and [`requirements`].
+
+mod options;
+
+mod catalogue;
+mod requirements;
+
+mod cell;
+mod programs;
+mod session;
+
+mod report;
+
+use std::process::ExitCode;
+
+use options::{Command, Options};
+
+/// Exit codes: 0 all that could run did, 1 a program failed or could not be built, 2 wrong arguments.
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(Command::Run(options)) => options,
+        Ok(Command::Print(text)) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("bench-runner: {message}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("bench-runner: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs everything; `false` when some program failed.
+fn run(options: &Options) -> Result<bool, String> {
+    let stopped = session::stop_on_interrupt()?;
+    print!("{}", report::heading());
+    let mut groups = Vec::new();
+    for bench in &options.benches {
+        if session::is_set(&stopped) {
+            break;
+        }
+        let group = session::run(bench, options, &stopped);
+        println!("{}", report::group(&group));
+        groups.push(group);
+        if let Some(path) = &options.json {
+            report::write_json(path, &groups)?;
+        }
+    }
+    print!("{}", report::requirements(&groups));
+    if session::is_set(&stopped) {
+        println!("interrupted: the figures above are those of the rounds that were complete");
+    }
+    Ok(groups.iter().all(|group| group.failures().is_empty()))
+}

@@ -1,0 +1,152 @@
+//! Owns: the command line of the runner.
+//! May use: the catalogue's names.
+//! Never: files or processes.
+
+use std::path::PathBuf;
+
+use crate::catalogue::{BENCHES, Bench, RUNTIMES};
+
+const HELP: &str = "\
+Runs Raddle's benchmarks beside their rivals and floors, in interleaved rounds.
+
+usage: bench-runner [NAME...] [OPTIONS]
+
+  NAME                 benchmarks to run (default: all; --list shows them)
+  --runs N             rounds (default 15, with --quick 5; some benchmarks cap it)
+  --workers 1,2        only cells with these numbers of workers
+  --runtime go,raddle  only these runtimes
+  --quick              fewer rounds, smaller workloads: a look, not a claim
+  --json FILE          write the raw figures there (rewritten after each benchmark)
+  --list               print the benchmarks and runtimes
+  --help               print this
+
+exit code: 0 all that could run did; 1 a program failed or could not be built; 2 wrong arguments";
+
+/// What the command line asks for.
+pub enum Command {
+    /// Run benchmarks.
+    Run(Options),
+    /// Print this text and stop.
+    Print(String),
+}
+
+/// A session's settings.
+pub struct Options {
+    pub benches: Vec<&'static Bench>,
+    pub runs: usize,
+    pub quick: bool,
+    pub workers: Option<Vec<usize>>,
+    pub runtimes: Option<Vec<String>>,
+    pub json: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads the arguments, without the program's name.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+        let (mut names, mut runs) = (Vec::new(), None);
+        let mut options =
+            Options { benches: vec![], runs: 0, quick: false, workers: None, runtimes: None, json: None };
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
+            match argument.as_str() {
+                "--help" | "-h" => return Ok(Command::Print(HELP.to_owned())),
+                "--list" => return Ok(Command::Print(list())),
+                "--quick" => options.quick = true,
+                "--runs" => runs = Some(positive(&argument, &value()?)?),
+                "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
+                "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
+                "--json" => options.json = Some(value()?.into()),
+                option if option.starts_with('-') => {
+                    return Err(format!("unknown option {option}\n\n{HELP}"));
+                }
+                name => names.push(name.to_owned()),
+            }
+        }
+        options.benches = benches(&names)?;
+        options.runs = runs.unwrap_or(if options.quick { 5 } else { 15 });
+        Ok(Command::Run(options))
+    }
+
+    /// Whether the session shall have cells of this runtime with this many workers.
+    pub fn wants(&self, runtime: &str, workers: usize) -> bool {
+        self.runtimes.as_ref().is_none_or(|names| names.iter().any(|name| name == runtime))
+            && self.workers.as_ref().is_none_or(|numbers| numbers.contains(&workers))
+    }
+}
+
+fn benches(names: &[String]) -> Result<Vec<&'static Bench>, String> {
+    let find = |name: &String| {
+        let found = BENCHES.iter().find(|bench| bench.name == name);
+        let known = || BENCHES.iter().map(|bench| bench.name).collect::<Vec<_>>().join(" ");
+        found.ok_or_else(|| format!("no benchmark is called {name:?}; there are: {}", known()))
+    };
+    if names.is_empty() { Ok(BENCHES.iter().collect()) } else { names.iter().map(find).collect() }
+}
+
+fn runtimes(text: &str) -> Result<Vec<String>, String> {
+    let known = |name: &str| match RUNTIMES.contains(&name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("no runtime is called {name:?}; there are: {}", RUNTIMES.join(" "))),
+    };
+    text.split(',').map(known).collect()
+}
+
+fn numbers(option: &str, text: &str) -> Result<Vec<usize>, String> {
+    text.split(',').map(|part| positive(option, part)).collect()
+}
+
+fn positive(option: &str, text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| format!("{option} is {text:?}, expected a whole number from 1 up"))
+}
+
+fn list() -> String {
+    let mut table = raddle_measure::table::Table::new(["bench", "runtimes ", "what "]);
+    for bench in BENCHES {
+        let runtimes: Vec<&str> = bench.runtimes.iter().map(|(name, _)| *name).collect();
+        table.row([bench.name.to_owned(), runtimes.join(" "), format!("{} ({})", bench.what, bench.unit)]);
+    }
+    table.to_string().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, String> {
+        Options::parse(line.split_whitespace().map(String::from))
+    }
+
+    fn options(line: &str) -> Options {
+        match parse(line) {
+            Ok(Command::Run(options)) => options,
+            _ => panic!("{line} does not run anything"),
+        }
+    }
+
+    #[test]
+    fn no_name_means_every_benchmark() {
+        assert_eq!(options("").benches.len(), BENCHES.len());
+        assert_eq!((options("").runs, options("--quick").runs, options("--quick --runs 2").runs), (15, 5, 2));
+    }
+
+    #[test]
+    fn unknown_names_list_all_known_ones() {
+        for bench in BENCHES {
+            assert!(parse("yeild2").err().unwrap().contains(bench.name));
+        }
+        assert!(parse("--runtime goo").err().unwrap().contains("rayon"));
+        assert!(parse("--fast").err().unwrap().contains("--quick"));
+        assert!(parse("--workers 0").err().unwrap().contains("from 1 up"));
+        assert!(parse("--json").err().unwrap().contains("wants a value"));
+    }
+
+    #[test]
+    fn runtimes_and_workers_are_filters() {
+        let options = options("yield2 --runtime go,floor --workers 2");
+        assert!(options.wants("go", 2));
+        assert!(!options.wants("go", 1));
+        assert!(!options.wants("raddle", 2));
+    }
+}

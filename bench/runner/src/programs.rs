@@ -1,0 +1,110 @@
+//! Owns: how a program of each runtime is built, and where it then lies.
+//! May use: cargo, go.
+//! Never: installing anything; what is missing is said.
+
+use std::io::{IsTerminal, stderr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What came of the attempt to have a program.
+pub enum Program {
+    /// It is built and lies here.
+    Ready(PathBuf),
+    /// Its toolchain or library is not on this machine.
+    Missing(String),
+    /// It does not build.
+    Failed(String),
+}
+
+/// Shows what is going on in the terminal's last line; nothing where standard error is no terminal.
+pub fn progress(what: &str) {
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[K{what}");
+    }
+}
+
+/// The folder `bench/` of this source tree.
+pub fn bench_folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// Builds the program of `workload` for `runtime`.
+pub fn build(workload: &str, runtime: &str) -> Program {
+    progress(&format!("building {workload} for {runtime}"));
+    match runtime {
+        "go" => go(workload),
+        _ => rust(workload, runtime),
+    }
+}
+
+/// Where built programs lie: beside this runner's own executable.
+fn target_folder() -> Result<PathBuf, String> {
+    let runner = std::env::current_exe().map_err(|e| format!("cannot find the runner's own path: {e}"))?;
+    runner.parent().map(Path::to_owned).ok_or_else(|| format!("{} lies nowhere", runner.display()))
+}
+
+fn rust(workload: &str, runtime: &str) -> Program {
+    let binary = format!("{workload}-{runtime}");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        &format!("bench-{runtime}"),
+        "--bin",
+        &binary,
+    ]);
+    // The rustc settings of the cargo that runs this runner are meant for it, and are found again by themselves.
+    finish(command, target_folder().map(|folder| folder.join(binary)))
+}
+
+fn go(workload: &str) -> Program {
+    if !works("go", "version") {
+        return Program::Missing("Go is not installed (Debian package golang-go)".into());
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-go")));
+    let mut command = Command::new("go");
+    if let Ok(path) = &output {
+        command.args(["build", "-o"]).arg(path).arg(format!("./{workload}/go"));
+    }
+    finish(command, output)
+}
+
+fn finish(mut command: Command, output: Result<PathBuf, String>) -> Program {
+    let outcome = command.current_dir(bench_folder()).output();
+    match (outcome, output) {
+        (_, Err(why)) => Program::Failed(why),
+        (Err(why), _) => Program::Failed(format!("cannot start {command:?}: {why}")),
+        (Ok(done), Ok(path)) if done.status.success() => Program::Ready(path),
+        (Ok(done), _) => Program::Failed(first_error(&String::from_utf8_lossy(&done.stderr))),
+    }
+}
+
+/// The line of a compiler's output that names the error.
+fn first_error(text: &str) -> String {
+    let line = text.lines().find(|line| line.contains("error")).or(text.lines().last());
+    line.unwrap_or("the compiler failed and said nothing").to_owned()
+}
+
+fn works(tool: &str, argument: &str) -> bool {
+    Command::new(tool).arg(argument).output().is_ok_and(|done| done.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_found_among_warnings() {
+        let text = "warning: unused\n  |\nerror[E0432]: unresolved import\n --> x.rs\n";
+        assert_eq!(first_error(text), "error[E0432]: unresolved import");
+        assert_eq!(first_error("package not found"), "package not found");
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_fails_with_a_reason() {
+        assert!(matches!(finish(Command::new("false"), Ok(PathBuf::new())), Program::Failed(_)));
+    }
+}

@@ -1,0 +1,215 @@
+//! Owns: what Raddle must reach, as one table, and how a measured group stands to it.
+//! May use: cells of a group.
+//! Never: a bound anywhere else.
+//!
+//! A required *ratio* is judged by the interval around the median of the ratios within rounds; with fewer than
+//! [`raddle_measure::stats::PAIRS_MIN`] pairs the verdict carries a question mark. A bound on a figure itself is
+//! judged by the figure's median.
+
+use raddle_measure::rounds::pair_ratios;
+use raddle_measure::stats::Verdict;
+use raddle_measure::{Interval, table};
+
+use crate::cell::{Cell, Params};
+use crate::session::Group;
+
+/// One requirement: a figure, what it is held against, and the largest allowed ratio (or value).
+pub struct Requirement {
+    bench: &'static str,
+    figure: Select,
+    against: Against,
+    bound: f64,
+}
+
+/// A figure of a benchmark: the cells of `runtime` on `workers` workers whose parameters contain `params`.
+#[derive(Clone, Copy)]
+struct Select {
+    runtime: &'static str,
+    workers: usize,
+    params: &'static str,
+    metric: &'static str,
+}
+
+enum Against {
+    /// The bound is the figure's own unit.
+    Nothing,
+    /// The bound is the ratio to this figure.
+    Figure(Select),
+}
+
+const fn of(runtime: &'static str, workers: usize) -> Select {
+    Select { runtime, workers, params: "", metric: "" }
+}
+
+impl Select {
+    const fn with(mut self, params: &'static str) -> Self {
+        self.params = params;
+        self
+    }
+
+    const fn metric(mut self, metric: &'static str) -> Self {
+        self.metric = metric;
+        self
+    }
+
+    fn find(self, group: &Group) -> Option<&Cell> {
+        let contains = |cell: &&Cell| {
+            let params = Params(cell.params);
+            Params(self.params).pairs().all(|pair| params.pairs().any(|other| other == pair))
+        };
+        let mut cells = group.cells.iter();
+        cells.find(|cell| cell.runtime == self.runtime && cell.workers == self.workers && contains(cell))
+    }
+
+    fn name(self) -> String {
+        let workers = if self.workers == 1 { "1 worker".into() } else { format!("{} workers", self.workers) };
+        let parts = [self.runtime, &workers, self.params, self.metric];
+        parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
+    }
+}
+
+const fn ratio(bench: &'static str, figure: Select, other: Select, bound: f64) -> Requirement {
+    Requirement { bench, figure, against: Against::Figure(other), bound }
+}
+
+const fn value(bench: &'static str, figure: Select, bound: f64) -> Requirement {
+    Requirement { bench, figure, against: Against::Nothing, bound }
+}
+
+const RADDLE: Select = of("raddle", 1);
+const RADDLE_TWO: Select = of("raddle", 2);
+const GO: Select = of("go", 1);
+
+/// The table of the core's speed and memory.
+pub const REQUIREMENTS: &[Requirement] = &[
+    ratio("yield2", RADDLE, GO, 0.15),
+    ratio("yield1000", RADDLE, GO, 0.15),
+    ratio("create_join", RADDLE, GO, 0.15),
+    ratio("create255", RADDLE, GO, 0.2),
+    ratio(
+        "alive",
+        RADDLE.with("count=1000000,kind=process").metric("net_create_ns"),
+        RADDLE.with("count=1000,kind=process").metric("net_create_ns"),
+        1.3,
+    ),
+    value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
+    value("alive", RADDLE.with("count=1000000,kind=process").metric("resident_bytes"), 4400.0),
+    value("alive", RADDLE.with("count=100000,kind=cell").metric("resident_bytes"), 256.0),
+    value("alive", RADDLE.with("count=1000000,kind=cell").metric("resident_bytes"), 256.0),
+    value("handoff", RADDLE, 40.0),
+    ratio("wake", RADDLE.with("from=os"), RADDLE.with("from=os").metric("futex_ns"), 1.2),
+    ratio("chain", RADDLE_TWO, RADDLE, 1.05),
+    ratio("independent", RADDLE_TWO.with("form=a"), RADDLE.with("form=a"), 0.53),
+    ratio("independent", RADDLE_TWO.with("form=b"), RADDLE.with("form=b"), 0.55),
+    ratio("independent", RADDLE_TWO.with("form=c"), RADDLE.with("form=c"), 0.55),
+    value("idle", RADDLE, 0.05),
+    value("idle", RADDLE_TWO, 0.05),
+];
+
+/// How a requirement stands, as cells of a table: what, required, measured, interval, pairs, verdict.
+pub type Standing = [String; 6];
+
+/// How the requirements of `group`'s benchmark stand.
+pub fn standings(group: &Group) -> Vec<Standing> {
+    REQUIREMENTS.iter().filter(|r| r.bench == group.bench.name).map(|r| r.standing(group)).collect()
+}
+
+impl Requirement {
+    fn standing(&self, group: &Group) -> Standing {
+        let what = match &self.against {
+            Against::Nothing => format!("{} {}", self.bench, self.figure.name()),
+            Against::Figure(other) => format!("{} {} / {}", self.bench, self.figure.name(), other.name()),
+        };
+        let required = format!("<= {}", self.bound);
+        let Some(interval) = Interval::of(&self.samples(group)) else {
+            return [what, required, "-".into(), "-".into(), "0".into(), "not measured".into()];
+        };
+        let range = format!("{} .. {}", table::figure(interval.low), table::figure(interval.high));
+        let verdict = self.verdict(&interval).to_string();
+        [what, required, table::figure(interval.median), range, interval.count.to_string(), verdict]
+    }
+
+    fn verdict(&self, interval: &Interval) -> Verdict {
+        match self.against {
+            Against::Figure(_) => interval.at_most(self.bound),
+            Against::Nothing if interval.median <= self.bound => Verdict::Yes,
+            Against::Nothing => Verdict::No,
+        }
+    }
+
+    fn samples(&self, group: &Group) -> Vec<f64> {
+        let series = |select: Select| select.find(group).map(|cell| cell.series(select.metric));
+        match (&self.against, series(self.figure)) {
+            (_, None) => vec![],
+            (Against::Nothing, Some(figures)) => figures.into_iter().flatten().collect(),
+            (Against::Figure(other), Some(figures)) => {
+                series(*other).map_or_else(Vec::new, |others| pair_ratios(&figures, &others))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use raddle_measure::Sample;
+
+    use super::*;
+    use crate::catalogue::BENCHES;
+
+    fn group(name: &str, cells: Vec<(&'static str, usize, &'static str, f64)>) -> Group {
+        let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
+        let cell = |(runtime, workers, params, figure)| {
+            let mut cell = Cell::new(runtime, workers, params);
+            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
+            cell
+        };
+        let cells = cells.into_iter().map(cell).collect();
+        Group { bench, cells, skipped: vec![], unbuilt: vec![] }
+    }
+
+    fn verdict(standing: &Standing) -> &str {
+        &standing[5]
+    }
+
+    #[test]
+    fn every_requirement_names_cells_of_the_catalogue() {
+        for requirement in REQUIREMENTS {
+            let bench = BENCHES.iter().find(|bench| bench.name == requirement.bench).unwrap();
+            let others = match requirement.against {
+                Against::Nothing => None,
+                Against::Figure(other) => Some(other),
+            };
+            for select in std::iter::once(requirement.figure).chain(others) {
+                let params = bench.params(select.runtime, select.workers, false);
+                let cells = params.into_iter().map(|p| (select.runtime, select.workers, p, 1.0)).collect();
+                assert!(select.find(&group(bench.name, cells)).is_some(), "{} {}", bench.name, select.name());
+                assert!(bench.metrics().any(|(name, _)| name == select.metric), "{}", select.metric);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_judged_within_its_group() {
+        let good =
+            group("yield2", vec![("raddle", 1, "", 3.0), ("go", 1, "", 79.0), ("raddle", 2, "", 500.0)]);
+        assert_eq!(verdict(&standings(&good)[0]), "yes");
+        let bad = group("yield2", vec![("raddle", 1, "", 20.0), ("go", 1, "", 79.0)]);
+        assert_eq!(verdict(&standings(&bad)[0]), "no");
+    }
+
+    #[test]
+    fn a_million_is_held_against_a_thousand_and_not_against_itself() {
+        let (thousand, million) = ("count=1000,kind=process", "count=1000000,kind=process");
+        let cells = |figure| vec![("raddle", 1, thousand, 100.0), ("raddle", 1, million, figure)];
+        assert_eq!(verdict(&standings(&group("alive", cells(120.0)))[0]), "yes");
+        assert_eq!(verdict(&standings(&group("alive", cells(140.0)))[0]), "no");
+    }
+
+    #[test]
+    fn what_did_not_run_is_not_measured() {
+        let absent = group("yield2", vec![("raddle", 1, "", 3.0)]);
+        assert_eq!(verdict(&standings(&absent)[0]), "not measured");
+        let few = group("handoff", vec![("raddle", 1, "", 41.0)]);
+        assert_eq!(verdict(&standings(&few)[0]), "no");
+    }
+}

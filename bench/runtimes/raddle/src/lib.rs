@@ -1,0 +1,47 @@
+//! Owns: what Raddle's programs share: a runtime, and a ring of processes.
+//! May use: raddle.
+//! Never: a benchmark.
+
+pub mod bare_stacks;
+
+use std::sync::{Arc, OnceLock};
+
+use bench_common::turns::Turns;
+use raddle::Runtime;
+use raddle::csp::{self, Process, park};
+
+/// A runtime of `workers` workers, else as it comes.
+pub fn runtime(workers: usize) -> Result<Runtime, String> {
+    Runtime::builder().workers(workers).build().map_err(|e| e.to_string())
+}
+
+/// The result of a process that does not panic.
+pub fn joined<T>(handle: csp::JoinHandle<T>) -> T {
+    handle.join().expect("a process does not panic")
+}
+
+/// Passes a token round a ring of `processes` by park and unpark, `rounds` times; returns the number of wakes.
+pub fn ring(processes: usize, rounds: u64) -> u64 {
+    let shared = Arc::new((Turns::new(processes), OnceLock::<Vec<Process>>::new()));
+    let member = |place: usize, shared: Arc<(Turns, OnceLock<Vec<Process>>)>| {
+        move || {
+            let (turns, ring) = &*shared;
+            let next = (place + 1) % processes;
+            for _ in 0..rounds {
+                while !turns.take(place) {
+                    park();
+                }
+                turns.give(next);
+                ring.get().expect("it is set before the first turn")[next].unpark();
+            }
+            rounds
+        }
+    };
+    let members: Vec<_> =
+        (0..processes).map(|place| csp::spawn(member(place, Arc::clone(&shared)))).collect();
+    let (turns, ring) = &*shared;
+    let first = &ring.get_or_init(|| members.iter().map(csp::JoinHandle::process).collect())[0];
+    turns.give(0);
+    first.unpark();
+    members.into_iter().map(joined).sum()
+}

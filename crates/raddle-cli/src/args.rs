@@ -1,0 +1,86 @@
+//! Owns: the grammar of the command line and its help.
+//! May use: clap.
+//! Never: doing what the arguments ask for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::program::{Error, Program};
+use crate::settings::Settings;
+
+/// Runs programs made of very many small concurrent pieces on all cores of a machine
+#[derive(Parser)]
+#[command(name = "raddle", bin_name = "raddle", version, max_term_width = 100)]
+#[command(after_help = "Try `raddle run --help` for examples and the exit codes.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked for.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a program, with the runtime's settings given as options
+    #[command(after_long_help = RUN_HELP)]
+    Run(Run),
+    /// Show what the runtime finds on this machine and which settings are in force
+    Info,
+}
+
+const RUN_HELP: &str = "\
+Examples:
+  raddle run examples/skynet.rs                   build an example of this package and run it
+  raddle run --workers 1 examples/skynet.rs       on one worker
+  raddle run --balance none --stats ./app -- -v   an executable with an argument of its own
+  RADDLE_WORKERS=1 raddle run examples/skynet.rs  a setting may also come from the environment
+
+Exit codes:
+  The program's own, once it runs; a shell shows 128 + n for a program that ended by signal n.
+    2  the command line makes no sense
+  125  the program could not be built
+  126  PATH is nothing that this build of raddle can run
+  127  PATH does not exist";
+
+/// `raddle run`.
+#[derive(clap::Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    settings: Settings,
+
+    /// A Rust file that is an example or a binary of a Cargo package, or an executable
+    ///
+    /// A Rust file is looked up in the package that it lies in, built in release, and then run.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Arguments for the program
+    #[arg(value_name = "ARGS", last = true)]
+    args: Vec<OsString>,
+}
+
+impl Run {
+    /// Becomes the program; returns only if that fails.
+    pub(crate) fn carry_out(self) -> Error {
+        match Program::prepare(&self.path) {
+            Ok(program) => program.become_it(&self.args, self.settings.variables()),
+            Err(error) => error,
+        }
+    }
+}
+
+#[test]
+fn the_grammar_holds_together() {
+    use clap::CommandFactory as _;
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn options_may_follow_the_path_and_arguments_follow_two_dashes() {
+    let line = ["raddle", "run", "./app", "--workers", "3", "--", "--workers", "7"];
+    let Command::Run(run) = Arguments::parse_from(line).command else { panic!("another command") };
+    let variables: Vec<_> = run.settings.variables().collect();
+    assert_eq!(variables, [("RADDLE_WORKERS", OsString::from("3"))]);
+    assert_eq!(run.args, ["--workers", "7"]);
+}

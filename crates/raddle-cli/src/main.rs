@@ -1,0 +1,46 @@
+//! Owns: the command `raddle`, and alone its exit codes.
+//! May use: arguments, files, the environment, the terminal, cargo.
+//! Never: scheduling; what a setting means is the runtime's business.
+//!
+//! `raddle run` makes ready what it was asked to run and then *becomes* it (`execve`), rather than staying beside it
+//! as a parent: signals, the terminal, pipes and the exit status are then the program's own without any forwarding
+//! that could lose one.
+
+mod args;
+mod info;
+mod program;
+mod project;
+mod settings;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Arguments, Command};
+use program::Error;
+
+/// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers.
+fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Build(_) => 125,
+        Error::CannotRun(_) => 126,
+        Error::NotFound(_) => 127,
+    }
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Run(run) => {
+            let error = run.carry_out();
+            // Nobody may be left to read it; the exit code says it too.
+            let _ = writeln!(std::io::stderr(), "raddle: {error}");
+            ExitCode::from(exit_code(&error))
+        }
+        Command::Info => {
+            // A reader that has gone away (`| head`) is no error.
+            let _ = std::io::stdout().write_all(info::report().as_bytes());
+            ExitCode::SUCCESS
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The command `raddle` as its users meet it: what it says, what it ends with, how it behaves in a pipe.
+
+mod info;
+mod process;
+mod source;
+mod transcripts;
+
+use std::process::Command;
+
+/// The command under test, with no setting inherited.
+fn raddle() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RADDLE_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// `raddle run /bin/sh -- -c SCRIPT`, with options before.
+fn run_shell(options: &[&str], script: &str) -> Command {
+    let mut command = raddle();
+    command.arg("run").args(options).args(["/bin/sh", "--", "-c", script]);
+    command
+}
+
+/// What the command wrote, as text.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,91 @@
+//! Owns: the switch on aarch64 (AAPCS64).
+//! May use: `Context`'s two words.
+//! Never: memory other than those words and the two stacks.
+//!
+//! A suspended context is its stack pointer; everything else lies on its stack, as `switch` stored it:
+//!
+//! ```text
+//!   high   | caller's frame            |  16-byte boundary
+//!     +144 | x29 (frame), x30 (return) |
+//!      +64 | x19 .. x28                |
+//!       +0 | d8 .. d15 (low halves)    |  the callee-saved part of the vector registers
+//!   sp ->  +---------------------------+
+//! ```
+//!
+//! A primed context is the top of an empty stack (16-byte aligned, nothing written) and an entry function.
+//!
+//! * **Calls and returns stay balanced**: a resume is `bl switch` on one stack and `ret` on another, a
+//!   start is `blr entry`, an end is `ret` to the instruction behind it.
+//! * **An end saves nothing**, and needs no byte of the old stack: the next context may be primed on that
+//!   very stack.
+//! * **Not saved: FPCR and FPSR**, as MXCSR on x86-64. There is no red zone to respect on Linux.
+//! * **Walks end at the base**: the return address of `switch` is undefined while `entry` runs, and x29 is 0.
+//! * **Pointer authentication and BTI**: `switch` signs nothing, so it may resume what any code stored;
+//!   the link register is saved unsigned, as by any leaf assembly. `blr` lands on `entry`, which a BTI
+//!   build opens with `bti c`.
+
+use crate::context::Context;
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context) {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub sp, sp, #160",
+        ".cfi_def_cfa_offset 160",
+        "stp d8, d9, [sp, #0]",
+        "stp d10, d11, [sp, #16]",
+        "stp d12, d13, [sp, #32]",
+        "stp d14, d15, [sp, #48]",
+        "stp x19, x20, [sp, #64]",
+        "stp x21, x22, [sp, #80]",
+        "stp x23, x24, [sp, #96]",
+        "stp x25, x26, [sp, #112]",
+        "stp x27, x28, [sp, #128]",
+        "stp x29, x30, [sp, #144]",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x9, sp",
+        "str x9, [x0, #{sp}]",
+        // Nothing of the old context is needed any more. x1 = the next one.
+        "2:",
+        "ldr x9, [x1, #{sp}]",
+        "ldr x10, [x1, #{entry}]",
+        "mov sp, x9",
+        "cbnz x10, 3f",
+        ".cfi_remember_state",
+        "ldp d8, d9, [sp, #0]",
+        "ldp d10, d11, [sp, #16]",
+        "ldp d12, d13, [sp, #32]",
+        "ldp d14, d15, [sp, #48]",
+        "ldp x19, x20, [sp, #64]",
+        "ldp x21, x22, [sp, #80]",
+        "ldp x23, x24, [sp, #96]",
+        "ldp x25, x26, [sp, #112]",
+        "ldp x27, x28, [sp, #128]",
+        "ldp x29, x30, [sp, #144]",
+        "add sp, sp, #160",
+        ".cfi_def_cfa_offset 0",
+        "ret",
+        ".cfi_restore_state",
+        // Start: an empty stack, on which a walk ends.
+        "3:",
+        ".cfi_def_cfa sp, 0",
+        ".cfi_undefined x30",
+        "str xzr, [x1, #{entry}]",
+        "mov x0, x1",
+        "mov x29, xzr",
+        "mov x30, xzr",
+        "blr x10",
+        "mov x1, x0",
+        "b 2b",
+        ".cfi_endproc",
+        sp = const offset_of!(Context, sp),
+        entry = const offset_of!(Context, entry),
+    )
+}

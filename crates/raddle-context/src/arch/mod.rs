@@ -1,0 +1,10 @@
+//! Owns: the choice of the assembly that this machine runs.
+//! May use: one file per architecture.
+//! Never: a difference that a caller could see.
+
+#[cfg_attr(all(target_arch = "x86_64", not(raddle_tsan)), path = "x86_64.rs")]
+#[cfg_attr(all(target_arch = "x86_64", raddle_tsan), path = "x86_64_tsan.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod machine;
+
+pub(crate) use machine::switch;

@@ -1,0 +1,77 @@
+//! Owns: `Context`, a suspended or primed flow of control, and `transfer` between two.
+//! May use: `arch` for the instructions, `Stack` for the bounds.
+//! Never: allocation; a decision about who runs next.
+//!
+//! A context is in one of three states, and only its two words tell which:
+//!
+//! | state | `sp` | `entry` | what a `transfer` to it does |
+//! |---|---|---|---|
+//! | running, or over, or empty | anything | none | forbidden |
+//! | suspended | where `transfer` left it | none | returns from that `transfer` |
+//! | primed | a stack's top | some | clears `entry` and calls it on that stack |
+
+use crate::stack::Stack;
+use crate::tools::fibers::{self, Fiber};
+
+/// What a primed context runs: it gets the address of its own [`Context`] and returns the context to go on with
+/// when it is over.
+///
+/// Its own stack is not used any more once it has returned. The returned context may be suspended or
+/// primed, and may be primed on the same stack. A panic must not leave it: `extern "C"` turns one that
+/// tries into an abort.
+pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
+
+/// A flow of control that does not run: suspended in [`transfer`], or primed and not yet started.
+///
+/// 16 bytes in a plain build. It does not own its stack.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Context {
+    pub(crate) sp: *mut u8,
+    pub(crate) entry: Option<Entry>,
+    /// What a sanitizer keeps; of no size in a plain build.
+    pub(crate) fiber: Fiber,
+}
+
+impl Context {
+    /// A context that stands for whoever runs: the place for [`transfer`] to save into.
+    ///
+    /// ```
+    /// # use raddle_context::Context;
+    /// static mut HERE: Context = Context::empty();
+    /// assert_eq!(size_of::<Context>(), 16);
+    /// ```
+    pub const fn empty() -> Self {
+        Context { sp: core::ptr::null_mut(), entry: None, fiber: Fiber::new() }
+    }
+
+    /// Makes the next [`transfer`] to this context call `entry` at the top of `stack`. Writes nothing to
+    /// the stack.
+    ///
+    /// # Safety
+    /// `stack` stays taken, and no other context uses it, from the start of `entry` to its end.
+    #[inline]
+    pub unsafe fn prime(&mut self, stack: &Stack, entry: Entry) {
+        self.sp = stack.top();
+        self.entry = Some(self.fiber.primed(stack, entry));
+    }
+}
+
+/// Saves the running flow of control into `*from` and goes on with `*to`. Returns when somebody transfers
+/// to `from`.
+///
+/// To the compiler it is a call of an unknown C function: every register and all reachable memory may have
+/// changed. MXCSR, the x87 control word and signal masks are not switched.
+///
+/// # Safety
+/// * `from` is valid for writes and `to` for reads and writes; they differ; nobody else touches either
+///   meanwhile.
+/// * `*to` is suspended or primed, and its stack is alive.
+/// * `*from` stays where it is until it has been resumed, which must happen on this OS thread if anything
+///   on its stack relies on thread-local storage.
+/// * Not during unwinding: the count of panics is the OS thread's.
+#[inline(always)]
+pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
+    // SAFETY: the caller's guarantees are exactly `switch`'s.
+    unsafe { fibers::switch(from, to) }
+}

@@ -1,0 +1,44 @@
+//! Owns: stacks and the switch between them.
+//! May use: `libc` for memory and signals, the assembler.
+//! Never: queues, workers, wakes, names; it does not know what a process is.
+//!
+//! These stand here, each usable alone:
+//!
+//! * [`Context`] and [`transfer`]: a suspended flow of control in 16 bytes, and the few instructions that leave
+//!   one and enter another. Symmetric: any context may go to any other.
+//! * [`current`]: one word of thread-local storage that says what runs on this OS thread.
+//! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
+//!   per worker.
+//! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
+//!
+//! ```
+//! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};
+//!
+//! static mut MAIN: Context = Context::empty();
+//! unsafe extern "C" fn entry(_me: *mut Context) -> *mut Context {
+//!     &raw mut MAIN // over at once: resume the one who started us
+//! }
+//!
+//! let mut pool = StackPool::new(StackDepot::new());
+//! let stack = pool.take(SizeClass::DEFAULT)?;
+//! let mut context = Context::empty();
+//! // SAFETY: the stack is given back only after the context has ended.
+//! unsafe { context.prime(&stack, entry) };
+//! // SAFETY: MAIN is empty, the context primed, and one thread touches both.
+//! unsafe { transfer(&raw mut MAIN, &raw mut context) };
+//! pool.give(stack);
+//! # Ok::<(), raddle_context::StackError>(())
+//! ```
+
+#[cfg(not(raddle_twin))]
+mod arch;
+#[cfg_attr(raddle_twin, path = "twin/context.rs")]
+mod context;
+pub mod current;
+pub mod overflow;
+mod stack;
+#[cfg_attr(raddle_twin, path = "twin/tools.rs")]
+mod tools;
+
+pub use context::{Context, Entry, transfer};
+pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};

@@ -1,0 +1,23 @@
+//! Owns: what happens when a context runs off its stack.
+//! May use: signals, the list of slabs, the current word.
+//! Never: locks or allocation once a fault has happened.
+//!
+//! A stack that is used up ends at its guard page; touching that is a memory fault. rustc touches every
+//! page of a large frame in order, so that one page is enough to stop Rust code; C code that is compiled
+//! without `-fstack-clash-protection` can step over it, as it can on any thread.
+//!
+//! The handler needs a stack of its own: each worker holds an [`AltStack`]. Three things decide what it does:
+//!
+//! | fault address | stack pointer | then |
+//! |---|---|---|
+//! | in a guard page of ours | in or just below that slot | report an overflow, abort |
+//! | in a guard page of ours | elsewhere | report a wild access, then as before us |
+//! | elsewhere | | whatever handler was there before us (std's reports overflow of OS threads) |
+
+mod alt_stack;
+mod handler;
+mod writer;
+
+pub use alt_stack::AltStack;
+pub use handler::{Describer, install_process_handler, set_describer};
+pub use writer::RawWriter;

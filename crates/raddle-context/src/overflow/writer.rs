@@ -1,0 +1,46 @@
+//! Owns: text written from a signal handler.
+//! May use: `write(2)`.
+//! Never: locks, allocation, standard error's buffer.
+
+use core::fmt;
+
+const BYTES: usize = 1024;
+
+/// Collects a message without allocating, and writes it to standard error in one call. Use it with `write!`.
+///
+/// It holds 1024 bytes; what goes beyond is cut off.
+///
+/// ```
+/// use core::fmt::Write;
+/// fn describe(_current: *mut (), out: &mut raddle_context::overflow::RawWriter) {
+///     let _ = write!(out, "process {} \"{}\"", 7, "ring");
+/// }
+/// raddle_context::overflow::set_describer(describe);
+/// ```
+#[derive(Debug)]
+pub struct RawWriter {
+    buffer: [u8; BYTES],
+    used: usize,
+}
+
+impl RawWriter {
+    pub(super) const fn new() -> Self {
+        RawWriter { buffer: [0; BYTES], used: 0 }
+    }
+
+    /// Writes what was collected to standard error. There is nobody to tell when that fails.
+    pub(super) fn flush(&mut self) {
+        // SAFETY: `used` bytes of the buffer are initialised.
+        unsafe { libc::write(libc::STDERR_FILENO, self.buffer.as_ptr().cast(), self.used) };
+        self.used = 0;
+    }
+}
+
+impl fmt::Write for RawWriter {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let count = text.len().min(BYTES - self.used);
+        self.buffer[self.used..self.used + count].copy_from_slice(&text.as_bytes()[..count]);
+        self.used += count;
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Owns: the stacks that no worker keeps warm, and the slabs that new ones are cut from.
+//! May use: slabs; one lock per size class.
+//! Never: the fast path; a worker comes here once for many stacks.
+
+use super::error::What;
+use super::slab::{self, Slab};
+use super::{PAGE, SizeClass, StackError};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How the page below a stack is made inaccessible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guard {
+    /// A guard region where the kernel knows them (Linux 6.13), else as [`Guard::Protect`].
+    #[default]
+    Best,
+    /// A page without access rights: works everywhere, takes two memory maps per stack.
+    Protect,
+}
+
+/// How a [`StackDepot`] makes its stacks.
+///
+/// ```
+/// use raddle_context::{StackDepot, StackOptions};
+/// let depot = StackDepot::with(StackOptions { fill: true, ..StackOptions::default() });
+/// # let _ = depot;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StackOptions {
+    /// Fill each stack with a pattern before it is used, so that [`crate::Stack::high_water_bytes`] can
+    /// tell how deep it went. Costs touching the whole stack at each take.
+    pub fill: bool,
+    /// How stacks are guarded.
+    pub guard: Guard,
+    /// Refuse every stack beyond this many, as if the kernel had: for tests of what happens then.
+    pub refuse_after: Option<usize>,
+}
+
+/// The shared store of stacks behind the workers' [`StackPool`](crate::StackPool)s.
+///
+/// It owns the slabs. They are unmapped when the depot is dropped, provided that every stack has come
+/// back; otherwise they stay mapped for ever, since somebody may run on them.
+#[derive(Debug)]
+pub struct StackDepot {
+    options: StackOptions,
+    shelves: [Mutex<Shelf>; SizeClass::COUNT],
+    /// Stacks cut so far, of all classes.
+    made: AtomicUsize,
+}
+
+/// Everything of one size class.
+#[derive(Debug)]
+struct Shelf {
+    class: SizeClass,
+    guard: Guard,
+    /// Free slots, the one to use next last.
+    free: Vec<NonNull<u8>>,
+    slabs: Vec<Slab>,
+}
+
+// SAFETY: the free slots are exclusive rights to memory, without a tie to an OS thread.
+unsafe impl Send for Shelf {}
+
+impl StackDepot {
+    /// A depot with default options. It maps nothing before the first stack is asked for.
+    #[allow(clippy::new_ret_no_self, reason = "a depot is shared from the start")]
+    pub fn new() -> Arc<Self> {
+        Self::with(StackOptions::default())
+    }
+
+    /// A depot with the given options.
+    pub fn with(options: StackOptions) -> Arc<Self> {
+        let mut classes = SizeClass::all();
+        let shelves = core::array::from_fn(|_| {
+            let class = classes.next().unwrap_or(SizeClass::MAX);
+            Mutex::new(Shelf { class, guard: options.guard, free: Vec::new(), slabs: Vec::new() })
+        });
+        Arc::new(StackDepot { options, shelves, made: AtomicUsize::new(0) })
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> StackOptions {
+        self.options
+    }
+
+    /// How stacks of `class` are guarded here: what [`Guard::Best`] came to, once the first of them has been made.
+    ///
+    /// ```
+    /// # use raddle_context::{Guard, SizeClass, StackDepot, StackPool};
+    /// let depot = StackDepot::new();
+    /// StackPool::new(depot.clone()).take(SizeClass::DEFAULT)?;
+    /// let alive_max = if depot.guard(SizeClass::DEFAULT) == Guard::Best { 1_000_000 } else { 30_000 };
+    /// # let _ = alive_max;
+    /// # Ok::<(), raddle_context::StackError>(())
+    /// ```
+    pub fn guard(&self, class: SizeClass) -> Guard {
+        lock(&self.shelves[class.index()]).guard
+    }
+
+    /// How many stacks have been made so far, free ones included.
+    pub fn made(&self) -> usize {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// Gives the memory of every stack that lies in the depot back to the kernel, and returns how many
+    /// those were.
+    ///
+    /// That is the whole policy: nothing goes back by itself. Stacks that a worker keeps warm (at most 256
+    /// of a size) are not touched. The addresses stay reserved, the guards in place.
+    pub fn trim(&self) -> usize {
+        let mut trimmed = 0;
+        for shelf in &self.shelves {
+            let shelf = lock(shelf);
+            for &slot in &shelf.free {
+                // SAFETY: the slot is on the free list, which the lock guards.
+                unsafe { slab::discard(slot, shelf.class) };
+            }
+            trimmed += shelf.free.len();
+        }
+        trimmed
+    }
+
+    /// Moves up to `count` stacks of `class` into `into`; at least one unless it fails.
+    pub(crate) fn withdraw(
+        &self,
+        class: SizeClass,
+        count: usize,
+        into: &mut Vec<NonNull<u8>>,
+    ) -> Result<(), StackError> {
+        let mut shelf = lock(&self.shelves[class.index()]);
+        if shelf.free.is_empty() {
+            return self.make(&mut shelf, count, into);
+        }
+        let keep = shelf.free.len().saturating_sub(count);
+        into.extend(shelf.free.drain(keep..));
+        Ok(())
+    }
+
+    /// Takes stacks back.
+    pub(crate) fn deposit(&self, class: SizeClass, slots: impl Iterator<Item = NonNull<u8>>) {
+        lock(&self.shelves[class.index()]).free.extend(slots);
+    }
+
+    /// Cuts up to `count` new stacks. A refusal counts only if not even one could be made.
+    fn make(&self, shelf: &mut Shelf, count: usize, into: &mut Vec<NonNull<u8>>) -> Result<(), StackError> {
+        let before = into.len();
+        while into.len() - before < count {
+            let made = self.made();
+            let refused = self.options.refuse_after.is_some_and(|limit| made >= limit);
+            let slot = if refused { Err((What::Map, libc::ENOMEM)) } else { shelf.cut() };
+            match slot {
+                Ok(slot) => into.push(slot),
+                Err(_) if into.len() > before => break,
+                Err((What::PageSize, size)) => {
+                    return Err(StackError::refused(What::PageSize, shelf.class, 0, size as usize));
+                }
+                Err((what, errno)) => return Err(StackError::refused(what, shelf.class, errno, made)),
+            }
+            self.made.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl Shelf {
+    /// Slots of the first slab; each further one is twice as large as the one before ...
+    const FIRST_SLOTS: usize = 64;
+    /// ... up to this many bytes.
+    const SLAB_BYTES_MAX: usize = 1 << 30;
+
+    fn cut(&mut self) -> Result<NonNull<u8>, slab::Refusal> {
+        if let Some(slab) = self.slabs.last_mut()
+            && let Some(slot) = slab.cut(&mut self.guard)?
+        {
+            return Ok(slot);
+        }
+        let mut slab = self.reserve()?;
+        let slot = slab.cut(&mut self.guard);
+        self.slabs.push(slab);
+        slot?.ok_or((What::Map, libc::ENOMEM))
+    }
+
+    /// Reserves the next slab, halving the wish while the address space is too tight for it.
+    fn reserve(&self) -> Result<Slab, slab::Refusal> {
+        check_page_size()?;
+        let most = (Self::SLAB_BYTES_MAX / Slab::stride(self.class)).max(Self::FIRST_SLOTS);
+        let mut slots = (Self::FIRST_SLOTS << self.slabs.len().min(16)).min(most);
+        loop {
+            match Slab::reserve(self.class, slots) {
+                Err(_) if slots > 1 => slots /= 2,
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+impl Drop for StackDepot {
+    fn drop(&mut self) {
+        for shelf in &mut self.shelves {
+            let shelf = shelf.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let cut: usize = shelf.slabs.iter().map(Slab::cut_count).sum();
+            if cut != shelf.free.len() {
+                continue;
+            }
+            for slab in &mut shelf.slabs {
+                // SAFETY: as many slots are free as were ever cut, so that nobody holds one.
+                unsafe { slab.unmap() };
+            }
+        }
+    }
+}
+
+fn check_page_size() -> Result<(), slab::Refusal> {
+    // SAFETY: sysconf has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    if size as usize == PAGE { Ok(()) } else { Err((What::PageSize, size as i32)) }
+}
+
+/// Locks a shelf. A panic while it was held (out of memory in a `Vec`) leaves it whole, so poison is no
+/// reason to stop.
+fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::stack::{StackPool, ranges};
+    use crate::{SizeClass, StackDepot};
+
+    #[test]
+    fn a_depot_unmaps_its_slabs_when_every_stack_came_back() {
+        let mut pool = StackPool::new(StackDepot::new());
+        let stack = pool.take(SizeClass::DEFAULT).unwrap();
+        let at = stack.limit().addr();
+        assert!(ranges::find(at).is_some());
+        pool.give(stack);
+        drop(pool);
+        assert_eq!(ranges::find(at), None);
+    }
+
+    #[test]
+    fn a_depot_leaves_its_slabs_mapped_while_a_stack_is_out() {
+        let mut pool = StackPool::new(StackDepot::new());
+        let stack = pool.take(SizeClass::DEFAULT).unwrap();
+        drop(pool);
+        assert!(ranges::find(stack.limit().addr()).is_some());
+        // SAFETY: a word of a stack that this test holds.
+        unsafe { stack.top().wrapping_sub(8).write(1) };
+    }
+}

@@ -1,0 +1,74 @@
+//! Owns: `Stack`, the right to run on one guarded piece of memory.
+//! May use: slabs through the depot.
+//! Never: the memory of a stack that is taken, except to fill it on request before it is used.
+//!
+//! ```text
+//!   worker's StackPool        StackDepot (shared)            slabs (one mmap each)
+//!   [ warm, LIFO, 256 ] <---> [ cold, by the batch ] <------ [g|stack][g|stack][g|stack] ...
+//! ```
+//!
+//! A slab is a reservation for many stacks; a slot of it is a guard page and, above, the usable bytes. A
+//! slot gets its guard when it is first handed out, and keeps it. Nothing is ever unmapped while the depot
+//! lives; see [`StackDepot::trim`] for what goes back to the kernel, and when.
+
+mod class;
+mod depot;
+mod error;
+mod high_water;
+mod pool;
+pub(crate) mod ranges;
+mod slab;
+
+pub use class::SizeClass;
+pub use depot::{Guard, StackDepot, StackOptions};
+pub use error::StackError;
+pub use pool::StackPool;
+
+use core::ptr::NonNull;
+
+/// Bytes of a page, and of the guard below each stack.
+pub(crate) const PAGE: usize = 4096;
+
+/// One taken stack: whoever holds this value may run on it. Not `Clone`; give it back with [`StackPool::give`].
+///
+/// Dropping it instead leaks the stack until its depot is gone, and keeps that depot's memory mapped.
+#[derive(Debug)]
+pub struct Stack {
+    /// The slot's first byte, where the guard page is.
+    slot: NonNull<u8>,
+    class: SizeClass,
+    filled: bool,
+}
+
+// SAFETY: a Stack is an exclusive right to a piece of memory and has no tie to the OS thread that took it.
+unsafe impl Send for Stack {}
+
+impl Stack {
+    /// Where a context starts: 64-byte aligned, and *coloured*.
+    ///
+    /// Page-aligned stacks would all put their hottest lines into the same few cache sets. The top is
+    /// lowered by 0 to 31 lines of 64 bytes, taken from the slot's page number: consecutive slots of a
+    /// slab differ. At least 2112 bytes of the highest page remain, so that a shallow process touches one page.
+    #[inline]
+    pub fn top(&self) -> *mut u8 {
+        let colour = (self.slot.addr().get() / PAGE % 32) * 64;
+        self.slot.as_ptr().wrapping_add(PAGE + self.class.bytes() - colour)
+    }
+
+    /// The lowest usable byte; below lies the guard page.
+    #[inline]
+    pub fn limit(&self) -> *mut u8 {
+        self.slot.as_ptr().wrapping_add(PAGE)
+    }
+
+    /// Bytes between [`Stack::limit`] and [`Stack::top`].
+    pub fn bytes(&self) -> usize {
+        self.top().addr() - self.limit().addr()
+    }
+
+    /// The size class it was taken from.
+    #[inline]
+    pub fn class(&self) -> SizeClass {
+        self.class
+    }
+}

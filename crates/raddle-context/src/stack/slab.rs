@@ -1,0 +1,138 @@
+//! Owns: slabs, the reservations that stacks are cut from.
+//! May use: mmap, madvise, mprotect.
+//! Never: a slot after it was cut; that belongs to whoever holds the `Stack`.
+//!
+//! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space
+//! until it is touched. Huge pages are refused for it, since they would turn each stack's one touched page
+//! into 2 MiB.
+//!
+//! The guard at the low end of a slot is a *guard region* where the kernel knows them (Linux 6.13,
+//! `MADV_GUARD_INSTALL`): a mark in the page table, so that the mapping stays one piece. Before that it is
+//! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
+
+use super::error::What;
+use super::{Guard, PAGE, SizeClass, ranges};
+use crate::tools::valgrind;
+use core::ptr::NonNull;
+
+/// `MADV_GUARD_INSTALL`, which the `libc` crate does not know yet.
+const MADV_GUARD_INSTALL: i32 = 102;
+
+/// A kernel's refusal: which step, and its error number.
+pub(crate) type Refusal = (What, i32);
+
+/// One mapping, cut from its low end upwards.
+#[derive(Debug)]
+pub(crate) struct Slab {
+    base: NonNull<u8>,
+    slots: usize,
+    cut: usize,
+    stride: usize,
+    range: &'static ranges::Range,
+    /// Valgrind's numbers of the stacks, if it is there.
+    registered: Vec<valgrind::StackId>,
+}
+
+impl Slab {
+    /// Bytes from one slot of `class` to the next: the guard page and the stack.
+    pub(crate) const fn stride(class: SizeClass) -> usize {
+        PAGE + class.bytes()
+    }
+
+    /// Reserves address space for `slots` stacks.
+    pub(crate) fn reserve(class: SizeClass, slots: usize) -> Result<Slab, Refusal> {
+        let stride = Self::stride(class);
+        let bytes = slots * stride;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let at = unsafe {
+            libc::mmap(core::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        let base = match NonNull::new(at.cast::<u8>()) {
+            Some(base) if at != libc::MAP_FAILED => base,
+            _ => return Err((What::Map, errno())),
+        };
+        // A kernel without huge pages answers EINVAL, and then there is nothing to refuse.
+        // SAFETY: the range is the mapping just made.
+        unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
+        let range = ranges::add(base.addr().get(), bytes, stride);
+        Ok(Slab { base, slots, cut: 0, stride, range, registered: Vec::new() })
+    }
+
+    /// Cuts the next slot and guards it; `None` when the slab is used up.
+    pub(crate) fn cut(&mut self, guard: &mut Guard) -> Result<Option<NonNull<u8>>, Refusal> {
+        if self.cut == self.slots {
+            return Ok(None);
+        }
+        // SAFETY: `cut < slots`, so the offset stays inside the mapping.
+        let slot = unsafe { self.base.add(self.cut * self.stride) };
+        if self.cut == 0 && *guard == Guard::Best && !guard_holds(slot) {
+            *guard = Guard::Protect;
+        }
+        install(guard, slot)?;
+        self.cut += 1;
+        let low = slot.addr().get() + PAGE;
+        self.registered.extend(valgrind::register(low..low + self.stride - PAGE));
+        Ok(Some(slot))
+    }
+
+    /// How many slots have been cut.
+    pub(crate) fn cut_count(&self) -> usize {
+        self.cut
+    }
+
+    /// Gives the mapping back.
+    ///
+    /// # Safety
+    /// No `Stack` cut from it is held by anyone.
+    pub(crate) unsafe fn unmap(&mut self) {
+        self.registered.drain(..).for_each(valgrind::deregister);
+        self.range.retire();
+        // SAFETY: the range is exactly the mapping that `reserve` made, and the caller says that nobody
+        // uses it.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.slots * self.stride) };
+    }
+}
+
+/// Guards one page, by the best means that this kernel has; what it has not is remembered in `guard`.
+fn install(guard: &mut Guard, page: NonNull<u8>) -> Result<(), Refusal> {
+    if *guard == Guard::Best {
+        match advise(page, MADV_GUARD_INSTALL) {
+            Ok(()) => return Ok(()),
+            Err(libc::EINVAL) => *guard = Guard::Protect,
+            Err(errno) => return Err((What::Guard, errno)),
+        }
+    }
+    // SAFETY: the page lies in a slab of ours and has not been handed out.
+    match unsafe { libc::mprotect(page.as_ptr().cast(), PAGE, libc::PROT_NONE) } {
+        0 => Ok(()),
+        _ => Err((What::Guard, errno())),
+    }
+}
+
+/// Whether a guard region is more than a word here. An emulator (qemu-user) may take the advice, say yes
+/// and do nothing; it then also says yes to reading the page in, which a guard region refuses with EFAULT.
+fn guard_holds(page: NonNull<u8>) -> bool {
+    advise(page, MADV_GUARD_INSTALL).is_ok() && advise(page, libc::MADV_POPULATE_READ) == Err(libc::EFAULT)
+}
+
+fn advise(page: NonNull<u8>, advice: i32) -> Result<(), i32> {
+    // SAFETY: callers pass a guard page, which lies in a slab of ours and holds no value.
+    if unsafe { libc::madvise(page.as_ptr().cast(), PAGE, advice) } == 0 { Ok(()) } else { Err(errno()) }
+}
+
+/// Gives the pages of the stack in `slot` back to the kernel; the guard stays. They read as zero when
+/// touched again.
+///
+/// # Safety
+/// The slot is free: nobody holds its `Stack`.
+pub(crate) unsafe fn discard(slot: NonNull<u8>, class: SizeClass) {
+    // SAFETY: slot + PAGE .. slot + stride is inside one slot of a slab.
+    let usable = unsafe { slot.add(PAGE) };
+    // SAFETY: the caller says that the slot is free, so that no value lives there.
+    unsafe { libc::madvise(usable.as_ptr().cast(), class.bytes(), libc::MADV_DONTNEED) };
+}
+
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

@@ -1,0 +1,99 @@
+//! Owns: what AddressSanitizer is told.
+//! May use: its fiber interface, `arch`.
+//! Never: locals between the two calls around a switch, beyond the one that carries its answer.
+//!
+//! AddressSanitizer wants to know which stack it is on, for its reports and for the "fake stack" that
+//! holds the locals whose use after return it checks. A switch is bracketed by `start` (where to; where to
+//! keep this context's fake stack) and `finish` (on arrival; whose fake stack). A context that is over
+//! passes null instead of a place to keep its fake stack.
+
+use crate::arch;
+use crate::context::{Context, Entry};
+use crate::stack::Stack;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+
+unsafe extern "C" {
+    fn __sanitizer_start_switch_fiber(keep: *mut *mut c_void, bottom: *const c_void, bytes: usize);
+    fn __sanitizer_finish_switch_fiber(
+        kept: *mut c_void,
+        old_bottom: *mut *const c_void,
+        old_bytes: *mut usize,
+    );
+    fn __asan_unpoison_memory_region(from: *const c_void, bytes: usize);
+}
+
+/// The bounds of the stack that a context runs on, and the entry that it was really primed with.
+#[derive(Debug)]
+pub(crate) struct Fiber {
+    bottom: *mut u8,
+    bytes: usize,
+    entry: Option<Entry>,
+}
+
+impl Fiber {
+    pub(crate) const fn new() -> Self {
+        Fiber { bottom: null_mut(), bytes: 0, entry: None }
+    }
+
+    /// A context is about to be primed; returns the entry to use.
+    pub(crate) fn primed(&mut self, stack: &Stack, entry: Entry) -> Entry {
+        // A context that was dropped while it was suspended has left the marks of its frames behind.
+        // SAFETY: the range is the stack's own memory.
+        unsafe { __asan_unpoison_memory_region(stack.limit().cast(), stack.class().bytes()) };
+        *self = Fiber { bottom: stack.limit(), bytes: stack.class().bytes(), entry: Some(entry) };
+        base
+    }
+
+    /// Finds the bounds of an OS thread's own stack, at its first switch.
+    fn learn(&mut self) {
+        let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+        // SAFETY: writes the attributes of the running thread.
+        let error = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
+        assert_eq!(error, 0, "pthread_getattr_np refused");
+        let (mut bottom, mut bytes) = (null_mut(), 0);
+        // SAFETY: the attributes were written above.
+        unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut bottom, &raw mut bytes) };
+        // SAFETY: as above; they are not used any more.
+        unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+        (self.bottom, self.bytes) = (bottom.cast(), bytes);
+    }
+}
+
+/// The entry of every context: says that we have arrived, runs the real entry, says that we leave for good.
+unsafe extern "C" fn base(me: *mut Context) -> *mut Context {
+    // SAFETY: the first thing on this stack, which nothing was kept for.
+    unsafe { __sanitizer_finish_switch_fiber(null_mut(), null_mut(), null_mut()) };
+    // SAFETY: `me` is the context that was just started.
+    let entry = unsafe { &mut (*me).fiber }.entry.take().expect("a primed context has an entry");
+    // SAFETY: the entry that this context was primed with, called once.
+    let next = unsafe { entry(me) };
+    // SAFETY: an entry returns a context that is suspended or primed.
+    let to = unsafe { &(*next).fiber };
+    // SAFETY: null says that this stack's fake stack is not needed any more.
+    unsafe { __sanitizer_start_switch_fiber(null_mut(), to.bottom.cast(), to.bytes) };
+    next
+}
+
+/// The switch, bracketed.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[inline(never)]
+pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context) {
+    // SAFETY: the caller owns `from`.
+    let own = unsafe { &mut (*from).fiber };
+    if own.bottom.is_null() {
+        own.learn();
+    }
+    // SAFETY: the caller says that `to` is suspended or primed.
+    let next = unsafe { &(*to).fiber };
+    let mut kept = null_mut();
+    // SAFETY: `kept` lives in this frame until the partner below has run.
+    unsafe { __sanitizer_start_switch_fiber(&raw mut kept, next.bottom.cast(), next.bytes) };
+    // SAFETY: the caller's guarantees are exactly `arch::switch`'s.
+    unsafe { arch::switch(from, to) };
+    // SAFETY: `kept` is what the partner above stored.
+    unsafe { __sanitizer_finish_switch_fiber(kept, null_mut(), null_mut()) };
+}

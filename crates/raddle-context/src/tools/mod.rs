@@ -1,0 +1,15 @@
+//! Owns: what debugging tools are told of our stacks and switches.
+//! May use: one file per tool; `fibers` is chosen on one line.
+//! Never: an effect on what the program does.
+//!
+//! | tool | told | when |
+//! |---|---|---|
+//! | Valgrind | each stack | always compiled in; a dozen instructions per stack made |
+//! | AddressSanitizer | each switch, with the stack's bounds | `--cfg raddle_asan` |
+//! | ThreadSanitizer | each context (a fiber of its) and each switch | `--cfg raddle_tsan` |
+
+#[cfg_attr(raddle_asan, path = "asan.rs")]
+#[cfg_attr(raddle_tsan, path = "tsan.rs")]
+#[cfg_attr(not(any(raddle_asan, raddle_tsan)), path = "none.rs")]
+pub(crate) mod fibers;
+pub(crate) mod valgrind;

@@ -1,0 +1,55 @@
+//! Owns: what ThreadSanitizer is told.
+//! May use: its fiber interface, the assembly that calls it.
+//! Never: an instrumented frame between the announcement of a switch and the switch.
+//!
+//! Each primed context is a fiber of ThreadSanitizer's, made when it is primed and destroyed by whoever it
+//! goes to at its end. An OS thread's own context is the fiber that it is born with. The switch is
+//! announced inside the assembly: it tracks calls and returns per fiber, so that an instrumented function
+//! that announces in one and returns in another unbalances both. Flags 0 make a switch an edge of
+//! synchronisation, which is what program order over a switch is.
+//!
+//! At most about 8000 fibers can be alive at once: that is ThreadSanitizer's limit.
+
+use crate::context::{Context, Entry};
+use crate::stack::Stack;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+
+unsafe extern "C" {
+    fn __tsan_get_current_fiber() -> *mut c_void;
+    fn __tsan_create_fiber(flags: u32) -> *mut c_void;
+}
+
+/// ThreadSanitizer's name for a context.
+#[repr(transparent)]
+#[derive(Debug)]
+pub(crate) struct Fiber(*mut c_void);
+
+impl Fiber {
+    pub(crate) const fn new() -> Self {
+        Fiber(null_mut())
+    }
+
+    /// A context is about to be primed; returns the entry to use.
+    pub(crate) fn primed(&mut self, _stack: &Stack, entry: Entry) -> Entry {
+        // SAFETY: no preconditions.
+        self.0 = unsafe { __tsan_create_fiber(0) };
+        entry
+    }
+}
+
+/// The switch, announced.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[inline(always)]
+pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context) {
+    // SAFETY: the caller owns `from`.
+    let own = unsafe { &mut (*from).fiber };
+    if own.0.is_null() {
+        // SAFETY: no preconditions.
+        own.0 = unsafe { __tsan_get_current_fiber() };
+    }
+    // SAFETY: the caller's guarantees are exactly `arch::switch`'s.
+    unsafe { crate::arch::switch(from, to) };
+}

@@ -1,0 +1,12 @@
+//! What a user of stacks and the switch may rely on, grouped by behaviour.
+
+mod dropped;
+// The sanitizers handle these signals themselves, and say more; the twin has no stacks to run off.
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin)))]
+mod overflow;
+mod stacks;
+mod support;
+mod switch;
+// The sanitizers make system calls of their own.
+#[cfg(not(any(raddle_asan, raddle_tsan)))]
+mod syscalls;

@@ -1,0 +1,184 @@
+//! Owns: `Cell`, the allocation behind a spawned future, and its table of functions.
+//! May use: `cell::state`, `header`, `worker`.
+//! Never: two polls at once; the state word sees to that.
+
+use super::join::{JoinHandle, Slot};
+use super::state::{Parked, State};
+use crate::header::{Header, Kind, MOVABLE, Runnable};
+use crate::worker::{self, Worker};
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+
+/// What to do with a cell whose future's type is not known.
+struct Table {
+    /// Polls the future once; true if it has ended.
+    poll: unsafe fn(*mut Head, &mut Context<'_>) -> bool,
+    free: unsafe fn(*mut Head),
+}
+
+/// The part of a cell that does not depend on the future's type.
+#[repr(C)]
+pub(super) struct Head {
+    header: Header,
+    pub(super) state: State,
+    table: &'static Table,
+}
+
+/// A spawned future.
+#[repr(C)]
+struct Cell<F: Future> {
+    head: Head,
+    slot: Arc<Slot<F::Output>>,
+    /// Touched by the one who polls, until the future has ended.
+    future: UnsafeCell<Option<F>>,
+}
+
+trait HasTable: Future + Sized {
+    const TABLE: Table = Table { poll: poll_future::<Self>, free: free::<Self> };
+}
+impl<F: Future> HasTable for F {}
+
+/// Makes a cell, scheduled but in no queue yet.
+pub(super) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
+    let slot = Arc::new(Slot::new());
+    let head = Head { header: Header::new(Kind::Cell, MOVABLE), state: State::new(), table: &F::TABLE };
+    let cell = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
+    let raw: *mut Head = Box::into_raw(cell).cast();
+    // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
+    let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("a box is not null");
+    // The handle needs the output only: its reference to the cell itself is dropped at once.
+    // SAFETY: the cell was made with this reference.
+    unsafe { drop_ref(raw) };
+    (runnable, JoinHandle::new(slot))
+}
+
+/// Polls a cell that was taken from a queue.
+pub(crate) fn poll(cell: Runnable) {
+    let head: *mut Head = cell.as_ptr().cast();
+    // SAFETY: a queued cell is alive: the queue held a reference, which is ours now.
+    let state = unsafe { &(*head).state };
+    state.begin_poll();
+    // SAFETY: the waker's reference is forgotten below, so it holds none of its own.
+    let waker = std::mem::ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(head)) });
+    let mut context = Context::from_waker(&waker);
+    // SAFETY: alive as above.
+    let table = unsafe { (*head).table };
+    // SAFETY: the table is the cell's own, and `begin_poll` made us the only one who polls.
+    let ended = unsafe { (table.poll)(head, &mut context) };
+    if ended {
+        state.end();
+        if let Some(worker) = Worker::current() {
+            worker.count_exit();
+        }
+    } else if state.end_poll() == Parked::Again {
+        // SAFETY: it was woken during the poll, so it is ours to queue, with our reference.
+        return unsafe { worker::wake(head.cast()) };
+    }
+    // SAFETY: the queue's reference, ours now, is not needed any more.
+    unsafe { drop_ref(head) };
+}
+
+/// # Safety
+/// `head` begins a `Cell<F>` that the caller polls alone.
+unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> bool {
+    // SAFETY: the table is the cell's own.
+    let cell = unsafe { &*head.cast::<Cell<F>>() };
+    // SAFETY: the caller polls alone.
+    let place = unsafe { &mut *cell.future.get() };
+    let Some(future) = place.as_mut() else { return true };
+    // SAFETY: the future lies in a box and is dropped in place, never moved.
+    let pinned = unsafe { Pin::new_unchecked(future) };
+    let output = match catch_unwind(AssertUnwindSafe(|| pinned.poll(context))) {
+        Ok(Poll::Pending) => return false,
+        Ok(Poll::Ready(output)) => Ok(output),
+        Err(panic) => Err(panic),
+    };
+    if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {
+        crate::report::fatal("a future panicked while it was dropped");
+    }
+    let unwanted = cell.slot.fill(output);
+    if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
+        crate::report::fatal("an output that nobody wanted panicked while it was dropped");
+    }
+    true
+}
+
+/// # Safety
+/// `head` begins a `Cell<F>` to which nobody holds a reference any more.
+unsafe fn free<F: Future>(head: *mut Head) {
+    // SAFETY: it came from a box of this type, and is freed once.
+    let cell = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
+    let all = AssertUnwindSafe(|| {
+        if !cell.head.state.is_done() {
+            // SAFETY: nobody else has the cell. The future is dropped where it lies.
+            unsafe { *cell.future.get() = None };
+            // Nobody can wake it any more: its joiner must not wait for ever.
+            drop(cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker"))));
+            count_end_of(&cell.head.header);
+        }
+        drop(cell);
+    });
+    if catch_unwind(all).is_err() {
+        crate::report::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
+    }
+}
+
+/// A cell has ended without a last poll, on whatever thread dropped its last waker.
+fn count_end_of(header: &Header) {
+    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a cell is
+    // not freed.
+    let home = unsafe { Worker::of(header) };
+    match Worker::current() {
+        Some(worker) if std::ptr::eq(worker.shared, home.shared) => worker.count_exit(),
+        _ => home.shared().count_exit_outside(),
+    }
+}
+
+/// # Safety
+/// The caller gives up a reference that it holds.
+unsafe fn drop_ref(head: *mut Head) {
+    // SAFETY: the caller's reference keeps it alive until here.
+    if unsafe { (*head).state.drop_ref() } {
+        // SAFETY: that was the last one, so the cell is ours, and alive until it is freed here.
+        let table = unsafe { (*head).table };
+        // SAFETY: the table is the cell's own, and nobody holds a reference any more.
+        unsafe { (table.free)(head) };
+    }
+}
+
+static WAKER: RawWakerVTable = RawWakerVTable::new(clone_waker, wake, wake_by_ref, drop_waker);
+
+fn raw_waker(head: *mut Head) -> RawWaker {
+    RawWaker::new(head.cast_const().cast(), &WAKER)
+}
+
+unsafe fn clone_waker(data: *const ()) -> RawWaker {
+    let head = data.cast_mut().cast::<Head>();
+    // SAFETY: the waker that is cloned holds a reference.
+    unsafe { (*head).state.add_ref() };
+    raw_waker(head)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: the waker is used up by this; its reference is dropped after.
+    unsafe { wake_by_ref(data) };
+    // SAFETY: as above.
+    unsafe { drop_waker(data) };
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    let head = data.cast_mut().cast::<Head>();
+    // SAFETY: the waker holds a reference.
+    if unsafe { (*head).state.wake() } {
+        // SAFETY: the state made it ours to queue, with a reference for the queue.
+        unsafe { worker::wake(head.cast()) };
+    }
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: the waker's reference.
+    unsafe { drop_ref(data.cast_mut().cast::<Head>()) };
+}

@@ -1,0 +1,378 @@
+//! Owns: `Config`: what a runtime is asked to be, by the program and by `RADDLE_*`, and the refusal of nonsense.
+//! May use: `policy`, the environment, `raddle-context`'s size classes.
+//! Never: starting anything.
+//!
+//! One table, [`SETTINGS`], names every variable, what it may be, and how it is read; parsing, the error that lists
+//! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
+//! environment, since a program that fixes its number of workers has a reason.
+
+use crate::policy::{Balance, Policy, Queues, Victim};
+use raddle_context::SizeClass;
+use std::ffi::OsString;
+use std::fmt;
+use std::time::Duration;
+
+/// One setting of the runtime.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// The environment variable.
+    pub variable: &'static str,
+    /// What it may be.
+    pub allowed: &'static str,
+    /// What it decides, in a line.
+    pub what: &'static str,
+    read: fn(&mut Config, &str) -> Option<()>,
+}
+
+/// Every setting that the environment can make.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        variable: "RADDLE_WORKERS",
+        allowed: "a number from 1 to 1024",
+        what: "OS threads that run processes and cells; default: the cores that affinity and cgroup give",
+        read: |c, v| in_range(v, 1, WORKERS_MAX).map(|n| c.workers = Some(n)),
+    },
+    Setting {
+        variable: "RADDLE_QUEUES",
+        allowed: "worker, group:N (N from 1), shared",
+        what: "task queues for what any worker may run: one a worker, one a group of N workers, one for all",
+        read: |c, v| queues(v).map(|q| c.queues = Some(q)),
+    },
+    Setting {
+        variable: "RADDLE_BALANCE",
+        allowed: "steal, share, fair, none",
+        what: "who moves work: the idle (steal), the busy (share), both and a rotation (fair), nobody (none)",
+        read: |c, v| {
+            let known = [
+                ("steal", Balance::Steal),
+                ("share", Balance::Share),
+                ("fair", Balance::Fair),
+                ("none", Balance::None),
+            ];
+            one_of(v, &known).map(|b| c.balance = Some(b))
+        },
+    },
+    Setting {
+        variable: "RADDLE_VICTIM",
+        allowed: "backlog, random, ring",
+        what: "whom an idle worker looks at first: the largest published backlog, any, the next one",
+        read: |c, v| {
+            let known = [("backlog", Victim::Backlog), ("random", Victim::Random), ("ring", Victim::Ring)];
+            one_of(v, &known).map(|b| c.victim = Some(b))
+        },
+    },
+    Setting {
+        variable: "RADDLE_MIGRATION",
+        allowed: "on, off",
+        what: "whether something that has started may come to run on another worker",
+        read: |c, v| on_off(v).map(|b| c.migration = Some(b)),
+    },
+    Setting {
+        variable: "RADDLE_TICK",
+        allowed: "a duration from 100us to 10s, as 500us, 10ms, 1s",
+        what: "period of the balance `fair`, and the longest doze of an idle worker that watches busy ones",
+        read: |c, v| duration(v).filter(tick_fits).map(|d| c.tick = Some(d)),
+    },
+    Setting {
+        variable: "RADDLE_SPIN",
+        allowed: "a duration up to 10ms, as 0us, 20us",
+        what: "how long an idle worker looks again and again before it sleeps",
+        read: |c, v| duration(v).filter(spin_fits).map(|d| c.spin = Some(d)),
+    },
+    Setting {
+        variable: "RADDLE_PIN",
+        allowed: "on, off",
+        what: "whether each worker is bound to one of the allowed processors",
+        read: |c, v| on_off(v).map(|b| c.pin = Some(b)),
+    },
+    Setting {
+        variable: "RADDLE_STACK_SIZE",
+        allowed: "bytes up to the largest size class, as 65536, 64K, 1M",
+        what: "stack of a process that does not ask for another",
+        read: |c, v| SizeClass::for_bytes(bytes(v)?).ok().map(|class| c.stack_class = Some(class)),
+    },
+    Setting {
+        variable: "RADDLE_MEMBARRIER",
+        allowed: "on, off",
+        what: "whether an idle worker asks the kernel for the memory barrier that busy ones would need else",
+        read: |c, v| on_off(v).map(|b| c.membarrier = Some(b)),
+    },
+    Setting {
+        variable: "RADDLE_MEASURE_STACKS",
+        allowed: "on, off",
+        what: "whether the deepest use of a stack is measured, which touches all of every stack; shown by the stats",
+        read: |c, v| on_off(v).map(|b| c.measure_stacks = Some(b)),
+    },
+    Setting {
+        variable: "RADDLE_STATS",
+        allowed: "on, off",
+        what: "whether a runtime prints its counters on standard error when it ends",
+        read: |c, v| on_off(v).map(|b| c.stats = Some(b)),
+    },
+];
+
+const WORKERS_MAX: usize = 1024;
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A setting has a value that it cannot have.
+    Value {
+        /// Which setting.
+        variable: &'static str,
+        /// What was found.
+        found: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// An environment variable begins with `RADDLE_` and is none of ours.
+    Unknown {
+        /// The variable.
+        variable: String,
+    },
+    /// Two settings that cannot both be meant.
+    Contradiction {
+        /// The one.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// Why, and what to change.
+        why: &'static str,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Value { variable, found, allowed } => {
+                write!(f, "{variable} is `{found}`; it can be {allowed}")
+            }
+            ConfigError::Unknown { variable } => {
+                write!(f, "{variable} is no setting; there are ")?;
+                let mut names = SETTINGS.iter().map(|s| s.variable);
+                names.next().map_or(Ok(()), |first| f.write_str(first))?;
+                names.try_for_each(|name| write!(f, ", {name}"))
+            }
+            ConfigError::Contradiction { first, second, why } => {
+                write!(f, "{first} contradicts {second}: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// What a runtime is asked to be. Fields that nobody set are `None` and get their default at the start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) workers: Option<usize>,
+    pub(crate) queues: Option<Queues>,
+    pub(crate) balance: Option<Balance>,
+    pub(crate) victim: Option<Victim>,
+    pub(crate) migration: Option<bool>,
+    pub(crate) tick: Option<Duration>,
+    pub(crate) spin: Option<Duration>,
+    pub(crate) pin: Option<bool>,
+    pub(crate) stack_class: Option<SizeClass>,
+    pub(crate) membarrier: Option<bool>,
+    pub(crate) measure_stacks: Option<bool>,
+    pub(crate) stats: Option<bool>,
+}
+
+impl Config {
+    /// Reads all `RADDLE_*` variables.
+    pub(crate) fn from_env() -> Result<Config, ConfigError> {
+        Config::from_vars(std::env::vars_os())
+    }
+
+    pub(crate) fn from_vars(vars: impl Iterator<Item = (OsString, OsString)>) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        for (name, value) in vars {
+            let Some(name) = name.to_str().filter(|n| n.starts_with("RADDLE_")) else { continue };
+            let setting = SETTINGS.iter().find(|s| s.variable == name);
+            let setting = setting.ok_or_else(|| ConfigError::Unknown { variable: name.to_owned() })?;
+            config.set(setting, &value.to_string_lossy())?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, setting: &Setting, value: &str) -> Result<(), ConfigError> {
+        (setting.read)(self, value.trim()).ok_or_else(|| ConfigError::Value {
+            variable: setting.variable,
+            found: value.to_owned(),
+            allowed: setting.allowed,
+        })
+    }
+
+    /// The settings of `self`, and where it has none those of `other`.
+    pub(crate) fn or(self, other: Config) -> Config {
+        Config {
+            workers: self.workers.or(other.workers),
+            queues: self.queues.or(other.queues),
+            balance: self.balance.or(other.balance),
+            victim: self.victim.or(other.victim),
+            migration: self.migration.or(other.migration),
+            tick: self.tick.or(other.tick),
+            spin: self.spin.or(other.spin),
+            pin: self.pin.or(other.pin),
+            stack_class: self.stack_class.or(other.stack_class),
+            membarrier: self.membarrier.or(other.membarrier),
+            measure_stacks: self.measure_stacks.or(other.measure_stacks),
+            stats: self.stats.or(other.stats),
+        }
+    }
+
+    /// Holds what the program has set in code to the bounds of the environment.
+    pub(crate) fn in_bounds(&self) -> Result<(), ConfigError> {
+        let workers = self.workers.filter(|n| !(1..=WORKERS_MAX).contains(n)).map(|n| n.to_string());
+        let queues = self.queues.filter(|q| *q == Queues::PerGroup(0)).map(|_| "group:0".to_owned());
+        let tick = self.tick.filter(|d| !tick_fits(d)).map(|d| format!("{d:?}"));
+        let spin = self.spin.filter(|d| !spin_fits(d)).map(|d| format!("{d:?}"));
+        let names = ["RADDLE_WORKERS", "RADDLE_QUEUES", "RADDLE_TICK", "RADDLE_SPIN"];
+        for (variable, found) in names.into_iter().zip([workers, queues, tick, spin]) {
+            if let (Some(found), Some(setting)) = (found, SETTINGS.iter().find(|s| s.variable == variable)) {
+                return Err(ConfigError::Value { variable, found, allowed: setting.allowed });
+            }
+        }
+        Ok(())
+    }
+
+    /// The policy, if the settings do not contradict each other.
+    pub(crate) fn policy(&self) -> Result<Policy, ConfigError> {
+        let contradiction = |first, second, why| Err(ConfigError::Contradiction { first, second, why });
+        let default = Policy::default();
+        let shared = self.queues == Some(Queues::Shared);
+        if shared && matches!(self.balance, Some(Balance::Steal | Balance::Share)) {
+            let why = "with one shared queue nobody has anything to give or to lose; leave the balance out";
+            return contradiction("the balance steal or share", "queues=shared", why);
+        }
+        if self.victim.is_some() && (shared || matches!(self.balance, Some(Balance::Share | Balance::None))) {
+            let why =
+                "a victim is chosen by thieves only; use the balance steal or fair, and no shared queue";
+            return contradiction("a victim", "a policy without stealing", why);
+        }
+        if self.migration == Some(false) && self.balance == Some(Balance::Fair) {
+            let why = "the balance fair works by moving what has started; turn migration on";
+            return contradiction("migration=off", "balance=fair", why);
+        }
+        if self.migration == Some(false) && self.queues.is_some_and(|q| q != Queues::PerWorker) {
+            let why = "what waits in a queue of several workers starts and goes on where it is taken";
+            return contradiction("migration=off", "a queue of several workers", why);
+        }
+        Ok(Policy {
+            queues: self.queues.unwrap_or(default.queues),
+            balance: self.balance.unwrap_or(default.balance),
+            victim: self.victim.unwrap_or(default.victim),
+            migration: self.migration.unwrap_or(default.migration),
+            tick: self.tick.unwrap_or(default.tick),
+            spin: self.spin.unwrap_or(default.spin),
+        })
+    }
+
+    /// How many workers: as set, else the cores that affinity and cgroup really give.
+    pub(crate) fn worker_count(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.workers.unwrap_or_else(cores).clamp(1, WORKERS_MAX)
+    }
+}
+
+fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Option<T> {
+    known.iter().find(|(name, _)| *name == value).map(|(_, meaning)| *meaning)
+}
+
+fn on_off(value: &str) -> Option<bool> {
+    one_of(value, &[("on", true), ("off", false), ("1", true), ("0", false)])
+}
+
+fn in_range(value: &str, least: usize, most: usize) -> Option<usize> {
+    value.parse().ok().filter(|n| (least..=most).contains(n))
+}
+
+fn tick_fits(tick: &Duration) -> bool {
+    (Duration::from_micros(100)..=Duration::from_secs(10)).contains(tick)
+}
+
+fn spin_fits(spin: &Duration) -> bool {
+    *spin <= Duration::from_millis(10)
+}
+
+fn queues(value: &str) -> Option<Queues> {
+    match value.split_once(':') {
+        Some(("group", size)) => in_range(size, 1, WORKERS_MAX).map(Queues::PerGroup),
+        _ => one_of(value, &[("worker", Queues::PerWorker), ("shared", Queues::Shared)]),
+    }
+}
+
+fn duration(value: &str) -> Option<Duration> {
+    let split = value.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = value.split_at(split);
+    let number: u64 = number.parse().ok()?;
+    let ns_per_unit = one_of(unit, &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000_u64)])?;
+    number.checked_mul(ns_per_unit).map(Duration::from_nanos)
+}
+
+fn bytes(value: &str) -> Option<usize> {
+    let (number, shift) = match value.char_indices().last()? {
+        (at, 'k' | 'K') => (&value[..at], 10),
+        (at, 'm' | 'M') => (&value[..at], 20),
+        _ => (value, 0),
+    };
+    number.parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(vars: &[(&str, &str)]) -> Result<Policy, String> {
+        let vars = vars.iter().map(|(n, v)| (OsString::from(n), OsString::from(v)));
+        let config = Config::from_vars(vars).map_err(|e| e.to_string())?;
+        config.policy().map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_policy_is_reachable_from_the_environment() {
+        assert_eq!(check(&[]).unwrap(), Policy::default());
+        assert_eq!(check(&[("RADDLE_QUEUES", "group:3")]).unwrap().queues, Queues::PerGroup(3));
+        assert_eq!(check(&[("RADDLE_BALANCE", "share")]).unwrap().balance, Balance::Share);
+        assert_eq!(check(&[("RADDLE_VICTIM", "ring")]).unwrap().victim, Victim::Ring);
+        assert!(!check(&[("RADDLE_MIGRATION", "off")]).unwrap().migration);
+        assert_eq!(check(&[("RADDLE_TICK", "2ms")]).unwrap().tick, Duration::from_millis(2));
+        assert_eq!(check(&[("RADDLE_SPIN", "20us")]).unwrap().spin, Duration::from_micros(20));
+    }
+
+    #[test]
+    fn a_wrong_value_lists_what_is_allowed() {
+        let wrong = |name: &str, value: &str| check(&[(name, value)]).unwrap_err();
+        assert_eq!(
+            wrong("RADDLE_BALANCE", "stael"),
+            "RADDLE_BALANCE is `stael`; it can be steal, share, fair, none"
+        );
+        for setting in SETTINGS {
+            let said = wrong(setting.variable, "nonsense");
+            assert!(said.contains(setting.allowed), "{said}");
+        }
+        for (name, value) in [("RADDLE_WORKERS", "0"), ("RADDLE_TICK", "1ns"), ("RADDLE_STACK_SIZE", "1000G")]
+        {
+            assert!(wrong(name, value).contains("it can be"));
+        }
+    }
+
+    #[test]
+    fn an_unknown_setting_lists_the_known_ones() {
+        let said = check(&[("RADDLE_WORKER", "2")]).unwrap_err();
+        assert!(said.starts_with("RADDLE_WORKER is no setting; there are RADDLE_WORKERS, "), "{said}");
+        assert_eq!(check(&[("OTHER", "2")]).unwrap(), Policy::default());
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let both = |a: (&str, &str), b: (&str, &str)| check(&[a, b]).unwrap_err();
+        assert!(both(("RADDLE_QUEUES", "shared"), ("RADDLE_BALANCE", "steal")).contains("contradicts"));
+        assert!(both(("RADDLE_QUEUES", "shared"), ("RADDLE_VICTIM", "ring")).contains("contradicts"));
+        assert!(both(("RADDLE_BALANCE", "none"), ("RADDLE_VICTIM", "ring")).contains("contradicts"));
+        assert!(both(("RADDLE_BALANCE", "fair"), ("RADDLE_MIGRATION", "off")).contains("contradicts"));
+        assert!(both(("RADDLE_QUEUES", "group:2"), ("RADDLE_MIGRATION", "off")).contains("contradicts"));
+    }
+}

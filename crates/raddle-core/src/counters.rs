@@ -1,0 +1,128 @@
+//! Owns: what is always counted, for each worker.
+//! May use: relaxed atomics, each written by one worker only.
+//! Never: a read-modify-write; a count must cost no more than an addition in cache.
+//!
+//! One table names the counters; the struct, the snapshot and the printed report derive from it. The counters that only
+//! one policy can produce say so: the tests of the policies look at them.
+
+use crate::policy::Victim;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+        /// One worker's counters.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub(crate) struct Counters { $($(#[doc = $doc])* pub(crate) $name: AtomicU64),* }
+
+        /// What the counters said at one moment: of one worker, or the sum of all.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Stats { $($(#[doc = $doc])* pub $name: u64),* }
+
+        impl Counters {
+            /// Reads each counter once; together they need not be of one instant.
+            pub(crate) fn snapshot(&self) -> Stats {
+                Stats { $($name: self.$name.load(Ordering::Relaxed)),* }
+            }
+        }
+
+        impl std::ops::AddAssign for Stats {
+            fn add_assign(&mut self, other: Stats) {
+                $(self.$name += other.$name;)*
+            }
+        }
+
+        impl Stats {
+            /// Name and value of each counter, in the order of the table.
+            pub fn entries(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),*].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    /// Turns given to runnables.
+    dispatches;
+    /// Processes and cells spawned here.
+    spawns;
+    /// Processes and cells that ended here.
+    exits;
+    /// Turns given to cells, each one poll of a future.
+    polls;
+    /// Wakes of something that then ran on the waker's worker.
+    local_wakes;
+    /// Wakes of something that belongs to another worker.
+    remote_wakes;
+    /// Started runnables that came to run on another worker than before.
+    migrations;
+    /// Looks at another worker's queues.
+    steals_tried;
+    /// Looks that found something (policy `steal` and `fair` only).
+    steals;
+    /// Fresh runnables taken from other workers' lists (policy `steal` and `fair` only).
+    fresh_stolen;
+    /// Movable runnables laid out in the window for thieves (policy `steal` and `fair` only).
+    published;
+    /// Steals whose victim was chosen by published backlog (policy `victim=backlog` only).
+    victims_by_backlog;
+    /// Steals whose victim was chosen at random (policy `victim=random` only).
+    victims_by_random;
+    /// Steals whose victim was the next in the ring (policy `victim=ring` only).
+    victims_by_ring;
+    /// Steals that gave less work than they cost.
+    unprofitable;
+    /// Catches that went home because they kept waking their old worker.
+    sent_home;
+    /// Runnables handed to an idle worker by a busy one (policy `share` only).
+    shared_out;
+    /// Runnables moved from a longer to a shorter ready queue, nobody being idle (policy `fair` only).
+    fair_moves;
+    /// Runnables put into a queue that several workers share (policy `queues=shared` and `group` only).
+    queue_shared;
+    /// Runnables taken from a shared queue; with one queue a worker, only what was injected from outside.
+    shared_taken;
+    /// Runnables taken from the queue of another group (policy `queues=group` only).
+    group_taken;
+    /// Fresh runnables dealt to the workers in turn (policy `migration=off` only).
+    round_robin;
+    /// Fresh runnables placed by the program (`spawn_on`).
+    placed;
+    /// Alarms that rang.
+    alarms;
+    /// Times that the worker's OS thread slept.
+    parks;
+    /// Times that the worker ran dry until it had work again.
+    idle_incidents;
+    /// The nanoseconds of those times.
+    idle_ns;
+    /// Processes that could not get a stack.
+    stacks_refused;
+}
+
+impl Counters {
+    /// Adds to a counter. Only the worker that owns the counter calls it.
+    #[inline(always)]
+    pub(crate) fn add(counter: &AtomicU64, n: u64) {
+        counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn chosen_by(&self, victim: Victim) -> &AtomicU64 {
+        match victim {
+            Victim::Backlog => &self.victims_by_backlog,
+            Victim::Random => &self.victims_by_random,
+            Victim::Ring => &self.victims_by_ring,
+        }
+    }
+}
+
+impl fmt::Display for Stats {
+    /// One `name value` line for each counter that is not zero.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.entries()
+            .filter(|(_, value)| *value != 0)
+            .try_for_each(|(name, value)| writeln!(f, "{name:20} {value}"))
+    }
+}

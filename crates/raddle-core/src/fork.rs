@@ -1,0 +1,67 @@
+//! Owns: what `fork` means to a program that uses Raddle.
+//! May use: `pthread_atfork`.
+//! Never: the parent's workers, in the child: it does not have them.
+//!
+//! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
+//! as an OS thread of its own: it is no process any more, waits by blocking, and what it spawns belongs to a
+//! default runtime that the child starts anew. All other processes do not exist there. If its function returns, the
+//! child exits with code 0, as a program does whose last thread returns. A cell that forks goes on in the child to the
+//! end of its poll, and then the child exits in the same way.
+//!
+//! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
+//! and to run something on it is refused by a panic.
+//!
+//! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
+
+use crate::process::pool;
+use crate::runtime;
+use std::cell::RefCell;
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the forking thread holds from `prepare` to `parent` or `child`.
+type Held = (MutexGuard<'static, ()>, pool::DepotGuard);
+
+/// How many forks lie between the program's start and this process.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Tells a forked child from its parent.
+pub(crate) fn generation() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+extern "C" fn prepare() {
+    HELD.set(Some((runtime::starting(), pool::depot())));
+}
+
+extern "C" fn parent() {
+    HELD.take();
+}
+
+extern "C" fn child() {
+    parent();
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    runtime::forget_default();
+    raddle_context::current::set(std::ptr::null_mut());
+}
+
+/// Registers the handlers, once.
+pub(crate) fn install() {
+    // SAFETY: registers functions that live as long as the program; a refusal leaves `fork` as it is without us.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+}
+
+/// Whether the caller, whose block says that it is a process, has become an OS thread in a forked child.
+pub(crate) fn is_orphan() -> bool {
+    raddle_context::current::get().is_null()
+}
+
+/// The function of a process has returned in a forked child.
+pub(crate) fn end_of_orphan() -> ! {
+    // SAFETY: runs the program's exit handlers, as the return of a last thread does.
+    unsafe { libc::exit(0) }
+}

@@ -1,0 +1,92 @@
+//! Owns: `Header`, the first bytes of everything that a queue can hold, and the pointer type to it.
+//! May use: `prim`.
+//! Never: what a particular kind of runnable does; that is the dispatcher's.
+//!
+//! One idea carries Raddle: the scheduler queues one type. A light process, a cell (a Rust future) and later a thread
+//! and a future each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind. A table
+//! of functions in the header was considered: the kinds are a closed set, and a switch between two started processes
+//! would pay a load and an indirect call where it now tests one flag.
+//!
+//! | field | who may touch it, and when |
+//! |---|---|
+//! | `link` | whoever holds the runnable: the queue that it is in, else the one who took it out |
+//! | `flags` | written while exactly one party holds the runnable (made, first dispatched); read by that party |
+//! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
+//! | `kind` | never written after construction |
+
+use crate::prim::Link;
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+/// What a runnable is; decides how the dispatcher runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A light process: has, or will get, a stack of its own.
+    Process,
+    /// A Rust future, polled on the worker's own stack.
+    Cell,
+    /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
+    OsThread,
+    /// The worker's own stack: the loop that everything returns to. Never queued.
+    Worker,
+}
+
+/// Set once a runnable stands on a stack: the dispatcher may transfer to it without a further look.
+pub(crate) const STARTED: u8 = 1;
+/// May be run by any worker now.
+pub(crate) const MOVABLE: u8 = 2;
+/// Was placed by the user on its worker and stays there.
+pub(crate) const PLACED: u8 = 4;
+
+/// The first bytes of everything that a queue can hold.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) link: Link<Header>,
+    /// Points to a `Worker`; null until the runnable is first given to one.
+    pub(crate) worker: Cell<*mut ()>,
+    pub(crate) kind: Kind,
+    pub(crate) flags: Cell<u8>,
+}
+
+impl Header {
+    pub(crate) fn new(kind: Kind, flags: u8) -> Self {
+        Header { link: Link::new(), worker: Cell::new(std::ptr::null_mut()), kind, flags: Cell::new(flags) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is(&self, flag: u8) -> bool {
+        self.flags.get() & flag != 0
+    }
+}
+
+/// A runnable that the holder owns the right to run or to queue. Copying the pointer does not copy the right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Runnable(NonNull<Header>);
+
+impl Runnable {
+    /// # Safety
+    /// `header` begins a live runnable, and the caller holds the right to run it.
+    #[inline(always)]
+    pub(crate) unsafe fn from_raw(header: *mut Header) -> Option<Runnable> {
+        NonNull::new(header).map(Runnable)
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ptr(self) -> *mut Header {
+        self.0.as_ptr()
+    }
+
+    #[inline(always)]
+    pub(crate) fn header(&self) -> &Header {
+        // SAFETY: whoever made this `Runnable` vouched that it points to a live one, and it stays live while it is
+        // held: a runnable is freed only by running to its end, or by whoever took it out of its last queue.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+// SAFETY: a `Runnable` is the right to run something whose captured state was required to be `Send` when it was
+// made; passing the right on passes nothing else.
+unsafe impl Send for Runnable {}

@@ -1,0 +1,395 @@
+//! Owns: the face of the protocols for `tests/loom`, in a build with `--cfg loom`.
+//! May use: the protocols, `order`, `loom`.
+//! Never: a decision. What a model tests is the protocol itself; this only opens doors.
+//!
+//! The protocols are private to the crate, and hold runnables. Here a runnable is a [`Thing`]: a header and a payload
+//! cell that loom checks. Whoever makes one writes the payload before it publishes the right to it; whoever runs it
+//! reads and marks the payload. So a runnable that is run twice, run before its maker's writes are visible, or never
+//! run, is a failure of the model, and not only a wrong count.
+
+use crate::fifo::Chain;
+use crate::header::{Header, Kind, Runnable};
+use crate::protocol::{fresh, idle, inbox, join, token, window};
+use crate::{order, prim};
+use loom::cell::UnsafeCell;
+use std::sync::Arc;
+
+pub use order::{Mutation, SITES, Site, mutations};
+
+const MADE: u32 = 1;
+const RUN: u32 = 2;
+
+/// A runnable with a payload.
+#[derive(Debug)]
+#[repr(C)]
+struct Thing {
+    header: Header,
+    payload: UnsafeCell<u32>,
+    number: usize,
+}
+
+/// The runnables of one model. They are given back when the last holder of the value goes.
+#[derive(Clone, Debug)]
+pub struct Things(Arc<[Thing]>);
+
+// SAFETY: a thing is touched by whoever holds the right to it, and loom checks that this is so.
+unsafe impl Send for Things {}
+// SAFETY: as above.
+unsafe impl Sync for Things {}
+
+/// The right to queue or to run one [`Things`] member.
+#[derive(Debug)]
+pub struct Right(Runnable);
+
+impl Things {
+    /// So many, none of them made yet.
+    pub fn new(count: usize) -> Things {
+        let thing =
+            |number| Thing { header: Header::new(Kind::Process, 0), payload: UnsafeCell::new(0), number };
+        Things((0..count).map(thing).collect())
+    }
+
+    /// Writes the payload of one and gives the right to it. Once for each.
+    pub fn make(&self, number: usize) -> Right {
+        let thing = &self.0[number];
+        // SAFETY: loom hands out the pointer after it has checked the access.
+        thing.payload.with_mut(|p| unsafe { *p = MADE });
+        let header = std::ptr::from_ref(thing).cast_mut().cast();
+        // SAFETY: the things live as long as the model, and each is made once.
+        Right(unsafe { Runnable::from_raw(header) }.expect("a reference is not null"))
+    }
+
+    /// How many have been run; the caller has joined all threads.
+    pub fn count_run(&self) -> usize {
+        // SAFETY: as in `make`.
+        self.0.iter().filter(|thing| thing.payload.with(|p| unsafe { *p == RUN })).count()
+    }
+}
+
+impl Right {
+    /// Runs it: its payload must be visible and must not have been run before. Returns its number.
+    pub fn run(self) -> usize {
+        // SAFETY: every runnable of a model begins a `Thing`.
+        let thing = unsafe { &*self.0.as_ptr().cast::<Thing>() };
+        thing.payload.with_mut(|p| {
+            // SAFETY: loom hands out the pointer after it has checked the access.
+            let before = unsafe { std::mem::replace(&mut *p, RUN) };
+            assert_eq!(before, MADE, "runnable {} was run twice, or before it was made", thing.number);
+        });
+        thing.number
+    }
+}
+
+fn run_all(chain: Chain) -> Vec<usize> {
+    chain.map(|runnable| Right(runnable).run()).collect()
+}
+
+fn chain_of(rights: impl IntoIterator<Item = Right>) -> Chain {
+    let fifo = crate::fifo::Fifo::new();
+    rights.into_iter().for_each(|right| fifo.push(right.0));
+    fifo.drain()
+}
+
+/// The inbox.
+#[derive(Debug)]
+pub struct Inbox(inbox::Inbox);
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Inbox(inbox::Inbox::new())
+    }
+}
+
+impl Inbox {
+    /// See the protocol.
+    #[must_use]
+    pub fn push(&self, right: Right) -> bool {
+        self.0.push(right.0)
+    }
+
+    /// Pushes several at once, in their order.
+    #[must_use]
+    pub fn push_all(&self, rights: impl IntoIterator<Item = Right>) -> bool {
+        self.0.push_chain(chain_of(rights))
+    }
+
+    /// Takes all and runs them; their numbers in the order in which they came.
+    pub fn run_all(&self) -> Vec<usize> {
+        run_all(self.0.take_all())
+    }
+
+    /// See the protocol.
+    pub fn has_mail(&self) -> bool {
+        self.0.has_mail()
+    }
+
+    /// See the protocol.
+    #[must_use]
+    pub fn try_sleep(&self) -> bool {
+        self.0.try_sleep()
+    }
+}
+
+/// The fresh list.
+#[derive(Debug)]
+pub struct Fresh(fresh::FreshQueue);
+
+impl Default for Fresh {
+    fn default() -> Self {
+        Fresh(fresh::FreshQueue::new(true))
+    }
+}
+
+impl Fresh {
+    /// By the owner only: a model that breaks this fails.
+    pub fn push(&self, right: Right) {
+        // SAFETY: the model calls it from one thread.
+        unsafe { self.0.push(right.0) }
+    }
+
+    /// By the owner only: takes the oldest and runs it.
+    pub fn run_oldest(&self) -> Option<usize> {
+        // SAFETY: the model calls it from one thread.
+        unsafe { self.0.pop() }.map(|runnable| Right(runnable).run())
+    }
+
+    /// By a thief: takes half of what stands below `aged` and runs it.
+    pub fn run_half(&self, aged: usize) -> Vec<usize> {
+        let mut run = Vec::new();
+        let count = self.0.steal_half(aged, |runnable| run.push(Right(runnable).run()));
+        assert_eq!(count, run.len(), "the thief was told a wrong number");
+        run
+    }
+
+    /// How many slots the list has.
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+/// The window.
+#[derive(Debug)]
+pub struct Window(window::Window);
+
+impl Default for Window {
+    fn default() -> Self {
+        Window(window::Window::new())
+    }
+}
+
+impl Window {
+    /// By the owner only: lays out a chain. True if there was a slot; else it is run here.
+    pub fn publish(&self, rights: impl IntoIterator<Item = Right>) -> bool {
+        match self.0.publish(chain_of(rights)) {
+            Ok(()) => true,
+            Err(chain) => {
+                run_all(chain);
+                false
+            }
+        }
+    }
+
+    /// Takes one chain and runs it.
+    pub fn run_one(&self) -> Vec<usize> {
+        run_all(self.0.take())
+    }
+}
+
+pub use idle::{Watch, Woken};
+
+/// The set of sleepers.
+#[derive(Debug)]
+pub struct IdleSet(idle::IdleSet);
+
+impl IdleSet {
+    /// For so many workers, all awake.
+    pub fn new(workers: usize) -> Self {
+        IdleSet(idle::IdleSet::new(workers))
+    }
+
+    /// See the protocol.
+    pub fn try_search(&self) -> bool {
+        self.0.try_search()
+    }
+
+    /// See the protocol.
+    pub fn found(&self) -> bool {
+        self.0.found()
+    }
+
+    /// See the protocol.
+    pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
+        self.0.announce(worker, was_searcher)
+    }
+
+    /// See the protocol.
+    pub fn cancel(&self, worker: usize, watch: Watch) -> Woken {
+        self.0.cancel(worker, watch)
+    }
+
+    /// Sleeps until woken: time does not pass in a model.
+    pub fn sleep(&self, worker: usize, watch: Watch) -> Woken {
+        self.0.sleep(worker, watch, None)
+    }
+
+    /// See the protocol.
+    pub fn wake_owner(&self, worker: usize) {
+        self.0.wake_owner(worker);
+    }
+
+    /// See the protocol.
+    pub fn wake_for_alarm(&self, worker: usize) {
+        self.0.wake_for_alarm(worker);
+    }
+
+    /// See the protocol.
+    pub fn notify(&self) -> bool {
+        self.0.notify()
+    }
+
+    /// What a spawner does: looks whether somebody asks for knocks, and knocks.
+    pub fn knock_if_wanted(&self) {
+        if self.0.wants_knock() {
+            self.0.knock();
+        }
+    }
+
+    /// The word, when all is quiet, holds nothing but the wish for knocks.
+    pub fn is_balanced(&self) -> bool {
+        self.0.is_balanced()
+    }
+}
+
+/// The join word. What a joiner's address points to is one of these.
+#[derive(Debug)]
+pub struct JoinWord(join::JoinWord<Saved>);
+
+/// A stand-in for the saved context of one who waits: written before it is published, read by who queues it.
+#[derive(Debug, Default)]
+pub struct Saved(UnsafeCell<bool>);
+
+// SAFETY: loom checks the accesses.
+unsafe impl Sync for Saved {}
+// SAFETY: as above.
+unsafe impl Send for Saved {}
+
+impl Saved {
+    /// The owner leaves its stack.
+    pub fn save(&self) {
+        // SAFETY: loom hands out the pointer after it has checked the access.
+        self.0.with_mut(|p| unsafe { assert!(!std::mem::replace(&mut *p, true), "saved twice") });
+    }
+
+    /// Whoever has the right to queue the owner resumes it.
+    pub fn resume(&self) {
+        // SAFETY: as above.
+        self.0.with_mut(|p| unsafe { assert!(std::mem::replace(&mut *p, false), "resumed on its stack") });
+    }
+}
+
+/// What the one who ends must do next.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Finished {
+    /// Nothing.
+    HandleHasIt,
+    /// Queue the joiner; its context has been resumed.
+    Woke,
+    /// Drop the result.
+    Free,
+}
+
+impl Default for JoinWord {
+    fn default() -> Self {
+        JoinWord(join::JoinWord::new())
+    }
+}
+
+impl JoinWord {
+    /// Ends; resumes the joiner, if one waits.
+    pub fn finish(&self) -> Finished {
+        match self.0.finish() {
+            join::Finished::HandleHasIt => Finished::HandleHasIt,
+            join::Finished::Free => Finished::Free,
+            join::Finished::Wake(joiner) => {
+                // SAFETY: the joiner's context lives as long as the model.
+                unsafe { &*joiner }.resume();
+                Finished::Woke
+            }
+        }
+    }
+
+    /// See the protocol.
+    pub fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    /// True if the joiner waits.
+    #[must_use]
+    pub fn register(&self, joiner: &Saved) -> bool {
+        self.0.register(std::ptr::from_ref(joiner).cast_mut()) == join::Registered::Waits
+    }
+
+    /// See the protocol.
+    #[must_use]
+    pub fn detach(&self) -> bool {
+        self.0.detach()
+    }
+}
+
+/// The ordering with which a scope's count is lowered.
+pub fn scope_leave() -> prim::Ordering {
+    order::SCOPE_LEAVE()
+}
+
+pub use token::Generation;
+
+/// The token of `park` and `unpark`.
+#[derive(Debug)]
+pub struct Token(token::Token);
+
+impl Default for Token {
+    fn default() -> Self {
+        Token(token::Token::new())
+    }
+}
+
+impl Token {
+    /// See the protocol.
+    pub fn generation(&self) -> Generation {
+        self.0.generation()
+    }
+
+    /// See the protocol.
+    pub fn end_life(&self) {
+        self.0.end_life();
+    }
+
+    /// See the protocol.
+    pub fn take(&self) -> bool {
+        self.0.take()
+    }
+
+    /// See the protocol.
+    pub fn consume(&self) {
+        self.0.consume();
+    }
+
+    /// See the protocol.
+    #[must_use]
+    pub fn park(&self) -> bool {
+        self.0.park()
+    }
+
+    /// True if the caller must queue the owner.
+    #[must_use]
+    pub fn notify(&self, life: Generation) -> bool {
+        self.0.notify(life) == token::Notified::Wake
+    }
+
+    /// True if the caller must queue the owner.
+    #[must_use]
+    pub fn expire(&self, life: Generation) -> bool {
+        self.0.expire(life) == token::Notified::Wake
+    }
+}

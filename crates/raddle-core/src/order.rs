@@ -1,0 +1,251 @@
+//! Owns: every memory ordering stronger than relaxed that a protocol of this crate relies on, in one table.
+//! May use: `prim`.
+//! Never: an entry without its partner on the other side and the reason.
+//!
+//! x86 hides ordering bugs, so an ordering here is a claim that must be able to fail. Each row names the site, the
+//! kind of ordering, the site that it pairs with, and what breaks without it. Protocols read the ordering from the
+//! row; so does `tests/loom.rs`, which weakens the rows one at a time and demands that some model fails. A row that
+//! can be weakened unnoticed is an ordering that nobody needs, or a model that does not look.
+//!
+//! In a normal build a row is a constant and costs nothing. Under `--cfg loom` it is looked up in a cell which the
+//! mutation test sets before it starts a model.
+
+#[cfg(not(loom))]
+use crate::prim::Ordering;
+
+/// What kind of ordering a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(loom),
+    allow(dead_code, unreachable_pub, reason = "fences are read by the mutation test only")
+)]
+pub enum Kind {
+    /// A load, or the load half of a read-modify-write, that sees what the partner published.
+    Acquire,
+    /// A store, or the store half of a read-modify-write, that publishes.
+    Release,
+    /// Both halves of a read-modify-write; the mutation weakens each half in turn.
+    AcqRel,
+    /// A full fence of a store-then-load handshake; the mutation removes it.
+    Fence,
+    /// The owner's half of an asymmetric full fence; the mutation removes it.
+    LightFence,
+    /// The thief's half of an asymmetric full fence; the mutation removes it.
+    HeavyFence,
+}
+
+/// One row of the table.
+#[cfg(loom)]
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The site's name, as in the code.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The site or sites on the other side.
+    pub pairs_with: &'static str,
+    /// What goes wrong without it.
+    pub why: &'static str,
+}
+
+macro_rules! sites {
+    ($($name:ident: $kind:ident, pairs with $partner:literal, $why:literal;)*) => {
+        #[repr(usize)]
+        enum Row { $($name),* }
+
+        /// The table, in the order of the code.
+        #[cfg(loom)]
+        pub const SITES: &[Site] = &[
+            $(Site { name: stringify!($name), kind: Kind::$kind, pairs_with: $partner, why: $why }),*
+        ];
+
+        $(sites!(@row $name $kind $partner $why);)*
+    };
+    (@row $name:ident Fence $partner:literal $why:literal) => {
+        #[doc = $why]
+        #[inline(always)]
+        #[allow(dead_code, reason = "a protocol under loom may use a subset of the rows")]
+        pub(crate) fn $name() {
+            if !left_out(Row::$name as usize) { crate::prim::fence(crate::prim::Ordering::SeqCst) }
+        }
+    };
+    (@row $name:ident LightFence $partner:literal $why:literal) => {
+        #[doc = $why]
+        #[inline(always)]
+        pub(crate) fn $name(asymmetric: bool) {
+            if !left_out(Row::$name as usize) { crate::prim::light_fence(asymmetric) }
+        }
+    };
+    (@row $name:ident HeavyFence $partner:literal $why:literal) => {
+        #[doc = $why]
+        pub(crate) fn $name(asymmetric: bool) {
+            if !left_out(Row::$name as usize) { crate::prim::heavy_fence(asymmetric) }
+        }
+    };
+    (@row $name:ident $kind:ident $partner:literal $why:literal) => {
+        #[doc = $why]
+        #[inline(always)]
+        #[allow(dead_code, reason = "a protocol under loom may use a subset of the rows")]
+        pub(crate) fn $name() -> crate::prim::Ordering { ordering(Row::$name as usize, Kind::$kind) }
+    };
+}
+
+#[allow(non_snake_case, non_camel_case_types, reason = "rows are constants that became functions for loom")]
+mod rows {
+    #[cfg(loom)]
+    use super::Site;
+    use super::{Kind, left_out, ordering};
+
+    sites! {
+        INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
+            "the owner would follow a link that it does not see yet; the pusher would see an old bed and wake nobody";
+        INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
+            "the owner would follow a link that it does not see yet";
+
+        FRESH_PUSH: Release, pairs with "FRESH_THIEF_FENCE, which comes after the load of the tail",
+            "a thief would take a slot whose runnable it does not see yet";
+        FRESH_LOCK: Acquire, pairs with "FRESH_UNLOCK",
+            "two thieves, or a thief and the growing owner, would read each other's half-made claim";
+        FRESH_UNLOCK: Release, pairs with "FRESH_LOCK",
+            "two thieves, or a thief and the growing owner, would read each other's half-made claim";
+        FRESH_OWNER_FENCE: LightFence, pairs with "FRESH_THIEF_FENCE",
+            "owner and thief would both take the same runnable: announce-then-look on either side";
+        FRESH_THIEF_FENCE: HeavyFence, pairs with "FRESH_OWNER_FENCE",
+            "owner and thief would both take the same runnable: announce-then-look on either side";
+
+        WINDOW_PUBLISH: Release, pairs with "WINDOW_TAKE",
+            "the thief would walk a chain whose links it does not see yet";
+        WINDOW_TAKE: Acquire, pairs with "WINDOW_PUBLISH",
+            "the thief would walk a chain whose links it does not see yet";
+
+        IDLE_SLEEPER_FENCE: Fence, pairs with "IDLE_NOTIFIER_FENCE",
+            "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
+        IDLE_NOTIFIER_FENCE: Fence, pairs with "IDLE_SLEEPER_FENCE",
+            "a sleeper would miss work published before its last look, whose publisher missed the sleeper";
+        IDLE_FOUND_FENCE: Fence, pairs with "IDLE_NOTIFIER_FENCE",
+            "work whose publisher relied on this searcher would be left to nobody when it stops searching";
+        IDLE_ANNOUNCE: Release, pairs with "IDLE_KNOCK",
+            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
+        IDLE_CANCEL: Release, pairs with "IDLE_SLEEPER_FENCE, which comes after the announcement",
+            "who announces itself last would take one who is up already for a sleeper, and sleep without a time-out";
+        IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
+            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
+
+        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (release), JOIN_REGISTER, JOIN_DETACH (acquire)",
+            "the joiner would read a result, or the finisher a joiner, that it does not see yet";
+        JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",
+            "the finisher would wake a joiner whose saved context it does not see yet";
+        JOIN_SEE_DONE: Acquire, pairs with "JOIN_FINISH",
+            "the joiner would read a result that it does not see yet";
+        JOIN_REGISTER: Release, pairs with "JOIN_SEE_JOINER and JOIN_FINISH",
+            "the finisher would wake a joiner whose saved context it does not see yet";
+        JOIN_REGISTER_LOST: Acquire, pairs with "JOIN_FINISH",
+            "the joiner that comes too late to wait would read a result that it does not see yet";
+        JOIN_DETACH: AcqRel, pairs with "JOIN_FINISH",
+            "whoever comes second frees the block, and must see all that the first one did with it";
+
+        SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
+            "who leaves last wakes the scope's owner, who must see what every child did";
+
+        TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
+            "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
+        TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",
+            "the unparker would queue a context that it does not see saved";
+        TOKEN_TAKE: Acquire, pairs with "TOKEN_NOTIFY",
+            "who is unparked must see what the unparker did before";
+    }
+}
+
+#[cfg(loom)]
+pub use rows::SITES;
+#[allow(unused_imports, reason = "a protocol under loom may use a subset of the rows")]
+pub(crate) use rows::*;
+
+#[cfg(not(loom))]
+#[inline(always)]
+fn ordering(_row: usize, kind: Kind) -> Ordering {
+    match kind {
+        Kind::Acquire => Ordering::Acquire,
+        Kind::Release => Ordering::Release,
+        _ => Ordering::AcqRel,
+    }
+}
+
+#[cfg(not(loom))]
+#[inline(always)]
+fn left_out(_row: usize) -> bool {
+    false
+}
+
+#[cfg(loom)]
+pub use mutation::{Mutation, mutations};
+#[cfg(loom)]
+use mutation::{left_out, ordering};
+
+/// Weakening one row at a time, for the models.
+#[cfg(loom)]
+mod mutation {
+    use super::{Kind, SITES, Site};
+    use loom::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicUsize, Ordering as StdOrdering};
+
+    /// `row * 4 + variant + 1`; zero when nothing is weakened. Set before a model runs, never during one.
+    static WEAKENED: AtomicUsize = AtomicUsize::new(0);
+
+    /// One way to weaken one row.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Mutation {
+        row: usize,
+        variant: usize,
+        /// What is left instead.
+        pub becomes: &'static str,
+    }
+
+    impl Mutation {
+        /// The row that this weakens.
+        pub fn site(&self) -> &'static Site {
+            &SITES[self.row]
+        }
+
+        /// Runs `f` with this row weakened.
+        pub fn apply<T>(&self, f: impl FnOnce() -> T) -> T {
+            WEAKENED.store(self.row * 4 + self.variant + 1, StdOrdering::SeqCst);
+            let out = f();
+            WEAKENED.store(0, StdOrdering::SeqCst);
+            out
+        }
+    }
+
+    /// Every way to weaken every row.
+    pub fn mutations() -> Vec<Mutation> {
+        let ways = |kind| match kind {
+            Kind::Acquire | Kind::Release => &["Relaxed"][..],
+            Kind::AcqRel => &["Acquire", "Release"][..],
+            Kind::Fence | Kind::LightFence | Kind::HeavyFence => &["nothing"][..],
+        };
+        let rows = SITES.iter().enumerate();
+        rows.flat_map(|(row, site)| {
+            let one = move |(variant, &becomes)| Mutation { row, variant, becomes };
+            ways(site.kind).iter().enumerate().map(one)
+        })
+        .collect()
+    }
+
+    pub(super) fn ordering(row: usize, kind: Kind) -> Ordering {
+        let weakened = WEAKENED.load(StdOrdering::SeqCst);
+        let hit = weakened != 0 && (weakened - 1) / 4 == row;
+        match (kind, hit, weakened.wrapping_sub(1) % 4) {
+            (Kind::AcqRel, true, 0) => Ordering::Acquire,
+            (Kind::AcqRel, true, _) => Ordering::Release,
+            (_, true, _) => Ordering::Relaxed,
+            (Kind::Acquire, false, _) => Ordering::Acquire,
+            (Kind::Release, false, _) => Ordering::Release,
+            (_, false, _) => Ordering::AcqRel,
+        }
+    }
+
+    pub(super) fn left_out(row: usize) -> bool {
+        let weakened = WEAKENED.load(StdOrdering::SeqCst);
+        weakened != 0 && (weakened - 1) / 4 == row
+    }
+}

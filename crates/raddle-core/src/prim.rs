@@ -1,0 +1,20 @@
+//! Owns: the one place from which protocols import atomics, cells and spinning.
+//! May use: `std`, or `loom` in its place when built with `--cfg loom`.
+//! Never: a policy or a data structure.
+//!
+//! A protocol that imports from here runs unchanged on the machine and inside loom's exhaustive search.
+//! Two things are shimmed beyond names. [`futex_wait`] is a futex on Linux; in the model it is a loop that
+//! re-reads the word *relaxed*, so that the kernel's own locking does not lend the model an ordering which the
+//! protocol should have asked for. And the two halves of the asymmetric fence, [`light_fence`] and
+//! [`heavy_fence`], are a compiler fence and `membarrier(2)` on the machine and two full fences in the model,
+//! which is exactly what the pair promises together.
+
+#[cfg(loom)]
+mod model;
+#[cfg(not(loom))]
+mod real;
+
+#[cfg(loom)]
+pub(crate) use model::*;
+#[cfg(not(loom))]
+pub(crate) use real::*;

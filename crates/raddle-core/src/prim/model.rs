@@ -1,0 +1,85 @@
+//! Owns: the primitives as loom models them.
+//! May use: `loom`.
+//! Never: an ordering that the machine would not give; where loom has none to offer, the weaker one.
+//!
+//! See the parent for what the shims promise. `futex_wait` yields between looks: a wake that is lost shows itself
+//! as a thread that spins without end, which loom reports as a model that exceeds its branches.
+
+use std::time::Duration;
+
+pub(crate) use loom::hint::spin_loop;
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+
+/// A link of an intrusive list, whose every access loom checks for a race.
+#[derive(Debug)]
+pub(crate) struct Link<T>(loom::cell::Cell<*mut T>);
+
+impl<T> Link<T> {
+    pub(crate) fn new() -> Self {
+        Link(loom::cell::Cell::new(std::ptr::null_mut()))
+    }
+
+    pub(crate) fn get(&self) -> *mut T {
+        self.0.get()
+    }
+
+    pub(crate) fn set(&self, to: *mut T) {
+        self.0.set(to);
+    }
+}
+
+/// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before this store
+/// in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not know
+/// that of a store, but does of a swap, which has the same outcomes here.
+macro_rules! overwrite {
+    ($word:expr, $value:expr, $order:expr) => {{
+        let _overwritten = $word.swap($value, $order);
+    }};
+}
+pub(crate) use overwrite;
+
+/// A value that is replaced under a lock; loom checks every access.
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(loom::cell::UnsafeCell<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Guarded(loom::cell::UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody replaces the value meanwhile.
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: passed on to the caller; loom checks it.
+        self.0.with(|p| f(unsafe { &*p }))
+    }
+
+    /// # Safety
+    /// Nobody else looks at the value meanwhile.
+    pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: passed on to the caller; loom checks it.
+        self.0.with_mut(|p| f(unsafe { &mut *p }))
+    }
+}
+
+/// Loops until the word has changed. Time does not pass in a model, so a time-out never fires.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, _timeout: Option<Duration>) {
+    while word.load(Ordering::Relaxed) == expected {
+        loom::thread::yield_now();
+    }
+}
+
+/// The waiter looks by itself.
+pub(crate) fn futex_wake_one(_word: *const AtomicU32) {}
+
+/// In the model the two halves are two full fences; `order` may leave either out to show that it is needed.
+pub(crate) fn light_fence(_asymmetric: bool) {
+    fence(Ordering::SeqCst); // pairs with `heavy_fence`
+}
+
+/// See [`light_fence`].
+pub(crate) fn heavy_fence(_asymmetric: bool) {
+    fence(Ordering::SeqCst); // pairs with `light_fence`
+}

@@ -1,0 +1,122 @@
+//! Owns: the primitives as the machine gives them.
+//! May use: `std`, `libc` for futex and membarrier.
+//! Never: anything that a protocol could decide itself.
+//!
+//! The asymmetric fence: a worker that takes from its own fresh list pays a compiler fence only; a thief, which is
+//! idle and has time, asks the kernel to run a full barrier on every core that runs a thread of this process
+//! (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, Linux 4.14). Where the kernel refuses it, both sides fall back to a real
+//! fence, chosen once, before the first worker starts.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
+
+/// A link of an intrusive list: belongs to whoever holds the element.
+#[derive(Debug)]
+pub(crate) struct Link<T>(std::cell::Cell<*mut T>);
+
+impl<T> Link<T> {
+    pub(crate) const fn new() -> Self {
+        Link(std::cell::Cell::new(std::ptr::null_mut()))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> *mut T {
+        self.0.get()
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, to: *mut T) {
+        self.0.set(to);
+    }
+}
+
+/// Stores over a word that others may change by read-modify-writes; see the model's twin for why it has a name.
+macro_rules! overwrite {
+    ($word:expr, $value:expr, $order:expr) => {
+        $word.store($value, $order)
+    };
+}
+pub(crate) use overwrite;
+
+/// A value that is replaced under a lock.
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(std::cell::UnsafeCell<T>);
+
+impl<T> Guarded<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Guarded(std::cell::UnsafeCell::new(value))
+    }
+
+    /// # Safety
+    /// Nobody replaces the value meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: passed on to the caller.
+        f(unsafe { &*self.0.get() })
+    }
+
+    /// # Safety
+    /// Nobody else looks at the value meanwhile.
+    pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: passed on to the caller.
+        f(unsafe { &mut *self.0.get() })
+    }
+}
+
+/// Sleeps while `*word == expected`, at most `timeout`. Returns early on a wake, a signal, or for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
+    let spec = timeout.map(|t| libc::timespec {
+        tv_sec: t.as_secs().min(i64::MAX as u64) as libc::time_t,
+        tv_nsec: t.subsec_nanos() as libc::c_long,
+    });
+    let spec_ptr = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let flags = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: `word` outlives the call, `spec_ptr` is null or points to `spec`, which lives to the end of it.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, expected, spec_ptr) };
+}
+
+/// Wakes at most one sleeper of `word`, which is used as a name only and may be gone.
+pub(crate) fn futex_wake_one(word: *const AtomicU32) {
+    let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: a wake reads no memory of ours; a stale address would only wake nobody.
+    unsafe { libc::syscall(libc::SYS_futex, word, flags, 1) };
+}
+
+const MEMBARRIER_CMD_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: membarrier takes two integers and touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 }
+}
+
+/// Whether the kernel runs barriers for us. Asked once a process; a forked child inherits the registration.
+pub(crate) fn fence_is_asymmetric() -> bool {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    // ThreadSanitizer does not know of the kernel's barriers.
+    *REGISTERED.get_or_init(|| !cfg!(raddle_tsan) && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+}
+
+/// The cheap half, on the owner's path. `asymmetric` is what [`fence_is_asymmetric`] said at start.
+#[inline(always)]
+pub(crate) fn light_fence(asymmetric: bool) {
+    if asymmetric {
+        compiler_fence(Ordering::SeqCst); // pairs with `heavy_fence`, which makes this core run a full one
+    } else {
+        fence(Ordering::SeqCst); // pairs with `heavy_fence` in its fallback form
+    }
+}
+
+/// The dear half, on the thief's path.
+pub(crate) fn heavy_fence(asymmetric: bool) {
+    fence(Ordering::SeqCst); // pairs with `light_fence`
+    if asymmetric {
+        let ran = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        assert!(ran, "membarrier was registered and is now refused; a fence cannot be left out");
+    }
+}

@@ -1,0 +1,123 @@
+//! Owns: `Block`, the control block of a light process.
+//! May use: `header`, `protocol`, `raddle-context`.
+//! Never: being freed. A block's memory is type-stable (see `pool`), so an old handle may always look at its token.
+//!
+//! | fields | who may touch them, and when |
+//! |---|---|
+//! | `header`, `context`, `stack` | the one who holds the process: its queue, the dispatcher, or itself while it runs |
+//! | `token` | anybody, at any time, by its transitions |
+//! | `join` | the process and its one handle, by its transitions |
+//! | `body`, `payload` | closure: written at spawn, read at start; result: written at the end, then as `join` says |
+//! | `name`, `site`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
+//!
+//! The first cache line holds all that a switch and a wake touch.
+
+use super::payload::Payload;
+use super::scope::ScopeData;
+use crate::header::{Header, Kind, Runnable};
+use crate::protocol::join::JoinWord;
+use crate::protocol::token::Token;
+use raddle_context::{Context, SizeClass, Stack};
+use std::cell::{Cell, UnsafeCell};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// What to do with the payload; one static table a closure type.
+#[derive(Debug)]
+pub(crate) struct Body {
+    /// Runs the closure that is in the payload and leaves the result there.
+    pub(crate) run: unsafe fn(&Block),
+    /// Drops a result that nobody wants; true if it was a panic.
+    pub(crate) drop_result: unsafe fn(&Block) -> bool,
+    /// Puts a panic in the place of the result, for a process that could not be started.
+    pub(crate) fail: unsafe fn(&Block, Box<dyn std::any::Any + Send>),
+}
+
+/// The control block.
+#[repr(C, align(64))]
+pub(crate) struct Block {
+    pub(crate) header: Header,
+    pub(crate) context: UnsafeCell<Context>,
+    pub(crate) token: Token,
+    pub(crate) join: JoinWord<Header>,
+    pub(crate) body: Cell<&'static Body>,
+    pub(crate) payload: Payload,
+    pub(crate) stack: Cell<Option<Stack>>,
+    pub(crate) name: UnsafeCell<Option<Arc<str>>>,
+    pub(crate) site: Cell<&'static Location<'static>>,
+    pub(crate) id: Cell<u64>,
+    pub(crate) scope: Cell<*const ScopeData>,
+    pub(crate) class: Cell<SizeClass>,
+}
+
+// SAFETY: who may touch which field when is the table above; the parts that several threads touch at once are the
+// two protocol words.
+unsafe impl Sync for Block {}
+// SAFETY: as above.
+unsafe impl Send for Block {}
+
+/// The body of a block that is in no life.
+static NOBODY: Body =
+    Body { run: |_| unreachable!("a block without a life was run"), drop_result: |_| false, fail: |_, _| () };
+
+impl Block {
+    /// A block in no life, for the pool.
+    #[track_caller]
+    pub(crate) fn empty() -> Block {
+        Block {
+            header: Header::new(Kind::Process, 0),
+            context: UnsafeCell::new(Context::empty()),
+            token: Token::new(),
+            join: JoinWord::new(),
+            body: Cell::new(&NOBODY),
+            payload: Payload::new(),
+            stack: Cell::new(None),
+            name: UnsafeCell::new(None),
+            site: Cell::new(Location::caller()),
+            id: Cell::new(0),
+            scope: Cell::new(std::ptr::null()),
+            class: Cell::new(SizeClass::DEFAULT),
+        }
+    }
+
+    /// # Safety
+    /// `header` is the header of a `Block` (its kind says so).
+    #[inline(always)]
+    pub(crate) unsafe fn of_header<'a>(header: *mut Header) -> &'a Block {
+        // SAFETY: the header is a block's first field (`repr(C)`), and blocks are never freed.
+        unsafe { &*header.cast::<Block>() }
+    }
+
+    /// # Safety
+    /// `context` is the context of a `Block`.
+    #[inline(always)]
+    pub(crate) unsafe fn of_context<'a>(context: *mut Context) -> &'a Block {
+        // SAFETY: the caller vouches that the context stands inside a block, at this distance from its start.
+        let block = unsafe { context.byte_sub(std::mem::offset_of!(Block, context)) };
+        // SAFETY: as above; blocks are never freed.
+        unsafe { &*block.cast::<Block>() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_header(&self) -> *mut Header {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// # Safety
+    /// The caller holds the right to run or queue this process.
+    #[inline(always)]
+    pub(crate) unsafe fn as_runnable(&self) -> Runnable {
+        // SAFETY: passed on to the caller.
+        let runnable = unsafe { Runnable::from_raw(self.as_header()) };
+        runnable.expect("a reference is not null")
+    }
+
+    /// The name it was given, if any.
+    ///
+    /// # Safety
+    /// The process is alive: the caller is it, holds it, or holds its handle.
+    pub(crate) unsafe fn name(&self) -> Option<&Arc<str>> {
+        // SAFETY: written at spawn only, and taken out at the end of the life.
+        unsafe { &*self.name.get() }.as_ref()
+    }
+}

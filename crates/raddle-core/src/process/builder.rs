@@ -1,0 +1,237 @@
+//! Owns: `spawn` and `Builder`: how a process is made.
+//! May use: `worker` and `runtime` to hand it over, `process::entry` for its body.
+//! Never: a stack; a process gets one when it starts.
+
+use super::block::Block;
+use super::entry;
+use super::handle::{JoinHandle, Joiner};
+use super::pool;
+use super::scope::ScopeData;
+use crate::runtime::{self, Shared};
+use crate::worker::Worker;
+use raddle_context::SizeClass;
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Settings of a process that is to be spawned: name, stack size, worker.
+///
+/// ```
+/// use raddle_core::csp;
+/// let sum = csp::Builder::new().name("adder").stack_size(256 * 1024).spawn(|| 1 + 2)?;
+/// assert_eq!(sum.join().unwrap(), 3);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Default, Clone)]
+#[must_use = "a builder does nothing until `spawn`"]
+pub struct Builder {
+    name: Option<String>,
+    stack_bytes: Option<usize>,
+    worker: Option<usize>,
+}
+
+/// A checked [`Builder`].
+pub(crate) struct Settings {
+    name: Option<Arc<str>>,
+    class: Option<SizeClass>,
+    worker: Option<usize>,
+}
+
+impl Settings {
+    pub(crate) const PLAIN: Settings = Settings { name: None, class: None, worker: None };
+}
+
+impl Builder {
+    /// No name, the runtime's stack size, any worker.
+    pub fn new() -> Self {
+        Builder::default()
+    }
+
+    /// The name that reports and panics show.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The least number of bytes of stack; rounded up to the next size class.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// Places the process on the worker of this number, counted from 0. It starts there and stays.
+    pub fn worker(mut self, worker: usize) -> Self {
+        self.worker = Some(worker);
+        self
+    }
+
+    /// Spawns the process.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the runtime has no worker of this number, or no size class is large enough; and what
+    /// starting the default runtime answers, if this is its first use.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: closure and result are `'static`.
+        let joiner = unsafe { self.spawn_unchecked(std::ptr::null(), f) }?;
+        Ok(JoinHandle(joiner))
+    }
+
+    /// # Safety
+    /// What `f` and its result borrow outlives the process; `scope` is null or outlives it too.
+    #[track_caller]
+    pub(crate) unsafe fn spawn_unchecked<F, T>(self, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
+    where
+        F: FnOnce() -> T,
+    {
+        let settings = self.checked()?;
+        // SAFETY: passed on to the caller.
+        unsafe { spawn_with(settings, scope, f) }
+    }
+
+    fn checked(self) -> io::Result<Settings> {
+        let invalid = |e: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, e.to_string());
+        let class = self.stack_bytes.map(SizeClass::for_bytes).transpose().map_err(|e| invalid(&e))?;
+        if let Some(wanted) = self.worker {
+            let workers = runtime::here()?.workers().len();
+            if wanted >= workers {
+                return Err(invalid(&format_args!(
+                    "no worker {wanted}: the runtime has {workers}, numbered from 0; see RADDLE_WORKERS"
+                )));
+            }
+        }
+        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker })
+    }
+}
+
+/// Makes the block and hands it to a worker, or to the injection queue.
+///
+/// # Safety
+/// As [`Builder::spawn_unchecked`].
+#[inline]
+#[track_caller]
+pub(crate) unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
+where
+    F: FnOnce() -> T,
+{
+    let site = Location::caller();
+    match Worker::current() {
+        Some(worker) => {
+            let block = worker.take_block();
+            fill(
+                block,
+                set.name,
+                set.class.unwrap_or(worker.stack_class()),
+                scope,
+                site,
+                worker.next_id(),
+                f,
+            );
+            worker.submit(block, set.worker);
+            // SAFETY: just made for a result of type `T`; this is its one handle.
+            Ok(unsafe { Joiner::new(block) })
+        }
+        // SAFETY: passed on to the caller.
+        None => Ok(unsafe { spawn_outside(runtime::here()?, set, scope, site, f) }),
+    }
+}
+
+/// Makes the block and injects it into a runtime.
+///
+/// # Safety
+/// As [`Builder::spawn_unchecked`].
+unsafe fn spawn_outside<F, T>(
+    runtime: &Shared,
+    set: Settings,
+    scope: *const ScopeData,
+    site: &'static Location<'static>,
+    f: F,
+) -> Joiner<T>
+where
+    F: FnOnce() -> T,
+{
+    let block = pool::take_from_depot();
+    fill(block, set.name, set.class.unwrap_or(runtime.stack_class), scope, site, crate::ids::one(), f);
+    runtime.inject_process(block, set.worker);
+    // SAFETY: just made for a result of type `T`; this is its one handle.
+    unsafe { Joiner::new(block) }
+}
+
+/// Spawns a plain process in a given runtime.
+///
+/// # Safety
+/// As [`Builder::spawn_unchecked`].
+#[track_caller]
+pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
+    // SAFETY: passed on to the caller.
+    unsafe { spawn_outside(runtime, Settings::PLAIN, std::ptr::null(), Location::caller(), f) }
+}
+
+#[inline(always)]
+fn fill<F: FnOnce() -> T, T>(
+    block: &'static Block,
+    name: Option<Arc<str>>,
+    class: SizeClass,
+    scope: *const ScopeData,
+    site: &'static Location<'static>,
+    id: u64,
+    f: F,
+) {
+    block.join.reset();
+    block.body.set(entry::body_of::<F, T>());
+    // SAFETY: the block is in no life and ours alone.
+    unsafe { block.payload.put(f) };
+    if name.is_some() {
+        // SAFETY: as above; the end of the last life has left `None` here.
+        unsafe { *block.name.get() = name };
+    }
+    block.site.set(site);
+    block.id.set(id);
+    block.scope.set(scope);
+    block.class.set(class);
+    block.header.flags.set(crate::header::MOVABLE);
+}
+
+/// Spawns a light process on the caller's runtime (from an OS thread: the default one, which starts on first use).
+///
+/// It runs when its worker's current batch is dry or has had its time, or earlier on a worker that is idle.
+///
+/// # Panics
+/// If the default runtime cannot be started; [`Builder::spawn`] returns that as an error.
+///
+/// ```
+/// let answer = raddle_core::csp::spawn(|| 6 * 7);
+/// assert_eq!(answer.join().unwrap(), 42);
+/// ```
+#[inline]
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    // SAFETY: closure and result are `'static`.
+    let joiner = unsafe { spawn_with(Settings::PLAIN, std::ptr::null(), f) };
+    JoinHandle(joiner.expect("the default runtime cannot be started"))
+}
+
+/// Spawns a light process on the worker of this number, where it stays: explicit placement.
+///
+/// # Panics
+/// If there is no such worker; [`Builder::spawn`] returns that as an error.
+///
+/// ```
+/// raddle_core::csp::spawn_on(0, || println!("on the first worker")).join().unwrap();
+/// ```
+#[track_caller]
+pub fn spawn_on<F, T>(worker: usize, f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().worker(worker).spawn(f).unwrap_or_else(|e| panic!("spawn_on({worker}): {e}"))
+}

@@ -1,0 +1,117 @@
+//! Owns: what runs at the base of a process's stack, from its first instruction to its last.
+//! May use: `worker` to leave, `protocol::join` to end.
+//! Never: a panic past the base; `extern "C"` would abort.
+//!
+//! The order at the end matters, see `reclaim.md`: what the exit still needs is copied out of the block before the
+//! join word says `DONE`, since from then on the block may live again elsewhere. The stack goes back to the worker's
+//! own pool while the exit still stands on it; the pool promises not to let it out, and the very next process may be
+//! started on it, since an end saves nothing.
+
+use super::block::{Block, Body};
+use crate::fork;
+use crate::header::Header;
+use crate::protocol::join::Finished;
+use crate::worker::Worker;
+use raddle_context::Context;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::Result;
+
+/// The table for one closure type.
+struct BodyOf<F, T>(std::marker::PhantomData<(F, T)>);
+
+impl<F: FnOnce() -> T, T> BodyOf<F, T> {
+    const BODY: Body = Body { run: run::<F, T>, drop_result: drop_result::<T>, fail: fail::<F, T> };
+}
+
+/// The table for a closure of type `F`.
+pub(crate) fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
+    &BodyOf::<F, T>::BODY
+}
+
+/// Runs the closure and leaves `Ok` or the panic's payload in its place.
+fn run<F: FnOnce() -> T, T>(block: &Block) {
+    // SAFETY: spawn put an `F`, and the process is the payload's only user while it runs.
+    let closure = unsafe { block.payload.take::<F>() };
+    let result: Result<T> = catch_unwind(AssertUnwindSafe(closure));
+    // SAFETY: as above; the closure has been taken.
+    unsafe { block.payload.put(result) };
+}
+
+fn drop_result<T>(block: &Block) -> bool {
+    // SAFETY: called once, after the end, by whom the join word gave the result to.
+    let result = unsafe { block.payload.take::<Result<T>>() };
+    let panicked = result.is_err();
+    if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
+        crate::report::fatal("the result of a process panicked while it was dropped");
+    }
+    panicked
+}
+
+fn fail<F, T>(block: &Block, payload: Box<dyn Any + Send>) {
+    // SAFETY: the closure was put at spawn and never run.
+    drop(unsafe { block.payload.take::<F>() });
+    // SAFETY: the closure has been taken, and the block is still its holder's alone.
+    unsafe { block.payload.put::<Result<T>>(Err(payload)) };
+}
+
+/// The first frame of every process.
+///
+/// # Safety
+/// `me` is the context of a block that its worker has just started.
+pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
+    // SAFETY: the caller vouches for it.
+    let block = unsafe { Block::of_context(me) };
+    // SAFETY: a started block has a worker, and this is its thread.
+    let worker = unsafe { Worker::of(&block.header) };
+    worker.arrive();
+    // SAFETY: the closure is there: it was put at spawn and this is its one run.
+    unsafe { (block.body.get().run)(block) };
+    if fork::is_orphan() {
+        fork::end_of_orphan();
+    }
+    exit(block)
+}
+
+/// The last act: publish the result, give everything back, choose who is next.
+fn exit(block: &'static Block) -> *mut Context {
+    // SAFETY: as in `entry`; a light process stays with its worker.
+    let worker = unsafe { Worker::of(&block.header) };
+    let stack = block.stack.take();
+    end(worker, block);
+    worker.give_stack(stack.expect("a process that runs has a stack"));
+    worker.pick()
+}
+
+/// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.
+pub(crate) fn end(worker: &Worker, block: &'static Block) {
+    let scope = block.scope.get();
+    let body = block.body.get();
+    let mut unseen_panic = false;
+    match block.join.finish() {
+        Finished::HandleHasIt => {}
+        // SAFETY: the joiner registered itself to be woken once, by this.
+        Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
+        Finished::Free => {
+            // SAFETY: detached: the result is ours to drop.
+            unseen_panic = unsafe { (body.drop_result)(block) };
+            worker.free_block(block);
+        }
+    }
+    // Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
+    worker.count_exit();
+    // SAFETY: a scope outlives its processes: it waits for this call.
+    if let Some(scope) = unsafe { scope.as_ref() } {
+        scope.leave(unseen_panic, |joiner: *mut Header| {
+            // SAFETY: as for the join word.
+            unsafe { worker.wake(joiner) };
+        });
+    }
+}
+
+/// Takes what is left of a life out of the block. The caller is its only holder.
+pub(crate) fn end_life(block: &'static Block) {
+    // SAFETY: nobody else looks at the name any more: handles carry their own copy.
+    drop(unsafe { (*block.name.get()).take() });
+    block.token.end_life();
+}

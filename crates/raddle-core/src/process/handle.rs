@@ -1,0 +1,193 @@
+//! Owns: `Process`, by which anybody can unpark one, and `JoinHandle`, by which one can wait for its end.
+//! May use: `process::block`, `process::wait`.
+//! Never: a process's stack.
+
+use super::block::Block;
+use super::entry;
+use super::pool;
+use super::wait;
+use crate::header::Kind;
+use crate::protocol::token::{Generation, Notified};
+use crate::worker::{self, Worker, current_header};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::thread::Result;
+
+/// A number that no other process of this program has, had, or will have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId(u64);
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A handle to a process: its name, its number, and [`unpark`](Process::unpark). Cheap to clone; may outlive it.
+#[derive(Clone)]
+pub struct Process {
+    block: &'static Block,
+    life: Generation,
+    id: ProcessId,
+    name: Option<Arc<str>>,
+}
+
+impl Process {
+    /// # Safety
+    /// The process is alive: the caller is it, or holds its join handle.
+    pub(crate) unsafe fn of(block: &'static Block) -> Process {
+        // SAFETY: passed on to the caller.
+        let name = unsafe { block.name() }.cloned();
+        Process { block, life: block.token.generation(), id: ProcessId(block.id.get()), name }
+    }
+
+    /// Ends the process's current or next [`park`](super::park). Does nothing if it has ended.
+    ///
+    /// May be called from anywhere: a process, a cell, an OS thread.
+    #[inline]
+    pub fn unpark(&self) {
+        if self.block.token.notify(self.life) == Notified::Wake {
+            // SAFETY: the token says that it waits and that this call ended the wait, so the right to queue it is here.
+            unsafe { worker::wake(self.block.as_header()) };
+        }
+    }
+
+    /// The name it was given by [`Builder::name`](super::Builder::name).
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Its number.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("id", &self.id.0).field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// The process that calls. `None` on an OS thread and in a cell.
+///
+/// ```
+/// use raddle_core::csp;
+/// let named = csp::Builder::new().name("weaver").spawn(|| csp::current().unwrap().name().map(String::from));
+/// assert_eq!(named?.join().unwrap().as_deref(), Some("weaver"));
+/// assert!(csp::current().is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn current() -> Option<Process> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    if running.kind != Kind::Process {
+        return None;
+    }
+    // SAFETY: the kind says that it is a block.
+    let block = unsafe { Block::of_header(header) };
+    // SAFETY: it is the caller.
+    Some(unsafe { Process::of(block) })
+}
+
+/// Whether a handle, or its end, holds the block. Shared by the plain and the scoped handle.
+pub(crate) struct Joiner<T> {
+    block: &'static Block,
+    result: PhantomData<T>,
+}
+
+// SAFETY: the handle gives access to the result, once, and to the token.
+unsafe impl<T: Send> Send for Joiner<T> {}
+// SAFETY: a shared handle gives access to the token and to `is_finished` only.
+unsafe impl<T> Sync for Joiner<T> {}
+
+impl<T> Joiner<T> {
+    /// # Safety
+    /// `block` was spawned with result `T`, and this is its one handle.
+    pub(crate) unsafe fn new(block: &'static Block) -> Self {
+        Joiner { block, result: PhantomData }
+    }
+
+    pub(crate) fn process(&self) -> Process {
+        // SAFETY: this is the join handle.
+        unsafe { Process::of(self.block) }
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.block.join.is_done()
+    }
+
+    #[inline]
+    pub(crate) fn join(self) -> Result<T> {
+        let block = self.block;
+        if !block.join.is_done() {
+            wait::wait_for_child(block);
+        }
+        std::mem::forget(self);
+        // SAFETY: the end has come, and the result is the handle's.
+        let result = unsafe { block.payload.take::<Result<T>>() };
+        free(block);
+        result
+    }
+}
+
+impl<T> Drop for Joiner<T> {
+    fn drop(&mut self) {
+        if self.block.join.detach() {
+            // SAFETY: the end has come, so the scope is there (it waits for its handles' lifetime) or null.
+            let scope = unsafe { self.block.scope.get().as_ref() };
+            // SAFETY: the end has come first: the result is ours to drop.
+            let panicked = unsafe { (self.block.body.get().drop_result)(self.block) };
+            if let (true, Some(scope)) = (panicked, scope) {
+                scope.note_panic();
+            }
+            free(self.block);
+        }
+    }
+}
+
+/// Gives a block back whose life is over, from wherever we are.
+fn free(block: &'static Block) {
+    match Worker::current() {
+        Some(worker) => worker.free_block(block),
+        None => {
+            entry::end_life(block);
+            pool::give_to_depot(block);
+        }
+    }
+}
+
+/// The right to wait for a process's end and to have its result. Dropping it detaches the process.
+pub struct JoinHandle<T>(pub(crate) Joiner<T>);
+
+impl<T> JoinHandle<T> {
+    /// Waits for the end. A process waits without holding its worker; an OS thread blocks.
+    ///
+    /// # Errors
+    /// The payload of the process's panic, as [`std::thread::JoinHandle::join`].
+    ///
+    /// # Panics
+    /// Inside a cell, which must not wait.
+    #[inline]
+    pub fn join(self) -> Result<T> {
+        self.0.join()
+    }
+
+    /// Whether the process has ended, so that [`join`](Self::join) would not wait.
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// The process, to unpark it or to ask for its name.
+    pub fn process(&self) -> Process {
+        self.0.process()
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("process", &self.process()).finish_non_exhaustive()
+    }
+}

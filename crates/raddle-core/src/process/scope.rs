@@ -1,0 +1,175 @@
+//! Owns: `scope`: processes that may borrow from their maker, because it waits for them.
+//! May use: `process::builder`, `process::wait`, `protocol::join`.
+//! Never: returning, even by a panic, while a child lives.
+//!
+//! The semantics are those of [`std::thread::scope`]. The wait for the children happens outside of any unwinding: a
+//! panic of the closure is caught, the children are waited for, and then the panic goes on.
+
+use super::builder::Builder;
+use super::handle::{Joiner, Process};
+use super::wait;
+use crate::header::Header;
+use crate::order;
+use crate::prim::{AtomicBool, AtomicUsize, Ordering};
+use crate::protocol::join::{Finished, JoinWord, Registered};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::Result;
+
+/// The part of a scope that its processes see.
+pub(crate) struct ScopeData {
+    /// The children that live, and one for the owner until it waits.
+    inside: AtomicUsize,
+    panicked: AtomicBool,
+    empty: JoinWord<Header>,
+}
+
+impl ScopeData {
+    /// One has ended. The last one tells the owner; after that the scope may be gone.
+    pub(crate) fn leave(&self, panicked: bool, wake: impl FnOnce(*mut Header)) {
+        if panicked {
+            self.note_panic();
+        }
+        if self.inside.fetch_sub(1, order::SCOPE_LEAVE()) == 1
+            && let Finished::Wake(owner) = self.empty.finish()
+        {
+            wake(owner);
+        }
+    }
+
+    /// A child's panic that no handle will see.
+    pub(crate) fn note_panic(&self) {
+        self.panicked.store(true, Ordering::Relaxed);
+    }
+
+    fn wait(&self) {
+        self.leave(false, |_| unreachable!("the owner waits only after it has left"));
+        if !self.empty.is_done() {
+            wait::wait_registered("scope", |owner| self.empty.register(owner) == Registered::Waits);
+        }
+    }
+}
+
+/// A scope to spawn processes in; see [`scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    data: ScopeData,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// Runs `f` with a scope, waits for every process spawned in it, and returns what `f` returned.
+///
+/// # Panics
+/// As `f`; and if a child panicked whose handle was not joined. On an OS thread, if the default runtime cannot start.
+///
+/// ```
+/// use raddle_core::csp;
+/// let mut numbers = [1, 2, 3];
+/// csp::scope(|s| {
+///     for n in &mut numbers {
+///         s.spawn(move || *n *= 10);
+///     }
+/// });
+/// assert_eq!(numbers, [10, 20, 30]);
+/// ```
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    // Refuses a cell here: at the end, with children alive, it would be too late to panic.
+    wait::caller("csp::scope");
+    let (inside, panicked) = (AtomicUsize::new(1), AtomicBool::new(false));
+    let data = ScopeData { inside, panicked, empty: JoinWord::new() };
+    let scope = Scope { data, scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    scope.data.wait();
+    match result {
+        Err(panic) => resume_unwind(panic),
+        Ok(_) if scope.data.panicked.load(Ordering::Relaxed) => panic!("a scoped process panicked"),
+        Ok(value) => value,
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Spawns a process that may borrow what outlives the scope.
+    ///
+    /// # Panics
+    /// If the default runtime cannot be started.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new().spawn_scoped(self, f).expect("the default runtime cannot be started")
+    }
+}
+
+impl Builder {
+    /// Spawns the process in `scope`, from which it may borrow.
+    ///
+    /// # Errors
+    /// As [`Builder::spawn`].
+    #[track_caller]
+    pub fn spawn_scoped<'scope, F, T>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        // Relaxed: the child is handed over by a queue, which publishes this too.
+        scope.data.inside.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the scope does not end before its children have, and what they borrow outlives it.
+        match unsafe { self.spawn_unchecked(&scope.data, f) } {
+            Ok(joiner) => Ok(ScopedJoinHandle { joiner, scope: PhantomData }),
+            Err(refused) => {
+                scope.data.leave(false, |_| unreachable!("the owner is here and does not wait"));
+                Err(refused)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inside = self.data.inside.load(Ordering::Relaxed);
+        f.debug_struct("Scope").field("processes", &inside.saturating_sub(1)).finish_non_exhaustive()
+    }
+}
+
+/// The handle of a scoped process. Dropping it leaves the process to the scope, which waits for it.
+pub struct ScopedJoinHandle<'scope, T> {
+    joiner: Joiner<T>,
+    scope: PhantomData<&'scope ()>,
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits for the end; see [`JoinHandle::join`](super::JoinHandle::join).
+    ///
+    /// # Errors
+    /// The payload of the process's panic; the scope then does not panic for it.
+    pub fn join(self) -> Result<T> {
+        self.joiner.join()
+    }
+
+    /// Whether the process has ended.
+    pub fn is_finished(&self) -> bool {
+        self.joiner.is_finished()
+    }
+
+    /// The process, to unpark it or to ask for its name.
+    pub fn process(&self) -> Process {
+        self.joiner.process()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").field("process", &self.process()).finish_non_exhaustive()
+    }
+}

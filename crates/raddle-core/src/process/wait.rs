@@ -1,0 +1,271 @@
+//! Owns: the ways for the running flow of control to wait: yield, park, sleep, and the one that all others use.
+//! May use: `worker`, `protocol::token`, `timer`, `external`.
+//! Never: a switch during unwinding, or inside a cell's poll.
+//!
+//! Each call asks first where it runs:
+//!
+//! | caller | how it waits |
+//! |---|---|
+//! | a process | leaves its stack; the next context publishes that it waits |
+//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so nobody else may run on it |
+//! | an OS thread of the program | a futex |
+//! | a cell, or the scheduler itself | a panic that says to use `.await` |
+
+use super::block::Block;
+use crate::external;
+use crate::header::{Header, Kind};
+use crate::protocol::join::Registered;
+use crate::timer::{Alarm, AlarmId};
+use crate::worker::{Worker, current_header};
+use std::time::{Duration, Instant};
+
+/// Where a call comes from.
+pub(crate) enum Caller {
+    /// A process that may switch.
+    Process(&'static Block),
+    /// An OS thread, or a process that must not switch now.
+    Thread,
+}
+
+/// Finds out who calls; panics inside a cell, where waiting would stop the whole worker.
+#[inline(always)]
+pub(crate) fn caller(what: &str) -> Caller {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
+    if running.kind == Kind::Process && !std::thread::panicking() {
+        // SAFETY: the kind says that it is a block.
+        return Caller::Process(unsafe { Block::of_header(header) });
+    }
+    refuse_in_cell(running.kind, what);
+    Caller::Thread
+}
+
+#[cold]
+fn refuse_in_cell(kind: Kind, what: &str) {
+    if kind == Kind::Worker && !std::thread::panicking() {
+        panic!(
+            "`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process"
+        );
+    }
+}
+
+/// Lets others run: the caller goes to the end of its worker's batch. On an OS thread: `std::thread::yield_now`.
+///
+/// Returns at once if nothing else can run here, and in a process that is unwinding.
+///
+/// # Panics
+/// Inside a cell, whose way to yield is [`crate::task::yield_now`].
+///
+/// ```
+/// raddle_core::csp::spawn(|| raddle_core::csp::yield_now()).join().unwrap();
+/// ```
+#[inline]
+pub fn yield_now() {
+    match caller("csp::yield_now") {
+        // SAFETY: `block` is what runs here.
+        Caller::Process(block) => unsafe { Worker::of(&block.header) }.yield_process(block),
+        Caller::Thread => std::thread::yield_now(),
+    }
+}
+
+/// Waits until somebody calls [`Process::unpark`](super::Process::unpark) for the caller, or takes the token of an
+/// earlier call. May return for no reason, as `std::thread::park`. On an OS thread of the program it is that.
+///
+/// # Panics
+/// Inside a cell.
+///
+/// ```
+/// use raddle_core::csp;
+/// let sleeper = csp::spawn(|| csp::park());
+/// sleeper.process().unpark();
+/// sleeper.join().unwrap();
+/// ```
+#[inline]
+pub fn park() {
+    let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
+    if block.token.take() {
+        return;
+    }
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: as above, and `park_saved` gets its address.
+    unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+    block.token.consume();
+}
+
+/// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
+pub(crate) fn park_or_yield() {
+    match caller("csp::park") {
+        Caller::Process(block) if block.token.take() => {
+            // SAFETY: `block` is what runs here.
+            unsafe { Worker::of(&block.header) }.yield_process(block);
+        }
+        _ => park(),
+    }
+}
+
+/// Runs on the next context: the parked one's is saved.
+///
+/// # Safety
+/// `block` points to the block that has just left its stack.
+unsafe fn park_saved(block: *mut ()) {
+    // SAFETY: blocks are never freed.
+    let block = unsafe { &*block.cast::<Block>() };
+    if !block.token.park() {
+        // SAFETY: it left its stack on this very worker, and nobody else holds it.
+        let worker = unsafe { Worker::of(&block.header) };
+        // SAFETY: as above: the token came first, so nobody else will queue it.
+        worker.push_local(unsafe { block.as_runnable() });
+    }
+}
+
+/// As [`park`], and returns at the latest after `timeout`.
+///
+/// # Panics
+/// Inside a cell.
+pub fn park_timeout(timeout: Duration) {
+    let Caller::Process(block) = caller("csp::park_timeout") else { return park_thread(Some(timeout)) };
+    if block.token.take() {
+        return;
+    }
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    let mut timed = Timed { block, at: worker.deadline(timeout), alarm: None };
+    // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
+    unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
+    block.token.consume();
+    if let Some(alarm) = timed.alarm {
+        worker.timers().cancel(alarm);
+    }
+}
+
+struct Timed {
+    block: &'static Block,
+    at: u64,
+    alarm: Option<AlarmId>,
+}
+
+/// Runs on the next context. Parks first and sets the alarm then: an alarm that rings before its sleeper is parked
+/// would find nobody to wake. The frame stays: its owner can be resumed by this worker only, which is busy here.
+///
+/// # Safety
+/// `timed` points to what `park_timeout` put on its stack.
+unsafe fn park_timed(timed: *mut ()) {
+    // SAFETY: the caller vouches for it.
+    let timed = unsafe { &mut *timed.cast::<Timed>() };
+    let block = timed.block;
+    // SAFETY: the process left its stack on this worker.
+    let worker = unsafe { Worker::of(&block.header) };
+    if block.token.park() {
+        timed.alarm = Some(worker.timers().set(timed.at, Alarm::Expire(block, block.token.generation())));
+    } else {
+        // SAFETY: the token came first, so nobody else will queue it.
+        worker.push_local(unsafe { block.as_runnable() });
+    }
+}
+
+/// An OS thread parks by its own means; a process that unwinds blocks its worker for a moment and looks again.
+fn park_thread(timeout: Option<Duration>) {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
+        // SAFETY: the kind says that it is a block.
+        (Some(Kind::Process), _) => block_worker(unsafe { Block::of_header(header) }, timeout),
+        // A cell that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
+        (Some(_), None) => (),
+        (_, Some(timeout)) => std::thread::park_timeout(timeout),
+        (None, None) => std::thread::park(),
+    }
+}
+
+fn block_worker(block: &Block, timeout: Option<Duration>) {
+    let until = timeout.and_then(|t| Instant::now().checked_add(t));
+    while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Waits for at least `duration`; its worker runs others meanwhile. On an OS thread: `std::thread::sleep`.
+///
+/// # Panics
+/// Inside a cell.
+///
+/// ```
+/// use std::time::Duration;
+/// raddle_core::csp::spawn(|| raddle_core::csp::sleep(Duration::from_millis(1))).join().unwrap();
+/// ```
+pub fn sleep(duration: Duration) {
+    let Caller::Process(block) = caller("csp::sleep") else { return std::thread::sleep(duration) };
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    let mut alarm = (block, worker.deadline(duration));
+    // SAFETY: `set_alarm` gets the address of `alarm`, which lives until this has been resumed.
+    unsafe { worker.leave_after(block, set_alarm, (&raw mut alarm).cast()) };
+}
+
+/// Runs on the next context: sets the alarm whose ringing is the only thing that queues the sleeper.
+///
+/// # Safety
+/// `alarm` points to what `sleep` put on its stack.
+unsafe fn set_alarm(alarm: *mut ()) {
+    // SAFETY: the sleeper does not run before the alarm rings, so its frame is there.
+    let (block, at) = unsafe { alarm.cast::<(&'static Block, u64)>().read() };
+    // SAFETY: the sleeper left its stack on this worker.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: the sleeper is held by nobody; the right to queue it goes to the alarm.
+    worker.timers().set(at, Alarm::Wake(unsafe { block.as_runnable() }));
+}
+
+/// Waits until `deadline` has passed. On an OS thread it sleeps for what is left.
+///
+/// # Panics
+/// Inside a cell.
+pub fn sleep_until(deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        sleep(left);
+    }
+}
+
+/// Waits for the end of a process whose handle the caller has.
+#[inline]
+pub(crate) fn wait_for_child(child: &'static Block) {
+    if let Caller::Process(block) = caller("join") {
+        // SAFETY: `block` is what runs here.
+        if unsafe { Worker::of(&block.header) }.join_next(block, child) {
+            return;
+        }
+    }
+    wait_registered("join", |joiner| child.join.register(joiner) == Registered::Waits);
+}
+
+/// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is
+/// saved; if it returns false nobody will wake the caller, and it goes on at once.
+pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
+    struct Waiting<R>(&'static Block, Option<R>);
+    /// # Safety
+    /// `data` points to the `Waiting` on the stack of the one who waits.
+    unsafe fn saved<R: FnOnce(*mut Header) -> bool>(data: *mut ()) {
+        // SAFETY: the frame is there until its owner is queued, which only the next lines bring about.
+        let waiting = unsafe { &mut *data.cast::<Waiting<R>>() };
+        let block = waiting.0;
+        let register = waiting.1.take().expect("it is run once");
+        if !register(block.as_header()) {
+            // SAFETY: it left its stack on this worker, and nobody else will queue it.
+            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: as above.
+            worker.push_local(unsafe { block.as_runnable() });
+        }
+    }
+    match caller(what) {
+        Caller::Process(block) => {
+            let mut waiting = Waiting(block, Some(register));
+            // SAFETY: `block` is what runs here.
+            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: as above; `waiting` lives until it has been resumed.
+            unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
+        }
+        Caller::Thread => external::wait(register),
+    }
+}

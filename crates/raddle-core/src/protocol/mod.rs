@@ -1,0 +1,21 @@
+//! Owns: the words through which workers and other OS threads meet, each a protocol with its own page.
+//! May use: `prim`, `order`, `header`, `fifo`.
+//! Never: a stack, a clock, a policy; whoever uses a protocol brings those.
+//!
+//! | protocol | between | the word |
+//! |---|---|---|
+//! | [`inbox`] | anybody → one worker | a pointer: empty, asleep, or a list |
+//! | [`fresh`] | one owner, many thieves | two indices announced to each other |
+//! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
+//! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
+//! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`token`] | who unparks → who parks | empty, parked, notified |
+//!
+//! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
+
+pub(crate) mod fresh;
+pub(crate) mod idle;
+pub(crate) mod inbox;
+pub(crate) mod join;
+pub(crate) mod token;
+pub(crate) mod window;

@@ -1,0 +1,114 @@
+//! Owns: `Token`, the word behind `park` and `unpark`, with the generation that keeps an old handle harmless.
+//! May use: `prim`, `order`.
+//! Never: a queue; the caller of a transition that returns `Wake` queues.
+//!
+//! The word is `generation << 2 | state`, and the state one of
+//!
+//! | state | meaning | who leaves it |
+//! |---|---|---|
+//! | `EMPTY` | runs, no token | `notify`, `park` |
+//! | `PARKED` | its context is saved and it waits | `notify`, `expire` |
+//! | `NOTIFIED` | has a token, or is being woken by one | the owner: `take` |
+//!
+//! A handle carries the generation that it was made with. When the block ends its life the generation goes up, so a
+//! handle that outlives its process finds a stranger's number and does nothing. The block's memory is never given
+//! back (see `process/pool.rs`), so looking is always allowed. 62 bits do not wrap.
+
+use crate::order;
+use crate::prim::{AtomicU64, Ordering, overwrite};
+
+const EMPTY: u64 = 0;
+const PARKED: u64 = 1;
+const NOTIFIED: u64 = 2;
+const STATE: u64 = 3;
+
+/// Which life of the block a handle belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
+pub struct Generation(u64);
+
+/// What the one who notified must do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Notified {
+    /// It waits and this call ended its wait: queue it.
+    Wake,
+    /// It runs, or is being woken, or its life is over: nothing to do.
+    Noted,
+}
+
+/// The word.
+#[derive(Debug)]
+pub(crate) struct Token(AtomicU64);
+
+impl Token {
+    pub(crate) fn new() -> Self {
+        Token(AtomicU64::new(EMPTY))
+    }
+
+    /// The current life. Stable while the caller keeps the block alive.
+    pub(crate) fn generation(&self) -> Generation {
+        Generation(self.0.load(Ordering::Relaxed) >> 2)
+    }
+
+    /// Ends a life. The caller is the block's only holder; stale handles may still look.
+    pub(crate) fn end_life(&self) {
+        let next = (self.0.load(Ordering::Relaxed) >> 2) + 1;
+        // Relaxed: a stale handle that misses this sees a state that is not PARKED, and no process is woken by it.
+        overwrite!(self.0, next << 2 | EMPTY, Ordering::Relaxed);
+    }
+
+    /// Takes a token that is there. The owner calls it before parking.
+    #[inline]
+    pub(crate) fn take(&self) -> bool {
+        if self.0.load(Ordering::Relaxed) & STATE != NOTIFIED {
+            return false;
+        }
+        self.consume();
+        true
+    }
+
+    /// Uses the token up. The owner calls it when it has been woken.
+    ///
+    /// A swap, not a store: a second unpark may come between the wake and this, and what it published must be seen.
+    #[inline]
+    pub(crate) fn consume(&self) {
+        let word = self.0.load(Ordering::Relaxed);
+        self.0.swap(word & !STATE, order::TOKEN_TAKE());
+    }
+
+    /// The owner's context is saved: wait. False if a token came first: the caller queues it again, and the owner
+    /// then [`consume`](Self::consume)s the token, which is where it sees what the notifier did.
+    #[must_use]
+    pub(crate) fn park(&self) -> bool {
+        let seen = self.0.load(Ordering::Relaxed);
+        let (to, release) = (seen & !STATE | PARKED, order::TOKEN_PARK());
+        seen & STATE == EMPTY && self.0.compare_exchange(seen, to, release, Ordering::Relaxed).is_ok()
+    }
+
+    /// Gives the process of this life a token; the first one wakes it if it waits.
+    pub(crate) fn notify(&self, life: Generation) -> Notified {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            if seen >> 2 != life.0 {
+                return Notified::Noted;
+            }
+            let to = seen & !STATE | NOTIFIED;
+            match self.0.compare_exchange_weak(seen, to, order::TOKEN_NOTIFY(), Ordering::Relaxed) {
+                Ok(_) if seen & STATE == PARKED => return Notified::Wake,
+                Ok(_) => return Notified::Noted,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// A deadline has passed: wakes the process if it still waits, and leaves no token if it does not.
+    pub(crate) fn expire(&self, life: Generation) -> Notified {
+        let waiting = life.0 << 2 | PARKED;
+        let (acq_rel, relaxed) = (order::TOKEN_NOTIFY(), Ordering::Relaxed);
+        match self.0.compare_exchange(waiting, life.0 << 2 | NOTIFIED, acq_rel, relaxed) {
+            Ok(_) => Notified::Wake,
+            Err(_) => Notified::Noted,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Owns: what the scheduler itself says on standard error, and how it names a process there.
+//! May use: standard error.
+//! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
+
+use crate::header::{Header, Kind};
+use crate::process::block::Block;
+use raddle_context::StackError;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+/// We are wrong, or an invariant cannot be kept: say so and abort.
+pub(crate) fn fatal(what: &str) -> ! {
+    let _unwritable = writeln!(std::io::stderr(), "raddle: fatal: {what}");
+    std::process::abort();
+}
+
+/// `process 'name' (#7, spawned at src/main.rs:3:5)`, for messages.
+pub(crate) fn describe(header: *mut Header, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
+    // SAFETY: the word is null or the header of what runs on this OS thread, which is alive.
+    match unsafe { header.as_ref() }.map(|h| h.kind) {
+        // SAFETY: the kind says that it is a block.
+        Some(Kind::Process) => describe_process(unsafe { Block::of_header(header) }, out),
+        Some(Kind::Worker) => write!(out, "a worker's own stack (a cell, or the scheduler)"),
+        _ => write!(out, "an OS thread"),
+    }
+}
+
+fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
+    // SAFETY: it runs, or its only holder calls.
+    match unsafe { block.name() } {
+        Some(name) => write!(out, "process '{name}' ")?,
+        None => write!(out, "process ")?,
+    }
+    let site = block.site.get();
+    write!(out, "(#{}, spawned at {}:{}:{})", block.id.get(), site.file(), site.line(), site.column())
+}
+
+pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
+    let mut text = String::new();
+    let _infallible = describe_process(block, &mut text);
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {text} cannot start: {refused}");
+}
+
+/// A runtime has ended, and so many can never go on.
+pub(crate) fn abandoned(count: u64) {
+    let what = "still waited, without a deadline, when their runtime ended, and have been abandoned";
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or cells {what}");
+}
+
+/// The counters, as `RADDLE_STATS` asks.
+pub(crate) fn stats(text: &str) {
+    let _unwritable = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Puts a line with the process's name before whatever panic hook is installed.
+///
+/// The standard hook knows only OS threads: it would say that `raddle-0` panicked.
+pub(crate) fn install_panic_hook() {
+    static INSTALLED: Once = Once::new();
+    if std::thread::panicking() {
+        // The first use of all, in a drop during unwinding: to change the hook now would be a second panic.
+        return;
+    }
+    INSTALLED.call_once(|| {
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+            let header: *mut Header = raddle_context::current::get().cast();
+            // SAFETY: the word is null or the header of what runs on this OS thread, which is alive.
+            let in_process = unsafe { header.as_ref() }.is_some_and(|h| h.kind == Kind::Process);
+            if in_process {
+                let mut text = String::from("raddle: in ");
+                let _infallible = describe(header, &mut text).and_then(|()| text.write_char('\n'));
+                let _unwritable = std::io::stderr().write_all(text.as_bytes());
+            }
+            next(info);
+        }));
+    });
+}

@@ -1,0 +1,281 @@
+//! Owns: `Builder`: from settings to running workers.
+//! May use: `config`, OS threads, processor affinity.
+//! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
+
+use super::shared::Looks;
+use super::{Runtime, Shared};
+use crate::config::{Config, ConfigError};
+use crate::policy::{Balance, Queues, Victim};
+use crate::prim::fence_is_asymmetric;
+use crate::report;
+use crate::worker::Worker;
+use raddle_context::overflow::{self, AltStack};
+use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// Settings for a runtime. What is not set here comes from `RADDLE_*`, and else has its default.
+///
+/// ```
+/// use raddle_core::{Balance, Runtime};
+/// let runtime = Runtime::builder().workers(2).balance(Balance::Share).build()?;
+/// assert_eq!(runtime.policy().balance, Balance::Share);
+/// # Ok::<(), raddle_core::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct Builder {
+    config: Config,
+    stack_bytes: Option<usize>,
+    name: Option<String>,
+}
+
+/// Why a runtime could not be built.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A setting is wrong, or two contradict each other.
+    Config(ConfigError),
+    /// The operating system refused an OS thread.
+    Thread {
+        /// The worker that it was for.
+        worker: usize,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The stack size is larger than the largest size class.
+    Stack(StackError),
+    /// [`Builder::build_global`] came too late: the default runtime runs already.
+    AlreadyStarted,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Config(e) => e.fmt(f),
+            BuildError::Thread { worker, cause } => {
+                write!(
+                    f,
+                    "no OS thread for worker {worker}: {cause}; ask for fewer with RADDLE_WORKERS, or raise ulimit -u"
+                )
+            }
+            BuildError::Stack(e) => e.fmt(f),
+            BuildError::AlreadyStarted => f.write_str(
+                "the default runtime runs already; build it before its first use, first thing in `main`",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BuildError::Config(e) => Some(e),
+            BuildError::Thread { cause, .. } => Some(cause),
+            BuildError::Stack(e) => Some(e),
+            BuildError::AlreadyStarted => None,
+        }
+    }
+}
+
+impl From<BuildError> for io::Error {
+    fn from(error: BuildError) -> io::Error {
+        let kind = match &error {
+            BuildError::Thread { cause, .. } => cause.kind(),
+            _ => io::ErrorKind::InvalidInput,
+        };
+        io::Error::new(kind, error)
+    }
+}
+
+impl Builder {
+    /// The number of workers; default: the cores that affinity and cgroup really give.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.config.workers = Some(workers);
+        self
+    }
+
+    /// How many task queues there are for what any worker may run.
+    pub fn queues(mut self, queues: Queues) -> Self {
+        self.config.queues = Some(queues);
+        self
+    }
+
+    /// Who moves work between workers.
+    pub fn balance(mut self, balance: Balance) -> Self {
+        self.config.balance = Some(balance);
+        self
+    }
+
+    /// Whom an idle worker looks at first.
+    pub fn victim(mut self, victim: Victim) -> Self {
+        self.config.victim = Some(victim);
+        self
+    }
+
+    /// Whether something that has started may come to run on another worker.
+    pub fn migration(mut self, on: bool) -> Self {
+        self.config.migration = Some(on);
+        self
+    }
+
+    /// The period of the balance `fair`, and the longest doze of an idle worker that watches busy ones.
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.config.tick = Some(tick);
+        self
+    }
+
+    /// How long an idle worker keeps looking before it sleeps; default: not at all.
+    pub fn spin(mut self, spin: Duration) -> Self {
+        self.config.spin = Some(spin);
+        self
+    }
+
+    /// Whether each worker is bound to one of the allowed processors; default: no.
+    pub fn pin_workers(mut self, pin: bool) -> Self {
+        self.config.pin = Some(pin);
+        self
+    }
+
+    /// The stack of a process that does not ask for another, in bytes; default: 64 KiB.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_bytes = Some(bytes);
+        self
+    }
+
+    /// Whether the deepest use of a stack is measured, for [`Runtime::deepest_stack`]; default: no.
+    ///
+    /// Each stack is filled with a pattern before it is used, so this is for finding a size, not for production.
+    pub fn measure_stacks(mut self, on: bool) -> Self {
+        self.config.measure_stacks = Some(on);
+        self
+    }
+
+    /// Whether the runtime prints its counters on standard error when it ends; default: no.
+    pub fn print_stats(mut self, on: bool) -> Self {
+        self.config.stats = Some(on);
+        self
+    }
+
+    /// The prefix of the OS threads' names; default: `raddle`.
+    pub fn thread_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// If a setting, here or in `RADDLE_*`, is wrong or contradicts another; if the system refuses an OS thread.
+    pub fn build(self) -> Result<Runtime, BuildError> {
+        let name = self.name.unwrap_or_else(|| "raddle".to_owned());
+        let mut config = self.config.or(Config::from_env().map_err(BuildError::Config)?);
+        if let Some(bytes) = self.stack_bytes {
+            config.stack_class = Some(SizeClass::for_bytes(bytes).map_err(BuildError::Stack)?);
+        }
+        config.in_bounds().map_err(BuildError::Config)?;
+        start(&config, &name)
+    }
+
+    /// Starts the workers as the default runtime, which lives until the program ends.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and if the default runtime has been started already.
+    ///
+    /// ```
+    /// raddle_core::Runtime::builder().workers(2).build_global()?;
+    /// assert_eq!(raddle_core::csp::spawn(|| 7).join().unwrap(), 7);
+    /// assert!(raddle_core::Runtime::builder().build_global().is_err());
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn build_global(self) -> Result<(), BuildError> {
+        super::default::install(self)
+    }
+}
+
+fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
+    prepare_process();
+    let policy = config.policy().map_err(BuildError::Config)?;
+    let count = config.worker_count();
+    let class = config.stack_class.unwrap_or(SizeClass::DEFAULT);
+    let measure_stacks = config.measure_stacks.unwrap_or(false);
+    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks };
+    let shared = Arc::new(Shared::new(policy, count, class, look));
+    let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
+    let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
+    let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
+    shared.install((0..count).map(worker).collect());
+    let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
+    let generation = crate::fork::generation();
+    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count), generation };
+    for index in 0..count {
+        let shared = runtime.shared.clone();
+        let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
+        let body = move || run_worker(&shared, index, processor);
+        let spawned = thread::Builder::new().name(format!("{name}-{index}")).spawn(body);
+        match spawned {
+            Ok(thread) => runtime.threads.push(thread),
+            Err(cause) => {
+                // The runtime is dropped, which waits for the workers that run already.
+                runtime.shared.stop_now();
+                return Err(BuildError::Thread { worker: index, cause });
+            }
+        }
+    }
+    Ok(runtime)
+}
+
+fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
+    if let Some(processor) = processor {
+        bind_to(processor);
+    }
+    // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
+    let _alternate = AltStack::for_this_thread();
+    if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
+        // A panic in a waker, say. Its runnables would be lost, so this is the end.
+        report::fatal("a worker panicked outside of any process or cell");
+    }
+    if shared.leave_last_alone() {
+        super::settle(shared);
+    }
+}
+
+/// What is done once in the life of the program.
+fn prepare_process() {
+    static PREPARED: OnceLock<()> = OnceLock::new();
+    PREPARED.get_or_init(|| {
+        overflow::set_describer(|current, out| {
+            let _unwritable = report::describe(current.cast(), out);
+        });
+        overflow::install_process_handler();
+        report::install_panic_hook();
+        crate::fork::install();
+    });
+}
+
+/// The processors on which this program may run.
+fn allowed_processors() -> Vec<usize> {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes at most the size that it is told.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
+        return Vec::new();
+    }
+    // SAFETY: the index is within the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
+}
+
+/// Binds the calling OS thread. A refusal (the set has changed meanwhile) leaves it unbound.
+fn bind_to(processor: usize) {
+    // SAFETY: as above.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the index came from such a set.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: the kernel reads the size that it is told.
+    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+}

@@ -1,0 +1,82 @@
+//! Owns: the default runtime: started on first use, never ended.
+//! May use: `Builder`.
+//! Never: a second one, but in a forked child, which has none of its parent's OS threads.
+
+use super::{BuildError, Builder, Runtime, Shared};
+use crate::worker::Worker;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+static DEFAULT: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// The runtime that a call from here belongs to: the caller's own, else the default one.
+pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
+    if let Some(worker) = Worker::current() {
+        return Ok(worker.shared());
+    }
+    // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
+    match unsafe { DEFAULT.load(Ordering::Acquire).as_ref() } {
+        Some(shared) => Ok(shared),
+        None => start(),
+    }
+}
+
+#[cold]
+fn start<'a>() -> Result<&'a Shared, BuildError> {
+    let only_one = starting();
+    // SAFETY: as in `here`. Relaxed: the lock orders it.
+    match unsafe { DEFAULT.load(Ordering::Relaxed).as_ref() } {
+        Some(shared) => Ok(shared),
+        None => Ok(keep(Builder::default().build()?, &only_one)),
+    }
+}
+
+/// Makes a runtime the default one.
+pub(super) fn install(builder: Builder) -> Result<(), BuildError> {
+    let only_one = starting();
+    if !DEFAULT.load(Ordering::Relaxed).is_null() {
+        return Err(BuildError::AlreadyStarted);
+    }
+    keep(builder.build()?, &only_one);
+    Ok(())
+}
+
+fn keep<'a>(mut runtime: Runtime, _only_one: &MutexGuard<'_, ()>) -> &'a Shared {
+    let shared = runtime.shared.clone();
+    // Its workers run until the program ends; nobody joins them.
+    runtime.threads.clear();
+    let kept = Arc::into_raw(shared).cast_mut();
+    DEFAULT.store(kept, Ordering::Release); // pairs with the acquire in `here`
+    register_exit_report();
+    // SAFETY: kept for ever by the `Arc` that was just leaked.
+    unsafe { &*kept }
+}
+
+/// Held over a fork, so that the child does not find it locked by a thread that it does not have.
+pub(crate) fn starting() -> MutexGuard<'static, ()> {
+    STARTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In a forked child: the parent's runtime has no threads here. The next use starts another.
+pub(crate) fn forget() {
+    DEFAULT.store(std::ptr::null_mut(), Ordering::Relaxed);
+}
+
+/// `RADDLE_STATS=on` prints when the program ends.
+fn register_exit_report() {
+    // Once for a program and all that it forks.
+    static REGISTERED: Once = Once::new();
+    extern "C" fn at_exit() {
+        // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release in `start`.
+        if let Some(shared) = unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
+            && shared.prints_stats
+        {
+            crate::report::stats(&shared.stats_text());
+        }
+    }
+    REGISTERED.call_once(|| {
+        // SAFETY: registers a function that lives as long as the program. Full tables leave the report out.
+        unsafe { libc::atexit(at_exit) };
+    });
+}

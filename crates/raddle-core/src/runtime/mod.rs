@@ -1,0 +1,183 @@
+//! Owns: a runtime: its workers, its start, its end, and the default one.
+//! May use: `worker`, `config`, OS threads.
+//! Never: deciding who runs.
+//!
+//! A program may have several runtimes. What is spawned belongs to the runtime of its spawner; from an OS thread
+//! that is the *default* one, which starts on first use, is configured by `RADDLE_*`, and lives until the program
+//! ends, like the threads of `std`: when `main` returns, whatever still runs is over.
+//!
+//! A runtime that the program builds ends when its [`Runtime`] is dropped: everything that is ready, or asleep with a
+//! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a
+//! deadline, can only be woken from outside, and is abandoned: its stack and its block are left as they are, so that
+//! a late `unpark` finds them, and a line on standard error says how many there are.
+
+mod builder;
+mod default;
+mod shared;
+
+pub use builder::{BuildError, Builder};
+pub(crate) use default::{forget as forget_default, here, starting};
+pub(crate) use shared::Shared;
+
+use crate::counters::Stats;
+use crate::fork;
+use crate::policy::Policy;
+use crate::process::builder::spawn_in;
+use crate::process::wait;
+use crate::report;
+use crate::worker::Worker;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A set of workers and what runs on them.
+///
+/// ```
+/// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+/// let sum: u32 = runtime.run(|| {
+///     let halves = [1..=50, 51..=100].map(|half| raddle_core::csp::spawn(move || half.sum::<u32>()));
+///     halves.into_iter().map(|h| h.join().unwrap()).sum()
+/// });
+/// assert_eq!(sum, 5050);
+/// # Ok::<(), raddle_core::BuildError>(())
+/// ```
+pub struct Runtime {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    /// Of the fork in which its OS threads run.
+    generation: u64,
+}
+
+impl Runtime {
+    /// Settings for a runtime that is to be built.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.shared.workers().len()
+    }
+
+    /// The policy that it works by.
+    pub fn policy(&self) -> Policy {
+        self.shared.policy
+    }
+
+    /// The counters of each worker now.
+    pub fn stats(&self) -> Vec<Stats> {
+        self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
+    }
+
+    /// The most bytes of stack that a process has used which has ended, if [`Builder::measure_stacks`] asked for it.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(1).measure_stacks(true).build()?;
+    /// runtime.run(|| println!("{}", std::hint::black_box([1_u8; 5000]).len()));
+    /// assert!(runtime.deepest_stack().is_some_and(|bytes| bytes > 5000));
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn deepest_stack(&self) -> Option<usize> {
+        self.shared.deepest_stack()
+    }
+
+    /// Runs `f` as a process of this runtime and waits for its value. `f` may borrow.
+    ///
+    /// # Panics
+    /// As `f`; inside a cell, which must not wait; and in a forked child, which has the parent's runtime without its OS
+    /// threads.
+    #[track_caller]
+    pub fn run<F, T>(&self, f: F) -> T
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        wait::caller("Runtime::run");
+        let lives = self.generation == fork::generation();
+        assert!(
+            lives,
+            "a forked child has no workers of its parent's runtime; build another one in the child"
+        );
+        // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
+        let joiner = unsafe { spawn_in(&self.shared, f) };
+        joiner.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Runs a future on this runtime, in a process, and waits for its value. The future may borrow.
+    ///
+    /// # Panics
+    /// As the future; and inside a cell, which must not wait.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
+    /// assert_eq!(runtime.block_on(async { raddle_core::task::spawn(async { 7 }).await.unwrap() }), 7);
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F>(&self, future: F) -> F::Output
+    where
+        F: Future + Send,
+        F::Output: Send,
+    {
+        self.run(|| crate::task::block_on(future))
+    }
+
+    /// Waits until nothing can run, and ends the workers. What [`drop`] does, with its outcome.
+    ///
+    /// Returns how many processes and cells still waited, without a deadline, and have been abandoned.
+    pub fn shutdown(mut self) -> u64 {
+        self.end()
+    }
+
+    fn end(&mut self) -> u64 {
+        if self.threads.is_empty() {
+            return 0;
+        }
+        if self.generation != fork::generation() {
+            // A forked child has the runtime's memory and none of its OS threads: there is nothing to wait for.
+            std::mem::forget((self.shared.clone(), std::mem::take(&mut self.threads)));
+            return 0;
+        }
+        let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared, Arc::as_ptr(&self.shared)));
+        if inside {
+            // Dropped by one of its own: the workers end by themselves when the rest has come to its end.
+            self.shared.note_dropped_inside();
+            self.shared.close();
+            self.threads.clear();
+            return 0;
+        }
+        self.shared.close();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                report::fatal("a worker panicked outside of any process");
+            }
+        }
+        settle(&self.shared)
+    }
+}
+
+/// The last words of a runtime whose workers have ended. Returns how many it abandons.
+fn settle(shared: &Arc<Shared>) -> u64 {
+    if shared.prints_stats {
+        report::stats(&shared.stats_text());
+    }
+    let abandoned = shared.alive(&shared.total());
+    if abandoned > 0 {
+        report::abandoned(abandoned);
+        // A late wake must find the worker that its block points to.
+        std::mem::forget(shared.clone());
+    }
+    abandoned
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime").field("workers", &self.workers()).field("policy", &self.policy()).finish()
+    }
+}

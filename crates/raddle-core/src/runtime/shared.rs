@@ -1,0 +1,298 @@
+//! Owns: `Shared`, the part of a runtime that all its workers see.
+//! May use: `worker`'s public half, `protocol::idle`, `shared_queue`.
+//! Never: a worker's private half.
+
+use crate::clock::Clock;
+use crate::counters::{Counters, Stats};
+use crate::fifo::Fifo;
+use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::policy::Policy;
+use crate::process::block::Block;
+use crate::protocol::idle::IdleSet;
+use crate::shared_queue::SharedQueue;
+use crate::timer::{Alarm, AlarmId};
+use crate::worker::Worker;
+use raddle_context::SizeClass;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// What a runtime shows of itself.
+pub(crate) struct Looks {
+    pub(super) prints_stats: bool,
+    pub(super) measure_stacks: bool,
+}
+
+/// What all workers of a runtime see.
+pub(crate) struct Shared {
+    pub(crate) policy: Policy,
+    pub(crate) clock: Clock,
+    pub(crate) idle: IdleSet,
+    pub(crate) stack_class: SizeClass,
+    pub(crate) prints_stats: bool,
+    pub(crate) measure_stacks: bool,
+    deepest: AtomicUsize,
+    workers: OnceLock<Box<[Worker]>>,
+    groups: Box<[SharedQueue]>,
+    group_size: usize,
+    turn: AtomicUsize,
+    spawned_outside: AtomicU64,
+    ended_outside: AtomicU64,
+    /// Workers whose OS thread has not ended.
+    at_work: AtomicUsize,
+    dropped_inside: AtomicBool,
+    closing: AtomicBool,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(policy: Policy, workers: usize, stack_class: SizeClass, looks: Looks) -> Self {
+        let group_size = policy.group_size(workers);
+        Shared {
+            policy,
+            clock: Clock::new(),
+            idle: IdleSet::new(workers),
+            stack_class,
+            prints_stats: looks.prints_stats,
+            measure_stacks: looks.measure_stacks,
+            deepest: AtomicUsize::new(0),
+            workers: OnceLock::new(),
+            groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
+            group_size,
+            turn: AtomicUsize::new(0),
+            spawned_outside: AtomicU64::new(0),
+            ended_outside: AtomicU64::new(0),
+            at_work: AtomicUsize::new(workers),
+            dropped_inside: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Gives the workers, which point back to this, their place. Once, before any of them runs.
+    pub(crate) fn install(&self, workers: Box<[Worker]>) {
+        assert!(self.workers.set(workers).is_ok(), "a runtime's workers are installed once");
+    }
+
+    #[inline]
+    pub(crate) fn workers(&self) -> &[Worker] {
+        self.workers.get().map_or(&[], |w| w)
+    }
+
+    pub(crate) fn worker(&self, index: usize) -> &Worker {
+        &self.workers()[index]
+    }
+
+    pub(crate) fn next_round_robin(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed) % self.workers().len()
+    }
+
+    pub(crate) fn some_sleeper(&self, but_not: usize) -> Option<usize> {
+        self.idle.some_sleeper(but_not)
+    }
+
+    /// Puts movable work into the queue of the worker's group.
+    pub(crate) fn share(&self, worker: &Worker, runnable: Runnable) {
+        Counters::add(&worker.counters.queue_shared, 1);
+        self.push_to_group(worker.index / self.group_size, runnable);
+    }
+
+    /// Hands work to whatever worker comes first, from outside.
+    pub(crate) fn inject(&self, runnable: Runnable) {
+        let group = self.turn.fetch_add(1, Ordering::Relaxed) % self.groups.len();
+        self.push_to_group(group, runnable);
+    }
+
+    fn push_to_group(&self, group: usize, runnable: Runnable) {
+        self.groups[group].push(runnable);
+        self.notify_group(group);
+    }
+
+    /// Work lies in the queue of `group`: wakes somebody who may take it.
+    fn notify_group(&self, group: usize) {
+        if self.groups.len() == 1 || self.policy.takes_from_other_groups() {
+            self.idle.notify();
+        } else {
+            let first = group * self.group_size;
+            self.idle.notify_one_of(first..self.workers().len().min(first + self.group_size));
+        }
+    }
+
+    /// `worker`, which has just found work, leaves some: wakes another one who may take it.
+    pub(crate) fn notify_for(&self, worker: usize) {
+        self.notify_group(worker / self.group_size);
+    }
+
+    /// Hands over a process that was made outside.
+    pub(crate) fn inject_process(&self, block: &'static Block, placed: Option<usize>) {
+        // SAFETY: the block was just made, and the right to run it is its maker's.
+        let fresh = unsafe { block.as_runnable() };
+        self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        if let Some(index) = placed {
+            let flags = &fresh.header().flags;
+            flags.set(flags.get() & !MOVABLE | PLACED);
+            return self.worker(index).deliver(fresh);
+        }
+        self.inject_fresh(fresh);
+    }
+
+    /// Hands over a cell that was made outside.
+    pub(crate) fn inject_cell(&self, cell: Runnable) {
+        self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        self.inject_fresh(cell);
+    }
+
+    fn inject_fresh(&self, fresh: Runnable) {
+        if self.policy.places_round_robin() {
+            self.worker(self.next_round_robin()).deliver(fresh);
+        } else {
+            self.inject(fresh);
+        }
+    }
+
+    /// Moves this worker's share of its group's queue to the end of `batch`. Returns how many.
+    #[inline]
+    pub(crate) fn take_shared(&self, worker: usize, most: usize, batch: &Fifo) -> usize {
+        let group = &self.groups[worker / self.group_size];
+        if group.len() == 0 {
+            return 0;
+        }
+        let before = batch.len();
+        batch.append(group.take(most, self.group_size));
+        batch.len() - before
+    }
+
+    pub(crate) fn has_shared(&self, worker: usize) -> bool {
+        let mine = worker / self.group_size;
+        let everywhere = self.policy.takes_from_other_groups();
+        self.groups.iter().enumerate().any(|(at, group)| (everywhere || at == mine) && group.len() > 0)
+    }
+
+    /// An idle worker of a group with an empty queue helps another group.
+    pub(crate) fn take_from_other_group(&self, worker: &Worker) -> Option<Runnable> {
+        let mine = worker.index / self.group_size;
+        for step in 1..self.groups.len() {
+            let mut chain = self.groups[(mine + step) % self.groups.len()].take(1, 1);
+            if let Some(found) = chain.next() {
+                Counters::add(&worker.counters.group_taken, 1);
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Sets an alarm from a thread that is no worker; the first worker keeps it.
+    pub(crate) fn set_alarm_outside(&self, at_ns: u64, alarm: Alarm) -> AlarmId {
+        let keeper = self.worker(0);
+        let id = keeper.timers().set(at_ns, alarm);
+        self.idle.wake_for_alarm(keeper.index);
+        id
+    }
+
+    /// Takes an alarm back, from any thread. A runtime that ends may have waited for nothing else.
+    pub(crate) fn cancel_alarm(&self, keeper: usize, alarm: AlarmId) {
+        self.worker(keeper).timers().cancel(alarm);
+        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, self)) {
+            return; // which looks itself before it next sleeps
+        }
+        fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
+        if self.closing.load(Ordering::Relaxed) {
+            self.idle.wake_for_alarm(keeper);
+        }
+    }
+
+    /// From now on the runtime ends when nothing can run any more.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        // The idle protocol's fences order this store before the sleepers' next look.
+        self.idle.wake_all();
+    }
+
+    /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
+    pub(crate) fn note_quiet(&self) {
+        if self.closing.load(Ordering::Relaxed)
+            && self.is_quiet()
+            && !self.stopping.swap(true, Ordering::Relaxed)
+        {
+            self.idle.wake_all();
+        }
+    }
+
+    /// Whether nobody runs, is about to, or has an alarm set; argued in `protocol/idle.md`.
+    fn is_quiet(&self) -> bool {
+        fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
+        let all_sleep = self.workers().iter().all(sleeps);
+        fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
+        all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    /// A runtime whose workers could not all be started ends at once: there is nothing to run.
+    pub(super) fn stop_now(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.idle.wake_all();
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// The program has dropped the runtime inside of it: nobody waits for the workers.
+    pub(super) fn note_dropped_inside(&self) {
+        self.dropped_inside.store(true, Ordering::Relaxed);
+    }
+
+    /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
+    pub(super) fn leave_last_alone(&self) -> bool {
+        // Acquire pairs with the release of the other workers here: the last one sees the counters of all.
+        self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
+    }
+
+    /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
+    pub(crate) fn count_exit_outside(&self) {
+        // Release pairs with the acquire in `alive`: after it the runtime may be freed.
+        self.ended_outside.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn total(&self) -> Stats {
+        let mut total = Stats::default();
+        for worker in self.workers() {
+            total += worker.counters.snapshot();
+        }
+        total
+    }
+
+    /// How many processes and cells have been spawned and have not ended.
+    pub(crate) fn alive(&self, total: &Stats) -> u64 {
+        // Acquire pairs with the release in `count_exit_outside`.
+        let outside = |count: &AtomicU64| count.load(Ordering::Acquire);
+        (total.spawns + outside(&self.spawned_outside))
+            .saturating_sub(total.exits + outside(&self.ended_outside))
+    }
+
+    /// A process has ended that used so many bytes of its stack.
+    pub(crate) fn note_depth(&self, bytes: usize) {
+        self.deepest.fetch_max(bytes, Ordering::Relaxed);
+    }
+
+    /// The deepest use of a stack, if it is measured.
+    pub(crate) fn deepest_stack(&self) -> Option<usize> {
+        self.measure_stacks.then(|| self.deepest.load(Ordering::Relaxed))
+    }
+
+    /// The counters of all workers and of each, for `RADDLE_STATS`.
+    pub(crate) fn stats_text(&self) -> String {
+        let total = self.total();
+        let outside = self.spawned_outside.load(Ordering::Relaxed);
+        let mut text =
+            format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
+        if let Some(deepest) = self.deepest_stack() {
+            let _infallible = writeln!(text, "deepest_stack_bytes  {deepest}");
+        }
+        for worker in self.workers() {
+            let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
+        }
+        text
+    }
+}

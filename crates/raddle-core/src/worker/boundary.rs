@@ -1,0 +1,214 @@
+//! Owns: what a worker does once a batch, once a quantum, once a tick.
+//! May use: the clock, the timers, the shared queues, the idle set.
+//! Never: more than one clock read a boundary.
+//!
+//! A boundary comes after at most `BUDGET_MAX` dispatches. If slices are long, so many of them would take long, so
+//! the budget follows the mean slice: boundaries are meant to be about half a quantum apart, and a budget of one means
+//! a boundary after each slice.
+//!
+//! At a **boundary**: timers that are due, mail, injected work. When a **quantum** (50 us) has passed and the batch is
+//! not dry: start something fresh, and lay out or pass on surplus. When a **tick** (10 ms) has passed: the balance
+//! `fair`. Under full load with nobody idle, a quantum costs about a hundred nanoseconds in fifty thousand.
+
+use super::{BUDGET_MAX, Worker};
+use crate::counters::Counters;
+use crate::fifo::{Chain, Fifo};
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+
+/// A batch keeps the worker for at least so long before something fresh is started, ns.
+pub(crate) const QUANTUM_NS: u64 = 50_000;
+/// At most so many movable runnables travel in one chain.
+const CHAIN_MAX: usize = 64;
+
+/// When things were last done, and how long slices are.
+pub(super) struct Pace {
+    boundary_ns: Cell<u64>,
+    quantum_ns: Cell<u64>,
+    tick_ns: Cell<u64>,
+    budget_given: Cell<u32>,
+    slice_ns: Cell<u64>,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        let zero = || Cell::new(0);
+        Pace {
+            boundary_ns: zero(),
+            quantum_ns: zero(),
+            tick_ns: zero(),
+            budget_given: Cell::new(BUDGET_MAX),
+            slice_ns: zero(),
+        }
+    }
+}
+
+impl Worker {
+    /// The end of a batch's budget.
+    pub(super) fn boundary(&self) {
+        let now = self.shared().clock.now_ns();
+        self.renew_budget(now);
+        self.fire_timers(now);
+        if self.inbox.has_mail() {
+            self.batch.append(self.inbox.take_all());
+        }
+        self.take_shared(CHAIN_MAX);
+        if now - self.pace.quantum_ns.get() >= QUANTUM_NS {
+            self.pace.quantum_ns.set(now);
+            self.quantum(now);
+        }
+        self.send_home_if_coupled();
+        self.ran_dry.set(false);
+    }
+
+    /// Counts the dispatches of the last batch, and sizes the next by how long they took.
+    pub(super) fn renew_budget(&self, now: u64) {
+        let given = self.pace.budget_given.get();
+        let used = u64::from(given - self.budget.get());
+        Counters::add(&self.counters.dispatches, used);
+        let elapsed = now - self.pace.boundary_ns.replace(now);
+        let slice = elapsed / used.max(1);
+        self.pace.slice_ns.set((self.pace.slice_ns.get() * 3 + slice) / 4);
+        let fits = (QUANTUM_NS / 2).checked_div(slice).unwrap_or(u64::from(BUDGET_MAX));
+        let budget = fits.clamp(1, u64::from(BUDGET_MAX)) as u32;
+        // The budget is counted down before it is tested, so that one dispatch needs a budget of two.
+        self.pace.budget_given.set(budget + 1);
+        self.budget.set(budget + 1);
+        self.publish_backlog(self.pace.slice_ns.get());
+    }
+
+    /// Time has passed while the worker slept: not the slices' time.
+    pub(super) fn restart_clock(&self, now: u64) {
+        self.pace.boundary_ns.set(now);
+    }
+
+    fn quantum(&self, now: u64) {
+        if self.shared().policy.shares() {
+            self.share_fresh();
+        }
+        self.start_some_fresh();
+        let had_slack = !self.ran_dry.get();
+        if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
+            self.give_surplus();
+        } else {
+            self.retract();
+        }
+        if now - self.pace.tick_ns.get() >= self.shared().policy.tick_ns() {
+            self.pace.tick_ns.set(now);
+            self.even_out();
+        }
+    }
+
+    /// The batch has had its quantum: fresh ones join it, at its front, so that each gets its share.
+    ///
+    /// What has left the fresh list cannot be stolen any more, so they are as many as will have had their first turn in
+    /// a quarter of a quantum, if they are like the others, and no more than the others.
+    fn start_some_fresh(&self) {
+        let fit = (QUANTUM_NS / 4).checked_div(self.pace.slice_ns.get()).unwrap_or(1).max(1);
+        let most = self.batch.len().clamp(1, usize::try_from(fit).unwrap_or(usize::MAX));
+        let starting = Fifo::new();
+        while starting.len() < most
+            // SAFETY: this is the owner's OS thread.
+            && let Some(fresh) = unsafe { self.fresh.pop() }
+        {
+            starting.push(fresh);
+        }
+        self.batch.prepend(&starting);
+    }
+
+    /// More movable work than this worker needs at once: into the window, or to an idle worker, by the policy.
+    fn give_surplus(&self) {
+        let policy = &self.shared().policy;
+        if policy.steals() {
+            // What nobody took goes back first, so that nothing waits in the window for ever.
+            self.batch.append(self.window.take());
+            let half = (self.batch.movable() / 2).min(CHAIN_MAX);
+            let chain = self.batch.split_movable(half);
+            Counters::add(&self.counters.published, half as u64);
+            if let Err(chain) = self.window.publish(chain) {
+                self.batch.append(chain);
+            }
+            self.shared().idle.notify();
+        } else if policy.shares()
+            && let Some(idle) = self.shared().some_sleeper(self.index)
+        {
+            // As GHC pushes: keep one share, the free one gets the other.
+            let half = (self.batch.movable() / 2).min(CHAIN_MAX);
+            Counters::add(&self.counters.shared_out, half as u64);
+            self.send(idle, self.batch.split_movable(half));
+        }
+    }
+
+    /// Work-sharing: half of what has not started goes to an idle worker, which may not take it by itself.
+    fn share_fresh(&self) {
+        let half = (self.fresh.len_hint() / 2).min(CHAIN_MAX);
+        if half == 0 {
+            return;
+        }
+        let Some(idle) = self.shared().some_sleeper(self.index) else { return };
+        let given = Fifo::new();
+        while given.len() < half
+            // SAFETY: this is the owner's OS thread.
+            && let Some(fresh) = unsafe { self.fresh.pop() }
+        {
+            given.push(fresh);
+        }
+        Counters::add(&self.counters.shared_out, given.len() as u64);
+        self.send(idle, given.drain());
+    }
+
+    /// No slack after all: what lies in the window comes home.
+    fn retract(&self) {
+        if self.window.filled() > 0 {
+            self.batch.append(self.window.take());
+        }
+    }
+
+    /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue.
+    fn even_out(&self) {
+        let shared = self.shared();
+        if !shared.policy.is_fair() || shared.idle.sleepers() > 0 || self.batch.movable() == 0 {
+            return;
+        }
+        let others = shared.workers().iter().filter(|other| other.index != self.index);
+        let ready = |other: &&Worker| other.published.ready.load(Ordering::Relaxed);
+        let Some(shortest) = others.min_by_key(ready) else { return };
+        if ready(&shortest) + 1 < self.ready() {
+            Counters::add(&self.counters.fair_moves, 1);
+            self.send(shortest.index, self.batch.split_movable(1));
+        }
+    }
+
+    pub(super) fn send(&self, to: usize, chain: Chain) {
+        if chain.is_empty() {
+            return;
+        }
+        let to = self.shared().worker(to);
+        if to.inbox.push_chain(chain) {
+            self.shared().idle.wake_owner(to.index);
+        }
+    }
+
+    /// Takes up to `most` from the queue of this worker's group.
+    pub(super) fn take_shared(&self, most: usize) {
+        let taken = self.shared().take_shared(self.index, most, &self.batch);
+        if taken > 0 {
+            Counters::add(&self.counters.shared_taken, taken as u64);
+        }
+    }
+
+    /// Wakes whoever's alarm has rung.
+    pub(super) fn fire_timers(&self, now: u64) {
+        if self.timers.is_due(now) {
+            self.ring(self, now);
+        }
+    }
+
+    /// Rings the due alarms of `of`, which may be another, busy worker.
+    pub(super) fn ring(&self, of: &Worker, now: u64) {
+        while let Some(alarm) = of.timers.pop_due(now) {
+            Counters::add(&self.counters.alarms, 1);
+            alarm.ring(self);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Owns: `Worker`, one OS thread's share of the scheduler, and the way to find the one that we run on.
+//! May use: everything below the public faces: queues, protocols, stacks, pools, policy.
+//! Never: a reference into its private half given to another thread.
+//!
+//! A worker is one OS thread and these places where runnables wait, in the order in which it looks:
+//!
+//! 1. the **batch**: a private first-in-first-out queue; what a running one wakes joins it (no atomics);
+//! 2. the **inbox**: what others hand to this very worker;
+//! 3. the **fresh list**: what was spawned here and has not run, open to thieves;
+//! 4. the **window**: surplus of the batch, laid out for thieves, taken back if nobody came;
+//! 5. the **shared queues**: injected from outside, and all movable work if the policy says so;
+//! 6. other workers' windows and fresh lists, if the policy says `steal`.
+//!
+//! Every `budget` dispatches there is a *boundary* (`boundary.rs`): the one clock read, timers, mail, injection; and
+//! when at least a quantum has passed, the *quantum's* work: start something fresh, lay out surplus, publish.
+//!
+//! | file | what |
+//! |---|---|
+//! | `dispatch` | from one runnable to the next: the fast path |
+//! | `turn` | the loop on the worker's own stack |
+//! | `boundary` | what is done once a batch, once a quantum, once a tick |
+//! | `search` | stealing and its manners |
+//! | `sleep` | when nothing is found |
+
+mod boundary;
+mod dispatch;
+mod search;
+mod sleep;
+mod submit;
+mod turn;
+
+use crate::counters::Counters;
+use crate::fifo::Fifo;
+use crate::header::{Header, Kind, MOVABLE, Runnable};
+use crate::ids::Ids;
+use crate::process::block::Block;
+use crate::process::entry::end_life;
+use crate::process::pool::BlockPool;
+use crate::protocol::fresh::FreshQueue;
+use crate::protocol::inbox::Inbox;
+use crate::protocol::window::Window;
+use crate::runtime::Shared;
+use crate::timer::Timers;
+use dispatch::After;
+use raddle_context::{Context, SizeClass, Stack, StackPool};
+use search::Hunter;
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Boundaries come at the latest after so many dispatches.
+const BUDGET_MAX: u32 = 128;
+
+/// What a worker tells the others about itself, on a line that only it writes, at boundaries.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Published {
+    /// Runnables that wait here.
+    pub(crate) ready: AtomicUsize,
+    /// The nanoseconds that they will take, by the mean of the last slices.
+    pub(crate) backlog_ns: AtomicU64,
+}
+
+/// One worker. The first half is private to its OS thread, the second is for everybody.
+#[repr(C, align(128))]
+pub(crate) struct Worker {
+    batch: Fifo,
+    budget: Cell<u32>,
+    /// The batch has been found empty since the last boundary: it has no slack.
+    ran_dry: Cell<bool>,
+    handoff: Cell<Option<Runnable>>,
+    after: Cell<Option<After>>,
+    /// What the policy says to the two questions that every spawn and every wake ask.
+    spawns_stay: bool,
+    wakes_are_shared: bool,
+    stack_class: SizeClass,
+    home: Header,
+    home_context: UnsafeCell<Context>,
+    stacks: UnsafeCell<StackPool>,
+    blocks: BlockPool,
+    ids: Ids,
+    pace: boundary::Pace,
+    hunter: Hunter,
+
+    pub(crate) index: usize,
+    pub(crate) shared: *const Shared,
+    pub(crate) inbox: Inbox,
+    pub(crate) fresh: FreshQueue,
+    pub(crate) window: Window,
+    pub(crate) published: Published,
+    pub(crate) counters: Counters,
+    timers: Timers,
+}
+
+// SAFETY: the first half is touched by the worker's own OS thread only (every path to it starts from the thread-local
+// word, through `current` or `of`); the second half is made of protocols and atomics; `shared` outlives the workers.
+unsafe impl Sync for Worker {}
+// SAFETY: it is made on one thread and run on another before its private half is first used.
+unsafe impl Send for Worker {}
+
+/// The header of what runs on this OS thread: a process's, or a worker's own; null elsewhere.
+#[inline(always)]
+pub(crate) fn current_header() -> *mut Header {
+    raddle_context::current::get().cast()
+}
+
+impl Worker {
+    pub(crate) fn new(index: usize, shared: &Arc<Shared>, asymmetric: bool, stacks: StackPool) -> Self {
+        Worker {
+            batch: Fifo::new(),
+            budget: Cell::new(BUDGET_MAX),
+            ran_dry: Cell::new(false),
+            handoff: Cell::new(None),
+            after: Cell::new(None),
+            spawns_stay: shared.policy.spawns_stay(),
+            wakes_are_shared: shared.policy.queues_shared(),
+            stack_class: shared.stack_class,
+            home: Header::new(Kind::Worker, 0),
+            home_context: UnsafeCell::new(Context::empty()),
+            stacks: UnsafeCell::new(stacks),
+            blocks: BlockPool::new(),
+            ids: Ids::new(),
+            pace: boundary::Pace::new(),
+            hunter: Hunter::new(index),
+            index,
+            shared: Arc::as_ptr(shared),
+            inbox: Inbox::new(),
+            fresh: FreshQueue::new(asymmetric),
+            window: Window::new(),
+            published: Published::default(),
+            counters: Counters::default(),
+            timers: Timers::new(),
+        }
+    }
+
+    /// The worker that this OS thread is, if it is one.
+    #[inline(always)]
+    pub(crate) fn current<'a>() -> Option<&'a Worker> {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let header = unsafe { current_header().as_ref() }?;
+        // SAFETY: what runs has a worker, and it is this thread's.
+        Some(unsafe { Worker::of(header) })
+    }
+
+    /// # Safety
+    /// `header` has been given to a worker, whose OS thread this is, or only the worker's public half is used.
+    #[inline(always)]
+    pub(crate) unsafe fn of<'a>(header: &Header) -> &'a Worker {
+        // SAFETY: a worker lives as long as its runtime, and the runtime as long as its runnables.
+        unsafe { &*header.worker.get().cast::<Worker>() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn shared(&self) -> &Shared {
+        // SAFETY: the runtime's shared part outlives its workers.
+        unsafe { &*self.shared }
+    }
+
+    /// The runtime, held. Only while the worker is known to live.
+    pub(crate) fn hold_runtime(&self) -> Arc<Shared> {
+        // SAFETY: the pointer came from an `Arc`, which lives as long as the worker, its content.
+        unsafe { Arc::increment_strong_count(self.shared) };
+        // SAFETY: the count was just raised for this one.
+        unsafe { Arc::from_raw(self.shared) }
+    }
+
+    #[inline(always)]
+    fn as_word(&self) -> *mut () {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// The runtime's clock reading at which `after` from now has passed.
+    pub(crate) fn deadline(&self, after: Duration) -> u64 {
+        let now = self.shared().clock.now_ns();
+        now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    #[inline(always)]
+    pub(crate) fn take_block(&self) -> &'static Block {
+        self.blocks.take()
+    }
+
+    /// Takes back a block whose life is over. The caller was its only holder.
+    #[inline(always)]
+    pub(crate) fn free_block(&self, block: &'static Block) {
+        end_life(block);
+        self.blocks.give(block);
+    }
+
+    #[inline(always)]
+    pub(crate) fn give_stack(&self, stack: Stack) {
+        if self.shared().measure_stacks {
+            stack.high_water_bytes().into_iter().for_each(|bytes| self.shared().note_depth(bytes));
+        }
+        // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
+        unsafe { &mut *self.stacks.get() }.give(stack);
+    }
+
+    #[inline(always)]
+    pub(crate) fn stack_class(&self) -> SizeClass {
+        self.stack_class
+    }
+
+    #[inline(always)]
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.next()
+    }
+
+    #[inline(always)]
+    pub(crate) fn count_exit(&self) {
+        Counters::add(&self.counters.exits, 1);
+    }
+
+    /// Queues a runnable on this worker's batch.
+    #[inline(always)]
+    pub(crate) fn push_local(&self, runnable: Runnable) {
+        self.batch.push(runnable);
+    }
+
+    /// Queues what waits: here if it may run here, else where it belongs.
+    ///
+    /// # Safety
+    /// `header` is a waiting runnable (or OS thread) which the caller has just taken the right to queue. This is the
+    /// worker of the calling OS thread.
+    #[inline(always)]
+    pub(crate) unsafe fn wake(&self, header: *mut Header) {
+        // SAFETY: the caller vouches that it is alive and theirs.
+        let waiting = unsafe { &*header };
+        let belongs_here = waiting.worker.get() == self.as_word() && !self.wakes_are_shared;
+        if belongs_here {
+            Counters::add(&self.counters.local_wakes, 1);
+            // SAFETY: the caller holds the right to queue it.
+            let runnable = unsafe { Runnable::from_raw(header) };
+            self.batch.push(runnable.expect("a reference is not null"));
+        } else {
+            // SAFETY: as above.
+            unsafe { self.wake_elsewhere(header) };
+        }
+    }
+
+    #[cold]
+    unsafe fn wake_elsewhere(&self, header: *mut Header) {
+        // SAFETY: as in `wake`.
+        let waiting = unsafe { &*header };
+        if waiting.kind == Kind::OsThread {
+            // SAFETY: the caller holds its one wake.
+            return unsafe { crate::external::wake(header) };
+        }
+        // SAFETY: the caller holds the right to queue it.
+        let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
+        // SAFETY: only the home worker's public half is used.
+        let home = unsafe { Worker::of(waiting) };
+        let same_runtime = std::ptr::eq(home.shared, self.shared);
+        if waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started() {
+            return self.adopt(runnable);
+        }
+        if std::ptr::eq(home, self) {
+            return self.batch.push(runnable);
+        }
+        if !same_runtime {
+            Counters::add(&self.counters.remote_wakes, 1);
+            // SAFETY: as above.
+            return unsafe { wake_from_outside(header) };
+        }
+        Counters::add(&self.counters.remote_wakes, 1);
+        self.hunter.note_cross_wake(home.index);
+        home.deliver(runnable);
+    }
+
+    /// A movable one that somebody here has woken: it comes to its waker, or into the shared queue.
+    fn adopt(&self, runnable: Runnable) {
+        if self.shared().policy.queues_shared() {
+            return self.shared().share(self, runnable);
+        }
+        if runnable.header().worker.get() != self.as_word() {
+            runnable.header().worker.set(self.as_word());
+            Counters::add(&self.counters.migrations, 1);
+        }
+        Counters::add(&self.counters.local_wakes, 1);
+        self.batch.push(runnable);
+    }
+
+    /// Puts a runnable into this worker's inbox, from any thread.
+    pub(crate) fn deliver(&self, runnable: Runnable) {
+        if self.inbox.push(runnable) {
+            self.shared().idle.wake_owner(self.index);
+        }
+    }
+
+    /// How many wait here, as far as the owner knows.
+    fn ready(&self) -> usize {
+        self.batch.len() + self.fresh.len_hint()
+    }
+
+    fn publish_backlog(&self, slice_ns: u64) {
+        let ready = self.ready();
+        self.published.ready.store(ready, Ordering::Relaxed);
+        self.published.backlog_ns.store(ready as u64 * slice_ns, Ordering::Relaxed);
+    }
+}
+
+/// Queues what waits, from any thread.
+///
+/// # Safety
+/// As [`Worker::wake`], on any OS thread.
+#[inline]
+pub(crate) unsafe fn wake(header: *mut Header) {
+    match Worker::current() {
+        // SAFETY: passed on to the caller; the worker is this thread's.
+        Some(worker) => unsafe { worker.wake(header) },
+        // SAFETY: passed on to the caller.
+        None => unsafe { wake_from_outside(header) },
+    }
+}
+
+#[cold]
+unsafe fn wake_from_outside(header: *mut Header) {
+    // SAFETY: the caller vouches that it is alive and theirs.
+    let waiting = unsafe { &*header };
+    if waiting.kind == Kind::OsThread {
+        // SAFETY: the caller holds its one wake.
+        return unsafe { crate::external::wake(header) };
+    }
+    // SAFETY: the caller holds the right to queue it.
+    let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
+    // SAFETY: only the public half is used.
+    let home = unsafe { Worker::of(waiting) };
+    // From the moment in which it is queued it may run, end, and let its runtime end, while we still wake its worker.
+    let runtime = home.hold_runtime();
+    if waiting.is(MOVABLE) && runtime.policy.moves_started() {
+        runtime.inject(runnable);
+    } else {
+        home.deliver(runnable);
+    }
+}

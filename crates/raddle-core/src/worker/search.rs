@@ -1,0 +1,232 @@
+//! Owns: stealing: whom to look at, what may be taken, and when to leave others alone.
+//! May use: the windows, fresh lists and timers of other workers.
+//! Never: a wait for a victim.
+//!
+//! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age
+//! without the owner's clock: it remembers how far each list reached at its last look.
+//!
+//! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
+//! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old
+//! worker, the two are coupled: the rest of the catch goes home at once, and the thief backs off as if it had been
+//! unprofitable. (Fresh lists are exempt: what has never run has no peers yet.)
+
+use super::Worker;
+use crate::counters::Counters;
+use crate::fifo::Fifo;
+use crate::header::Runnable;
+use crate::policy::Victim;
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::Ordering;
+
+/// A steal and the wake before it cost about so much, ns.
+pub(crate) const STEAL_NS: u64 = 10_000;
+/// A catch that lasts less than this was not worth it, ns.
+const PROFIT_NS: u64 = 2 * STEAL_NS;
+/// So many wakes of the victim's within one catch mean that thief and victim are coupled.
+const COUPLED_WAKES: u32 = 16;
+const BACK_OFF_MAX: u32 = 64;
+
+/// What a worker remembers between its searches.
+pub(super) struct Hunter {
+    /// How far each fresh list reached when this worker last looked, and when that was.
+    reached: RefCell<Vec<(usize, u64)>>,
+    /// The victim and the time of the last steal from a window, until it is judged.
+    catch: Cell<Option<(usize, u64)>>,
+    cross_wakes: Cell<u32>,
+    /// Looks to pass by, and how many the next disappointment will cost.
+    pass_by: Cell<u32>,
+    back_off: Cell<u32>,
+    random: Cell<u64>,
+    ring: Cell<usize>,
+}
+
+impl Hunter {
+    pub(super) fn new(index: usize) -> Self {
+        Hunter {
+            reached: RefCell::new(Vec::new()),
+            catch: Cell::new(None),
+            cross_wakes: Cell::new(0),
+            pass_by: Cell::new(0),
+            back_off: Cell::new(1),
+            random: Cell::new(0x9e37_79b9_7f4a_7c15 ^ (index as u64 + 1) << 17),
+            ring: Cell::new(index),
+        }
+    }
+
+    /// Something of ours woke something of `of`'s.
+    pub(super) fn note_cross_wake(&self, of: usize) {
+        if self.catch.get().is_some_and(|(victim, _)| victim == of) {
+            self.cross_wakes.set(self.cross_wakes.get() + 1);
+        }
+    }
+
+    fn disappointed(&self) {
+        self.pass_by.set(self.back_off.get());
+        self.back_off.set((self.back_off.get() * 2).min(BACK_OFF_MAX));
+    }
+
+    /// Marsaglia's xorshift64 (2003).
+    fn next_random(&self) -> u64 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        x
+    }
+}
+
+impl Worker {
+    /// Looks for work at all other workers'. What is found is in this worker's own places then.
+    pub(super) fn search(&self, now: u64) -> Option<Runnable> {
+        let shared = self.shared();
+        self.judge_catch(now);
+        self.take_shared(1);
+        if let Some(found) = self.batch.pop() {
+            return Some(found);
+        }
+        self.ring_overdue(now);
+        if let Some(found) = self.batch.pop() {
+            return Some(found);
+        }
+        if shared.policy.takes_from_other_groups()
+            && let Some(found) = shared.take_from_other_group(self)
+        {
+            return Some(found);
+        }
+        if !shared.policy.steals() || shared.workers().len() < 2 {
+            return None;
+        }
+        self.steal_somewhere(now)
+    }
+
+    fn steal_somewhere(&self, now: u64) -> Option<Runnable> {
+        let workers = self.shared().workers();
+        let (first, by) = self.choose_first(workers);
+        for step in 0..workers.len() {
+            let victim = &workers[(first + step) % workers.len()];
+            if victim.index == self.index {
+                continue;
+            }
+            Counters::add(&self.counters.steals_tried, 1);
+            if let Some(found) = self.steal_from(victim, now) {
+                Counters::add(&self.counters.steals, 1);
+                Counters::add(self.counters.chosen_by(by), 1);
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Where to look first, by the policy.
+    fn choose_first(&self, workers: &[Worker]) -> (usize, Victim) {
+        let by = self.shared().policy.victim;
+        let first = match by {
+            Victim::Backlog => {
+                let backlog =
+                    |w: &&Worker| w.published.backlog_ns.load(Ordering::Relaxed) + w.fresh.len_hint() as u64;
+                let others = workers.iter().filter(|w| w.index != self.index);
+                others.max_by_key(backlog).map_or(self.index, |w| w.index)
+            }
+            Victim::Random => self.hunter.next_random() as usize % workers.len(),
+            Victim::Ring => {
+                let next = (self.hunter.ring.get() + 1) % workers.len();
+                self.hunter.ring.set(next);
+                next
+            }
+        };
+        (first, by)
+    }
+
+    fn steal_from(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        let passes_by = self.hunter.pass_by.get();
+        if passes_by > 0 {
+            self.hunter.pass_by.set(passes_by - 1);
+        } else if self.shared().policy.moves_started() {
+            let chain = victim.window.take();
+            if !chain.is_empty() {
+                self.hunter.catch.set(Some((victim.index, now)));
+                self.hunter.cross_wakes.set(0);
+                self.batch.append(chain);
+                Counters::add(&self.counters.migrations, self.batch.len() as u64);
+                return self.batch.pop();
+            }
+        }
+        self.steal_fresh(victim, now)
+    }
+
+    /// Half of what has waited long enough in the victim's fresh list becomes fresh here; the oldest runs at once.
+    fn steal_fresh(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        let aged = self.aged_reach(victim, now);
+        let caught = Fifo::new();
+        let count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
+        Counters::add(&self.counters.fresh_stolen, count as u64);
+        let oldest = caught.pop();
+        while let Some(runnable) = caught.pop() {
+            // SAFETY: this is the owner's OS thread.
+            unsafe { self.fresh.push(runnable) };
+        }
+        oldest
+    }
+
+    /// Everything below this index of the victim's list has waited longer than a steal costs.
+    fn aged_reach(&self, victim: &Worker, now: u64) -> usize {
+        let mut reached = self.hunter.reached.borrow_mut();
+        reached.resize(self.shared().workers().len(), (0, 0));
+        let (reach, seen_at) = &mut reached[victim.index];
+        let mut aged = victim.fresh.mark();
+        if now - *seen_at >= STEAL_NS {
+            aged = aged.max(*reach);
+            *reach = victim.fresh.reach();
+            *seen_at = now;
+        }
+        aged
+    }
+
+    /// Was the last catch worth it?
+    fn judge_catch(&self, now: u64) {
+        if let Some((_, at)) = self.hunter.catch.take() {
+            if now - at < PROFIT_NS {
+                Counters::add(&self.counters.unprofitable, 1);
+                self.hunter.disappointed();
+            } else {
+                self.hunter.back_off.set(1);
+            }
+        }
+    }
+
+    /// At a boundary: a catch that keeps waking its old worker goes home.
+    pub(super) fn send_home_if_coupled(&self) {
+        let Some((victim, _)) = self.hunter.catch.get() else { return };
+        if self.hunter.cross_wakes.get() < COUPLED_WAKES {
+            return;
+        }
+        self.hunter.catch.set(None);
+        self.hunter.disappointed();
+        let chain = self.batch.split_movable(usize::MAX);
+        if !chain.is_empty() {
+            Counters::add(&self.counters.sent_home, 1);
+            self.send(victim, chain);
+        }
+    }
+
+    /// Alarms of workers that are too busy to hear them.
+    fn ring_overdue(&self, now: u64) {
+        for other in self.shared().workers() {
+            if other.timers().is_due(now) {
+                self.ring(other, now);
+            }
+        }
+    }
+
+    /// Whether a last look, after the announcement of sleep, sees anything that this worker could take; its own fresh
+    /// list, too, since the alarms that were rung during the search may have spawned.
+    pub(super) fn sees_work(&self) -> bool {
+        let shared = self.shared();
+        if shared.has_shared(self.index) || shared.is_stopping() || !self.fresh.is_empty_for_owner() {
+            return true;
+        }
+        let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;
+        takes && shared.workers().iter().any(|w| w.index != self.index && w.window.filled() > 0)
+    }
+}

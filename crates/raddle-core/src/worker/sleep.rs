@@ -1,0 +1,147 @@
+//! Owns: what a worker does when its own places are empty: search, spin by the budget, sleep.
+//! May use: `protocol::idle`, the clock.
+//! Never: burning the processor beyond the spin budget.
+
+use super::Worker;
+use super::search::STEAL_NS;
+use crate::counters::Counters;
+use crate::header::Runnable;
+use crate::protocol::idle::{Watch, Woken};
+use crate::report;
+use std::time::{Duration, Instant};
+
+/// Debug builds only: work that lies so long at a sleeping worker was not announced to it.
+const SUSPECT: Duration = Duration::from_secs(2);
+/// A looker's first doze; doubles up to the tick.
+const FIRST_DOZE_NS: u64 = 100_000;
+/// From this doze on, who spawns is asked to knock.
+const KNOCK_DOZE_NS: u64 = 1_600_000;
+
+impl Worker {
+    /// Searches and sleeps until there is something to run. `None` when the runtime stops.
+    #[cold]
+    pub(super) fn wait_for_work(&self) -> Option<Runnable> {
+        let shared = self.shared();
+        let began = shared.clock.now_ns();
+        self.renew_budget(began);
+        let mut doze = FIRST_DOZE_NS;
+        let mut searching = shared.idle.try_search();
+        loop {
+            let now = shared.clock.now_ns();
+            self.fire_timers(now);
+            // SAFETY: this is the owner's OS thread. A waker that an alarm has called may have spawned.
+            let mut found = self.batch.pop().or_else(|| unsafe { self.fresh.pop() });
+            if found.is_none() && searching {
+                found = self.search(now).or_else(|| self.spin(now));
+            }
+            if found.is_some() {
+                self.leave_idle(searching, now, began);
+                return found;
+            }
+            if shared.is_stopping() {
+                return self.stop(searching);
+            }
+            let woken = self.sleep_once(searching, &mut doze);
+            searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
+            if woken == Woken::ToSearch {
+                doze = FIRST_DOZE_NS;
+            }
+            self.batch.append(self.inbox.take_all());
+        }
+    }
+
+    fn leave_idle(&self, searching: bool, now: u64, began: u64) {
+        let shared = self.shared();
+        Counters::add(&self.counters.idle_incidents, 1);
+        Counters::add(&self.counters.idle_ns, now - began);
+        self.restart_clock(now);
+        let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
+        let more = || {
+            let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
+            more_here || shared.has_shared(self.index) || (searching && self.sees_work())
+        };
+        if others_sleep && (!shared.idle.is_watched() || more()) {
+            // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
+            self.fresh.set_mark();
+            shared.notify_for(self.index);
+        }
+    }
+
+    fn stop(&self, searching: bool) -> Option<Runnable> {
+        if searching {
+            self.shared().idle.found();
+        }
+        None
+    }
+
+    /// Announces, looks once more, sleeps. The looker's doze doubles.
+    fn sleep_once(&self, was_searcher: bool, doze: &mut u64) -> Woken {
+        let shared = self.shared();
+        let watch = shared.idle.announce(self.index, was_searcher);
+        if self.sees_work() || !self.inbox.try_sleep() {
+            return shared.idle.cancel(self.index, watch);
+        }
+        shared.note_quiet();
+        let looks = (watch == Watch::Looker && shared.policy.looks()).then_some(*doze);
+        if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
+            shared.idle.ask_for_knocks();
+        }
+        let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
+        let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
+        Counters::add(&self.counters.parks, 1);
+        let woken = self.sleep_watched(watch, at_most);
+        *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
+        woken
+    }
+
+    /// Sleeps. In a debug build, a sleep that nobody ends looks for a wake that was lost.
+    ///
+    /// Work that lies here for [`SUSPECT`] while this worker's bed still says asleep was published by somebody who
+    /// should have changed the bed since: a bug of ours, and the one kind that a test would only see as a hang.
+    fn sleep_watched(&self, watch: Watch, at_most: Option<Duration>) -> Woken {
+        let idle = &self.shared().idle;
+        if !cfg!(debug_assertions) || at_most.is_some_and(|t| t < SUSPECT) {
+            return idle.sleep(self.index, watch, at_most);
+        }
+        let deadline = at_most.map(|t| Instant::now() + t);
+        let mut seen_since = None;
+        loop {
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left < SUSPECT) {
+                return idle.sleep(self.index, watch, left);
+            }
+            if !idle.doze(self.index, SUSPECT) {
+                return idle.cancel(self.index, watch);
+            }
+            let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
+            let since = seen_since.get_or_insert_with(Instant::now);
+            if work_lies_here && since.elapsed() >= SUSPECT {
+                report::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
+            }
+            seen_since = seen_since.filter(|_| work_lies_here);
+        }
+    }
+
+    /// Looks again and again for as long as the policy's spin budget says; zero by default.
+    fn spin(&self, since: u64) -> Option<Runnable> {
+        let shared = self.shared();
+        let until = since + shared.policy.spin_ns();
+        let mut now = since;
+        while now < until {
+            for _ in 0..32 {
+                std::hint::spin_loop();
+            }
+            if self.inbox.has_mail() {
+                self.batch.append(self.inbox.take_all());
+                return self.batch.pop();
+            }
+            now = shared.clock.now_ns();
+            if now - since >= STEAL_NS
+                && let Some(found) = self.search(now)
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,87 @@
+//! Owns: where a runnable that has just been made goes, by the policy.
+//! May use: the queues of this worker and of others.
+//! Never: a started runnable.
+
+use super::Worker;
+use crate::counters::Counters;
+use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::process::block::Block;
+
+impl Worker {
+    /// Hands a fresh process over: to the worker that it was placed on, or by the policy.
+    #[inline(always)]
+    pub(crate) fn submit(&self, block: &'static Block, placed: Option<usize>) {
+        Counters::add(&self.counters.spawns, 1);
+        // SAFETY: the block was just made, and the right to run it is its maker's.
+        let fresh = unsafe { block.as_runnable() };
+        if placed.is_none() && self.spawns_stay {
+            // SAFETY: this is the owner's OS thread.
+            unsafe { self.fresh.push(fresh) };
+            if self.shared().idle.wants_knock() {
+                self.knock();
+            }
+        } else {
+            self.submit_elsewhere(fresh, placed);
+        }
+    }
+
+    /// Hands a fresh cell over.
+    pub(crate) fn submit_cell(&self, cell: Runnable) {
+        Counters::add(&self.counters.spawns, 1);
+        if self.spawns_stay {
+            // SAFETY: this is the owner's OS thread.
+            unsafe { self.fresh.push(cell) };
+            if self.shared().idle.wants_knock() {
+                self.knock();
+            }
+        } else {
+            self.submit_elsewhere(cell, None);
+        }
+    }
+
+    /// Somebody sleeps deeply while we spawn: have it look, or under `share` give it the work.
+    #[cold]
+    fn knock(&self) {
+        self.fresh.set_mark();
+        self.shared().idle.knock();
+    }
+
+    #[cold]
+    fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
+        let shared = self.shared();
+        if let Some(index) = placed {
+            return self.place(fresh, index);
+        }
+        if shared.policy.queues_shared() {
+            return shared.share(self, fresh);
+        }
+        if !shared.policy.moves_started() && shared.policy.places_round_robin() {
+            Counters::add(&self.counters.round_robin, 1);
+            return self.place_fresh(fresh, shared.next_round_robin());
+        }
+        // Work-sharing: an idle worker gets it at once; else it stays.
+        if let Some(idle) = shared.some_sleeper(self.index) {
+            Counters::add(&self.counters.shared_out, 1);
+            return shared.worker(idle).deliver(fresh);
+        }
+        // SAFETY: this is the owner's OS thread.
+        unsafe { self.fresh.push(fresh) };
+    }
+
+    /// By the user's word: it starts there and stays.
+    fn place(&self, fresh: Runnable, index: usize) {
+        let flags = &fresh.header().flags;
+        flags.set(flags.get() & !MOVABLE | PLACED);
+        Counters::add(&self.counters.placed, 1);
+        self.place_fresh(fresh, index);
+    }
+
+    fn place_fresh(&self, fresh: Runnable, index: usize) {
+        if index == self.index {
+            fresh.header().worker.set(self.as_word());
+            self.batch.push(fresh);
+        } else {
+            self.shared().worker(index).deliver(fresh);
+        }
+    }
+}

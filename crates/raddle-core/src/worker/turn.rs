@@ -1,0 +1,88 @@
+//! Owns: the loop on the worker's own stack: take one, run it, again, until the runtime stops.
+//! May use: the rest of `worker`.
+//! Never: a process's code; that runs on the process's stack.
+
+use super::Worker;
+use crate::counters::Counters;
+use crate::fork;
+use crate::header::{Kind, Runnable, STARTED};
+use crate::process::block::Block;
+use crate::process::entry;
+use raddle_context::StackError;
+
+impl Worker {
+    /// Runs this worker on the calling OS thread until its runtime stops.
+    pub(crate) fn run(&self) {
+        self.set_home_current(true);
+        while let Some(next) = self.next().or_else(|| self.wait_for_work()) {
+            self.dispatch(next);
+        }
+        self.set_home_current(false);
+    }
+
+    /// The next to run, from the places that are this worker's own or its group's.
+    fn next(&self) -> Option<Runnable> {
+        if let Some(next) = self.handoff.take() {
+            return Some(next);
+        }
+        let budget = self.budget.get() - 1;
+        self.budget.set(budget);
+        if budget == 0 {
+            self.boundary();
+        }
+        if self.inbox.has_mail() {
+            self.batch.append(self.inbox.take_all());
+        }
+        if let Some(next) = self.batch.pop() {
+            return Some(next);
+        }
+        self.ran_dry.set(true);
+        self.refill()
+    }
+
+    /// The batch is dry: what else waits here?
+    pub(super) fn refill(&self) -> Option<Runnable> {
+        // SAFETY: this is the owner's OS thread.
+        if let Some(fresh) = unsafe { self.fresh.pop() } {
+            return Some(fresh);
+        }
+        let surplus = self.window.take();
+        if !surplus.is_empty() {
+            self.batch.append(surplus);
+            return self.batch.pop();
+        }
+        self.take_shared(1);
+        self.batch.pop()
+    }
+
+    fn dispatch(&self, next: Runnable) {
+        match next.header().kind {
+            Kind::Cell => {
+                Counters::add(&self.counters.polls, 1);
+                next.header().worker.set(std::ptr::from_ref(self).cast_mut().cast());
+                crate::cell::poll(next);
+                if fork::is_orphan() {
+                    fork::end_of_orphan();
+                }
+            }
+            Kind::Process if next.header().is(STARTED) => self.run_process(next),
+            Kind::Process => match self.start(next) {
+                Ok(()) => self.run_process(next),
+                Err(refused) => self.cannot_start(next, refused),
+            },
+            Kind::Worker | Kind::OsThread => unreachable!("a {:?} is never queued", next.header().kind),
+        }
+    }
+
+    /// No stack for a fresh process: it ends at once, and its joiner gets the reason.
+    #[cold]
+    fn cannot_start(&self, fresh: Runnable, refused: StackError) {
+        // SAFETY: the caller has seen that its kind is a process.
+        let block = unsafe { Block::of_header(fresh.as_ptr()) };
+        Counters::add(&self.counters.stacks_refused, 1);
+        crate::report::cannot_start(block, &refused);
+        // SAFETY: the closure was put and never run; the block is ours.
+        unsafe { (block.body.get().fail)(block, Box::new(refused)) };
+        entry::end(self, block);
+    }
+}

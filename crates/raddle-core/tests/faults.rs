@@ -1,0 +1,312 @@
+//! Faults: what the runtime does when the world refuses, or the program does what it must not.
+#![cfg(not(loom))]
+#![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
+
+#[path = "support/child.rs"]
+mod child;
+#[path = "support/watch.rs"]
+mod watch;
+
+use child::{assert_aborted, assert_said, assert_success, in_child, stderr};
+use raddle_core::{BuildError, Runtime, csp, task};
+use std::hint::black_box;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use watch::{Progress, Watchdog};
+
+fn runtime(n: usize) -> Runtime {
+    Runtime::builder().workers(n).build().expect("a runtime")
+}
+
+fn recurse() -> u64 {
+    fn deeper(n: u64) -> u64 {
+        let here = black_box([n; 16]);
+        if n == 0 { 0 } else { deeper(black_box(n + 1)) + here[(n % 16) as usize] }
+    }
+    black_box(deeper(1))
+}
+
+#[test]
+fn a_stack_overflow_says_who_where_how_much_and_what_to_do() {
+    let output = in_child("a_stack_overflow_says_who_where_how_much_and_what_to_do", || {
+        let builder = csp::Builder::new().name("deep thought").stack_size(100_000);
+        let _unreached = builder.spawn(recurse).unwrap().join();
+    });
+    let wanted = [
+        "raddle: stack overflow in process 'deep thought' (#",
+        "spawned at ",
+        "faults.rs:",
+        "262144-byte stack",
+        "Builder::stack_size",
+        "RADDLE_STACK_SIZE",
+    ];
+    assert_aborted(&output, &wanted);
+}
+
+// AddressSanitizer speaks for itself about the stacks of OS threads.
+#[cfg(not(raddle_asan))]
+#[test]
+fn an_overflow_inside_a_cell_says_that_it_is_a_workers_stack() {
+    let output = in_child("an_overflow_inside_a_cell_says_that_it_is_a_workers_stack", || {
+        let _unreached = task::block_on(async { task::spawn(async { recurse() }).await });
+    });
+    // The worker's own stack is the standard library's, whose handler speaks then.
+    assert_aborted(&output, &["overflow"]);
+}
+
+#[cfg(not(raddle_asan))]
+/// Leaves the program `more` bytes of address space beyond what it has.
+fn limit_address_space(more: u64) {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
+    let limit = pages * 4096 + more;
+    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: the kernel reads one structure.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+// AddressSanitizer needs the address space that this takes away.
+#[cfg(not(raddle_asan))]
+#[test]
+fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
+    let output = in_child("a_refused_stack_is_the_joiners_error_and_the_program_goes_on", || {
+        let rt = runtime(1);
+        rt.run(|| {
+            csp::spawn(|| ()).join().unwrap();
+            limit_address_space(24 << 20);
+            let large = || csp::Builder::new().name("large").stack_size(8 << 20).spawn(csp::park).unwrap();
+            let all: Vec<_> = (0..8).map(|_| large()).collect();
+            csp::yield_now();
+            csp::sleep(Duration::from_millis(1));
+            let (refused, parked): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.is_finished());
+            assert!(!refused.is_empty() && !parked.is_empty(), "{} {}", refused.len(), parked.len());
+            for handle in refused {
+                eprintln!(
+                    "joined: {:?}",
+                    handle.join().unwrap_err().downcast_ref::<raddle_context::StackError>()
+                );
+            }
+            parked.iter().for_each(|h| h.process().unpark());
+            parked.into_iter().for_each(|h| h.join().unwrap());
+            assert_eq!(csp::spawn(|| 5).join().unwrap(), 5, "small ones still start");
+        });
+        assert!(rt.stats()[0].stacks_refused > 0);
+        assert_eq!(rt.shutdown(), 0);
+    });
+    assert_success(&output);
+    let wanted = [
+        "raddle: process 'large' (#",
+        "cannot start: no address space for another",
+        "joined: Some(StackError(",
+    ];
+    assert_said(&output, &wanted);
+}
+
+// As above.
+#[cfg(not(raddle_asan))]
+#[test]
+fn a_refused_os_thread_is_an_error_and_no_worker_stays() {
+    let output = in_child("a_refused_os_thread_is_an_error_and_no_worker_stays", || {
+        let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+        runtime(1).run(|| ());
+        let before = threads();
+        limit_address_space(48 << 20);
+        match Runtime::builder().workers(1000).build() {
+            Err(BuildError::Thread { worker, cause }) => eprintln!("worker {worker}: {cause}"),
+            other => panic!("{other:?}"),
+        }
+        let error = Runtime::builder().workers(1000).build().unwrap_err();
+        eprintln!("said: {error}");
+        assert_eq!(threads(), before, "a worker has leaked");
+        assert_eq!(runtime(1).run(|| 1), 1);
+    });
+    assert_success(&output);
+    assert_said(&output, &["said: no OS thread for worker ", "RADDLE_WORKERS"]);
+    assert!(!stderr(&output).contains("worker 0:"), "some were started: {}", stderr(&output));
+}
+
+/// Panics when it is dropped.
+struct Mine;
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        panic!("the mine");
+    }
+}
+
+#[test]
+fn a_panic_in_a_drop_while_unwinding_aborts() {
+    let output = in_child("a_panic_in_a_drop_while_unwinding_aborts", || {
+        runtime(1).run(|| {
+            let twice = csp::Builder::new().name("twice").spawn(|| {
+                let _mine = Mine;
+                panic!("first");
+            });
+            let _unreached = twice.unwrap().join();
+        });
+    });
+    assert_aborted(&output, &["raddle: in process 'twice'", "first", "the mine"]);
+}
+
+#[test]
+fn a_panic_in_the_drop_of_an_unwanted_result_aborts() {
+    let output = in_child("a_panic_in_the_drop_of_an_unwanted_result_aborts", || {
+        let rt = runtime(1);
+        rt.run(|| drop(csp::spawn(|| Mine)));
+        drop(rt);
+    });
+    assert_aborted(
+        &output,
+        &["the mine", "raddle: fatal: the result of a process panicked while it was dropped"],
+    );
+}
+
+#[test]
+fn a_runtime_dropped_inside_itself_lets_the_rest_end() {
+    let progress = Progress::default();
+    let _dog = Watchdog::new("dropped inside".to_owned(), progress.clone(), String::new);
+    for workers in [1, 2] {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let rt = Arc::new(runtime(workers));
+        let (give, take) = mpsc::channel();
+        for _ in 0..10 {
+            let (ended, inside, give) = (ended.clone(), rt.clone(), give.clone());
+            rt.run(move || {
+                drop(csp::spawn(move || {
+                    csp::sleep(Duration::from_millis(1));
+                    drop(inside);
+                    csp::yield_now();
+                    ended.fetch_add(1, Ordering::Relaxed);
+                    drop(give);
+                }));
+            });
+        }
+        drop((rt, give));
+        assert_eq!(take.recv(), Err::<(), _>(mpsc::RecvError), "all have gone");
+        assert_eq!(ended.load(Ordering::Relaxed), 10);
+        progress.note();
+    }
+}
+
+/// Forks; the child runs `child` and exits with 0. Returns the child's wait status.
+fn fork(child: impl FnOnce()) -> libc::c_int {
+    // SAFETY: the child uses only what is documented to work in it, and ends by itself.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork is refused: {}", std::io::Error::last_os_error()),
+        0 => {
+            child();
+            exit(0)
+        }
+        pid => {
+            let mut status = -1;
+            // SAFETY: the kernel writes one integer.
+            assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+            status
+        }
+    }
+}
+
+fn use_default_runtime() {
+    let sum: u32 = (0..50).map(|n| csp::spawn(move || n).join().unwrap()).sum();
+    assert_eq!(sum, 1225);
+    assert_eq!(task::block_on(async { task::spawn(async { 1 }).await.unwrap() }), 1);
+    task::block_on(task::sleep(Duration::from_millis(1)));
+}
+
+/// A child that hangs would hang its parent: it has a watchdog of its own.
+fn watched(body: impl FnOnce()) {
+    let progress = Progress::default();
+    let _dog = Watchdog::new("a forked child".to_owned(), progress.clone(), String::new);
+    body();
+    progress.note();
+}
+
+#[test]
+fn a_child_forked_by_an_os_thread_has_a_default_runtime_of_its_own() {
+    let output = in_child("a_child_forked_by_an_os_thread_has_a_default_runtime_of_its_own", || {
+        use_default_runtime();
+        assert_eq!(fork(|| watched(use_default_runtime)), 0);
+        use_default_runtime();
+    });
+    assert_success(&output);
+}
+
+#[test]
+fn a_process_that_forks_goes_on_in_the_child_as_an_os_thread() {
+    let output = in_child("a_process_that_forks_goes_on_in_the_child_as_an_os_thread", || {
+        let rt = runtime(2);
+        let status = rt.run(|| {
+            csp::spawn(|| {
+                fork(|| {
+                    assert!(csp::current().is_none());
+                    csp::yield_now();
+                    csp::sleep(Duration::from_millis(1));
+                    csp::park_timeout(Duration::from_millis(1));
+                    watched(use_default_runtime);
+                })
+            })
+            .join()
+            .unwrap()
+        });
+        assert_eq!(status, 0);
+        assert_eq!(rt.shutdown(), 0);
+    });
+    assert_success(&output);
+}
+
+#[test]
+fn a_process_that_returns_in_the_child_ends_it_with_success() {
+    let output = in_child("a_process_that_returns_in_the_child_ends_it_with_success", || {
+        let status = csp::spawn(|| {
+            // SAFETY: the child returns at once.
+            match unsafe { libc::fork() } {
+                0 => 0,
+                pid => {
+                    let mut status = -1;
+                    // SAFETY: the kernel writes one integer.
+                    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+                    status
+                }
+            }
+        });
+        assert_eq!(status.join().unwrap(), 0);
+    });
+    assert_success(&output);
+}
+
+#[test]
+fn a_forked_child_may_drop_its_parents_runtime() {
+    let output = in_child("a_forked_child_may_drop_its_parents_runtime", || {
+        let mut rt = Some(runtime(2));
+        assert_eq!(fork(|| watched(|| drop(rt.take()))), 0);
+        assert_eq!(rt.take().unwrap().shutdown(), 0);
+    });
+    assert_success(&output);
+}
+
+#[test]
+fn a_fork_among_heavy_spawning_does_not_deadlock_the_child() {
+    let output = in_child("a_fork_among_heavy_spawning_does_not_deadlock_the_child", || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let rt = Arc::new(runtime(2));
+        let busy = |_| {
+            let (stop, rt) = (stop.clone(), rt.clone());
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    rt.run(|| (0..50).for_each(|_| drop(csp::spawn(|| ()))));
+                    csp::spawn(|| csp::sleep(Duration::from_micros(5))).join().unwrap();
+                    task::block_on(task::sleep(Duration::from_micros(5)));
+                }
+            })
+        };
+        let all: Vec<_> = (0..2).map(busy).collect();
+        for _ in 0..30 {
+            assert_eq!(fork(|| watched(use_default_runtime)), 0);
+        }
+        stop.store(true, Ordering::Relaxed);
+        all.into_iter().for_each(|t| t.join().unwrap());
+    });
+    assert_success(&output);
+}

@@ -1,0 +1,70 @@
+//! What a forked child finds.
+
+use crate::child::{assert_said, assert_success, in_child};
+use crate::runtime;
+use raddle_core::{csp, task};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Forks; returns in the child only, with `None`, and in the parent with the child's exit code.
+fn fork() -> Option<i32> {
+    // SAFETY: the child uses only what the tests say that it may.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "no fork: {}", std::io::Error::last_os_error());
+    if child == 0 {
+        return None;
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child that was just made.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    Some(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 })
+}
+
+#[test]
+fn a_process_goes_on_in_the_child_and_the_default_runtime_starts_anew() {
+    let output = in_child("fork::a_process_goes_on_in_the_child_and_the_default_runtime_starts_anew", || {
+        let code = csp::spawn(|| {
+            let code = fork();
+            if code.is_none() {
+                assert!(csp::current().is_none());
+                assert_eq!(csp::spawn(|| 7).join().unwrap(), 7);
+                eprintln!("the child is done");
+            }
+            code
+        });
+        assert_eq!(code.join().unwrap(), Some(0));
+    });
+    assert_success(&output);
+    assert_said(&output, &["the child is done"]);
+}
+
+#[test]
+fn a_cell_goes_on_to_the_end_of_its_poll_and_nobody_else_does() {
+    let output = in_child("fork::a_cell_goes_on_to_the_end_of_its_poll_and_nobody_else_does", || {
+        let parent = std::process::id();
+        runtime(1).run(|| {
+            let forks = task::spawn(async move {
+                let code = fork();
+                task::yield_now().await;
+                assert_eq!(std::process::id(), parent, "the child went on as a worker");
+                code
+            });
+            assert_eq!(task::block_on(forks).unwrap(), Some(0));
+        });
+    });
+    assert_success(&output);
+    assert!(!crate::child::stderr(&output).contains("went on as a worker"), "{output:?}");
+}
+
+#[test]
+fn a_parents_runtime_refuses_to_run_in_the_child() {
+    let output = in_child("fork::a_parents_runtime_refuses_to_run_in_the_child", || {
+        let rt = runtime(1);
+        rt.run(|| ());
+        match fork() {
+            None => assert!(catch_unwind(AssertUnwindSafe(|| rt.run(|| ()))).is_err()),
+            Some(code) => assert_eq!(code, 0),
+        }
+    });
+    assert_success(&output);
+    assert_said(&output, &["a forked child has no workers of its parent's runtime"]);
+}

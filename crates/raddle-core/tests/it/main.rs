@@ -1,0 +1,28 @@
+//! What a user of processes, cells and runtimes may rely on, grouped by behaviour.
+#![cfg(not(loom))]
+#![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
+
+mod cells;
+mod default;
+mod fairness;
+mod fork;
+mod panics;
+mod park;
+mod runtimes;
+mod scope;
+mod shutdown;
+mod spawn;
+mod time;
+mod workers;
+
+#[path = "../support/child.rs"]
+mod child;
+#[path = "../support/watch.rs"]
+mod watch;
+
+use raddle_core::Runtime;
+
+/// A runtime of `n` workers with the default policy.
+fn runtime(n: usize) -> Runtime {
+    Runtime::builder().workers(n).build().expect("a runtime")
+}

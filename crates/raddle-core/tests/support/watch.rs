@@ -1,0 +1,65 @@
+//! A watchdog: an OS thread that aborts the program, with a report, when nothing has moved for a minute.
+//!
+//! It is no assertion about time: it turns a hang, which would say nothing, into a message. It counts its own short
+//! sleeps, not the clock, so that a stopped process does not count as one that hangs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const BEAT: Duration = Duration::from_millis(100);
+const BEATS_MAX: u32 = 600;
+
+/// What is watched: a number that must go on changing.
+#[derive(Clone, Default)]
+pub(crate) struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Something has moved.
+    pub(crate) fn note(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Watches until it is dropped.
+pub(crate) struct Watchdog {
+    over: Arc<AtomicBool>,
+    dog: Option<JoinHandle<()>>,
+}
+
+impl Watchdog {
+    /// Aborts when `progress` has not changed for a minute, after it has printed `what` and `report()`.
+    pub(crate) fn new(
+        what: String,
+        progress: Progress,
+        report: impl Fn() -> String + Send + 'static,
+    ) -> Watchdog {
+        let over = Arc::new(AtomicBool::new(false));
+        let seen_over = over.clone();
+        let dog = move || {
+            let (mut last, mut beats) = (0, 0);
+            while !seen_over.load(Ordering::Acquire) {
+                std::thread::park_timeout(BEAT);
+                let now = progress.0.load(Ordering::Relaxed);
+                beats = if now == last { beats + 1 } else { 0 };
+                last = now;
+                if beats > BEATS_MAX {
+                    eprintln!("watchdog: {what}: no progress after {last} steps\n{}", report());
+                    std::process::abort();
+                }
+            }
+        };
+        Watchdog { over, dog: Some(std::thread::spawn(dog)) }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        if let Some(dog) = self.dog.take() {
+            dog.thread().unpark();
+            let _panicked = dog.join();
+        }
+    }
+}

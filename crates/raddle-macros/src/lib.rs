@@ -1,0 +1,77 @@
+//! Owns: `#[raddle::main]`.
+//! May use: `syn` and `quote`.
+//! Never: anything that a function of the crate `raddle` could do.
+//!
+//! The attribute turns `main` into the first process of the default runtime. Use it as `raddle::main`; the crate
+//! `raddle` has its documentation.
+
+use proc_macro::TokenStream;
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Error, Expr, Ident, ItemFn, Token, parse_macro_input};
+
+/// `workers = 2, stack_size = 256 * 1024`
+struct Arguments(Punctuated<Argument, Token![,]>);
+
+struct Argument {
+    name: Ident,
+    value: Expr,
+}
+
+const KNOWN: [&str; 2] = ["workers", "stack_size"];
+
+impl Parse for Argument {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name: Ident = input.parse()?;
+        if !KNOWN.iter().any(|known| name == known) {
+            let what = "no such argument; `#[raddle::main]` takes `workers = N` and `stack_size = BYTES`";
+            return Err(Error::new(name.span(), what));
+        }
+        input.parse::<Token![=]>()?;
+        Ok(Argument { name, value: input.parse()? })
+    }
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Punctuated::parse_terminated(input).map(Arguments)
+    }
+}
+
+/// Makes `main` the first process of the default runtime; see `raddle::main`.
+#[proc_macro_attribute]
+pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let Arguments(arguments) = parse_macro_input!(arguments as Arguments);
+    let function = parse_macro_input!(item as ItemFn);
+    expand(&arguments, function).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand(
+    arguments: &Punctuated<Argument, Token![,]>,
+    function: ItemFn,
+) -> syn::Result<proc_macro2::TokenStream> {
+    let signature = &function.sig;
+    if signature.ident != "main" {
+        return Err(Error::new_spanned(&signature.ident, "`#[raddle::main]` belongs on `fn main`"));
+    }
+    if !signature.inputs.is_empty() {
+        return Err(Error::new_spanned(&signature.inputs, "`main` takes no arguments; see `std::env::args`"));
+    }
+    // The user's `main` becomes a function within: its result is reported in the process and need not be `Send`.
+    let run = if signature.asyncness.is_some() {
+        quote!(::raddle::__private::run_main(builder, || ::raddle::task::block_on(main())))
+    } else {
+        quote!(::raddle::__private::run_main(builder, main))
+    };
+    let settings = arguments.iter().map(|Argument { name, value }| quote!(.#name(#value)));
+    let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
+    Ok(quote! {
+        #(#attributes)*
+        #visibility fn main() -> ::std::process::ExitCode {
+            #signature #body
+            let builder = ::raddle::Runtime::builder() #(#settings)*;
+            #run
+        }
+    })
+}

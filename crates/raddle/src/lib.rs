@@ -1,0 +1,130 @@
+//! Owns: the public Rust face of Raddle.
+//! May use: `raddle-core`, whose items it re-exports.
+//! Never: a mechanism of its own.
+//!
+//! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
+//! to a function call.
+//!
+//! ```
+//! use raddle::csp;
+//!
+//! #[raddle::main]
+//! fn main() {
+//!     let squares: Vec<_> = (0..1000_u64).map(|n| csp::spawn(move || n * n)).collect();
+//!     let sum: u64 = squares.into_iter().map(|square| square.join().unwrap()).sum();
+//!     assert_eq!(sum, 332_833_500);
+//! }
+//! ```
+//!
+//! # Which kind
+//!
+//! | kind | module | stack | thread-locals | moves between workers | costs about |
+//! |---|---|---|---|---|---|
+//! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
+//! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
+//!
+//! A **process** is written like a thread: it calls, loops and waits, wherever it is. It has two rules, the price of
+//! its cheap switch: thread-locals are those of the worker that it runs on, shared with its other processes; and
+//! nothing that relies on last-in-first-out order in a thread-local (scoped thread-locals, tracing spans that are
+//! entered) may be held over a wait. A **cell** is a Rust future: `async` code, no stack, and it moves freely.
+//!
+//! # Waiting
+//!
+//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
+//! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a
+//! wait. So does a wait in a `Drop` that runs while its process unwinds from a panic: do not join there what may need
+//! the same worker, since it would wait for ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
+//!
+//! # Settings
+//!
+//! The default runtime starts on first use, with as many workers as affinity and cgroup give cores.
+//! [`Runtime::builder`] makes others, [`Builder::build_global`] configures the default one, and the environment
+//! configures all of them; a wrong value is an error that lists what is allowed.
+#![doc = settings_table!()]
+
+/// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
+macro_rules! settings_table {
+    () => {
+        "
+| variable | values | default |
+|---|---|---|
+| `RADDLE_WORKERS` | 1 to 1024 | the cores that affinity and cgroup give |
+| `RADDLE_QUEUES` | `worker`, `group:N`, `shared` | `worker` |
+| `RADDLE_BALANCE` | `steal`, `share`, `fair`, `none` | `steal` |
+| `RADDLE_VICTIM` | `backlog`, `random`, `ring` | `backlog` |
+| `RADDLE_MIGRATION` | `on`, `off` | `on` |
+| `RADDLE_TICK` | 100us to 10s | `10ms` |
+| `RADDLE_SPIN` | up to 10ms | `0us` |
+| `RADDLE_PIN` | `on`, `off` | `off` |
+| `RADDLE_STACK_SIZE` | bytes, as 65536, 64K, 1M | `64K` |
+| `RADDLE_MEMBARRIER` | `on`, `off` | `on` |
+| `RADDLE_MEASURE_STACKS` | `on`, `off` | `off` |
+| `RADDLE_STATS` | `on`, `off` | `off` |
+"
+    };
+}
+use settings_table;
+
+pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
+pub use raddle_core::{SETTINGS, Setting, csp, task};
+
+/// Makes `main` the first process of the default runtime.
+///
+/// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run
+/// to its end in that process. It may return what any `main` may, an error that is not `Send`, too. Arguments: `workers = N`, `stack_size = BYTES`, which win over the environment. A
+/// setting that is wrong is printed, and the program ends with code 2.
+///
+/// ```
+/// #[raddle::main(workers = 2)]
+/// async fn main() {
+///     let half = raddle::task::spawn(async { 21 });
+///     assert_eq!(2 * half.await.unwrap(), 42);
+/// }
+/// ```
+///
+/// ```
+/// #[raddle::main]
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let number: u32 = "42".parse()?;
+///     assert_eq!(raddle::csp::spawn(move || number).join().unwrap(), 42);
+///     Ok(())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[raddle::main(threads = 2)]
+/// fn main() {}
+/// ```
+pub use raddle_macros::main;
+
+/// For the code that `#[raddle::main]` expands to.
+#[doc(hidden)]
+pub mod __private {
+    use crate::Builder;
+    use std::io::Write as _;
+    use std::process::{ExitCode, Termination};
+
+    /// Starts the default runtime and runs `main` as its first process, which also reports what `main` returned.
+    pub fn run_main<T: Termination>(builder: Builder, main: impl FnOnce() -> T + Send + 'static) -> ExitCode {
+        if let Err(error) = builder.build_global() {
+            let _unwritable = writeln!(std::io::stderr(), "raddle: {error}");
+            std::process::exit(2);
+        }
+        // The first process is as roomy as a main thread is expected to be.
+        let first = crate::csp::Builder::new().name("main").stack_size(1 << 20).spawn(|| main().report());
+        let first = first.unwrap_or_else(|refused| panic!("the main process cannot be spawned: {refused}"));
+        first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_documented_settings_are_all_there_are() {
+        let table = settings_table!();
+        let documented = table.lines().filter(|line| line.starts_with("| `RADDLE_"));
+        let documented: Vec<&str> = documented.filter_map(|line| line.split('`').nth(1)).collect();
+        let real: Vec<&str> = crate::SETTINGS.iter().map(|s| s.variable).collect();
+        assert_eq!(documented, real);
+    }
+}

@@ -1,0 +1,27 @@
+//! Owns: the way from `cargo xtask bench` to the benchmark runner.
+//! May use: cargo.
+//! Never: measuring; that is `bench-runner`'s, in a workspace of its own because the rivals pull in whole runtimes.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context as _;
+
+/// Builds the runner in release and hands it `args`; its exit code is ours.
+pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
+    let status = Command::new("cargo")
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--manifest-path",
+            "bench/Cargo.toml",
+            "--bin",
+            "bench-runner",
+            "--",
+        ])
+        .args(args)
+        .status()
+        .context("could not start `cargo`; is it on PATH?")?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}

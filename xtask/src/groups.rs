@@ -1,0 +1,262 @@
+//! Owns: the one table of the groups of tests, and the questions asked of it.
+//! May use: nothing but text.
+//! Never: starting a program.
+//!
+//! A step is a line for `sh`, exactly as a person would type it in the repository's root, so that a failing one can
+//! be repeated by copying it. Groups that compile with other flags use a target directory of their own: cargo would
+//! otherwise build everything anew each time the flags change.
+
+use std::fmt::Write as _;
+
+/// Something outside this repository that a group cannot do without.
+pub(crate) struct Need {
+    /// What a person calls it.
+    pub(crate) tool: &'static str,
+    /// A line for `sh` that succeeds if it is there.
+    pub(crate) probe: &'static str,
+    /// The Debian packages that bring it; empty if apt has none, and then `otherwise` says what to do.
+    pub(crate) packages: &'static [&'static str],
+    /// What to do where there is no package.
+    pub(crate) otherwise: &'static str,
+}
+
+/// Checks that are run, passed and skipped together.
+pub(crate) struct Group {
+    /// The word that `cargo xtask test WORD` takes.
+    pub(crate) name: &'static str,
+    /// One line for the help.
+    pub(crate) what: &'static str,
+    /// All of these, or the group is skipped.
+    pub(crate) needs: &'static [Need],
+    /// Lines for `sh`; the first that fails ends the group.
+    pub(crate) steps: &'static [&'static str],
+}
+
+const VALGRIND: Need = Need {
+    tool: "valgrind",
+    probe: "command -v valgrind",
+    packages: &["valgrind", "libc6-dbg"],
+    otherwise: "",
+};
+
+const AARCH64_C: Need = Need {
+    tool: "a C compiler and library for aarch64",
+    probe: "command -v aarch64-linux-gnu-gcc && test -d /usr/aarch64-linux-gnu",
+    packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+    otherwise: "",
+};
+
+const QEMU: Need = Need {
+    tool: "qemu for programs",
+    probe: "command -v qemu-aarch64",
+    packages: &["qemu-user"],
+    otherwise: "",
+};
+
+/// rustup's toolchain has no source of the standard library unless asked for it; Debian's brings its own.
+const RUST_WITH_SOURCE: Need = Need {
+    tool: "a Rust compiler with the source of its standard library",
+    probe: "test -x /usr/bin/cargo && test -d /usr/lib/rustlib/src/rust/library",
+    packages: &["rustc-web", "cargo-web", "rust-web-src"],
+    otherwise: "",
+};
+
+const LLD: Need =
+    Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
+
+const TSAN_RUNTIME: Need = Need {
+    tool: "rustup's ThreadSanitizer runtime",
+    probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
+    packages: &[],
+    otherwise: "comes with rustup's stable toolchain for x86-64",
+};
+
+/// Every group, in the order in which they run: the cheap ones that fail most often first.
+pub(crate) const GROUPS: &[Group] = &[
+    Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
+    Group {
+        name: "tidy",
+        what: "the rules of the house: edges, door plates, sizes, unsafe rooms, orderings, links",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --package xtask"],
+    },
+    Group {
+        name: "clippy",
+        what: "no warning of the compiler or of clippy",
+        needs: &[],
+        steps: &["cargo clippy --workspace --all-targets -- --deny warnings"],
+    },
+    Group {
+        name: "doc",
+        what: "the documentation builds without a warning",
+        needs: &[],
+        steps: &["RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --document-private-items"],
+    },
+    Group {
+        name: "unit",
+        what: "unit, integration, documentation and compile-fail tests of every crate that ships",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --workspace --exclude xtask --exclude raddle-cli"],
+    },
+    Group {
+        name: "cli",
+        what: "the command `raddle`: its words, its exit codes, its behaviour in pipes and under signals",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --package raddle-cli"],
+    },
+    Group {
+        name: "bench",
+        what: "the benchmark runner builds and counts right",
+        needs: &[],
+        steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
+    },
+    Group {
+        name: "release",
+        what: "the runtime's tests again, optimised, stress included",
+        needs: &[],
+        steps: &[
+            "cargo test --no-fail-fast --release --package raddle --package raddle-core --package raddle-context",
+        ],
+    },
+    Group {
+        name: "loom",
+        what: "loom finds no bad interleaving in any protocol, and notices every ordering that is weakened",
+        needs: &[],
+        steps: &["RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom"],
+    },
+    Group {
+        name: "twin",
+        what: "the switch on OS threads passes the switch's tests",
+        needs: &[],
+        steps: &["RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests"],
+    },
+    Group {
+        name: "asan",
+        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
+        needs: &[],
+        // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by `tests/leaks.rs`.
+        steps: &["ASAN_OPTIONS=detect_leaks=0 \
+                  RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
+                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
+                  --package raddle-context --package raddle-core --lib --tests"],
+    },
+    Group {
+        name: "tsan",
+        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
+        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
+        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings.
+        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
+        steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
+                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
+                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
+                  --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \
+                  -- --skip many_contexts"],
+    },
+    Group {
+        name: "valgrind",
+        what: "Valgrind's memcheck finds nothing in stacks and switch",
+        needs: &[VALGRIND],
+        // Valgrind forbids reading below a stack pointer, which is what the high-water mark does; its own system calls
+        // are none of ours; and it is too slow for a test whose point is a hundred thousand stacks.
+        steps: &["host=$(rustc --print host-tuple); \
+                  runner=CARGO_TARGET_$(echo $host | tr a-z- A-Z_)_RUNNER; \
+                  env \"$runner=valgrind --quiet --error-exitcode=9\" \
+                  cargo test --no-fail-fast --target $host --package raddle-context --lib --tests \
+                  -- --skip many_contexts --skip high_water --skip syscalls::"],
+    },
+    Group {
+        name: "aarch64",
+        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
+        needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
+        steps: &["RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
+                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests"],
+    },
+];
+
+/// The groups with these names, in the table's order; all if `names` is empty.
+pub(crate) fn choose(names: &[String]) -> Vec<&'static Group> {
+    GROUPS.iter().filter(|group| names.is_empty() || names.iter().any(|name| name == group.name)).collect()
+}
+
+/// All Debian packages that any group needs, each once, in the table's order.
+pub(crate) fn packages() -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for package in GROUPS.iter().flat_map(|group| group.needs).flat_map(|need| need.packages) {
+        if !all.contains(package) {
+            all.push(*package);
+        }
+    }
+    all
+}
+
+/// The table for a terminal: name, purpose, needs, commands.
+pub(crate) fn listing() -> String {
+    let mut text = String::new();
+    for group in GROUPS {
+        let _ = writeln!(text, "{}: {}", group.name, group.what);
+        for need in group.needs {
+            let _ = writeln!(text, "    needs {}: {}", need.tool, remedy(need));
+        }
+        for step in group.steps {
+            let _ = writeln!(text, "    $ {step}");
+        }
+    }
+    text
+}
+
+/// The table for `docs/HACKING.md`.
+pub(crate) fn markdown() -> String {
+    let mut text = String::from("| group | what it checks | needs |\n|---|---|---|\n");
+    for group in GROUPS {
+        let needs: Vec<_> =
+            group.needs.iter().map(|need| format!("{} ({})", need.tool, remedy(need))).collect();
+        let needs = if needs.is_empty() { "-".to_owned() } else { needs.join(", ") };
+        let _ = writeln!(text, "| `{}` | {} | {} |", group.name, group.what, needs);
+    }
+    text
+}
+
+/// How to get what is missing, in words.
+pub(crate) fn remedy(need: &Need) -> String {
+    match need.packages {
+        [] => need.otherwise.to_owned(),
+        packages => format!("Debian: {}", packages.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_group_does_something() {
+        for (index, group) in GROUPS.iter().enumerate() {
+            assert!(GROUPS[..index].iter().all(|other| other.name != group.name), "{} twice", group.name);
+            assert!(!group.steps.is_empty(), "{} has no step", group.name);
+        }
+    }
+
+    #[test]
+    fn every_need_says_how_to_meet_it() {
+        for need in GROUPS.iter().flat_map(|group| group.needs) {
+            assert!(!remedy(need).is_empty(), "{} has neither a package nor advice", need.tool);
+        }
+    }
+
+    #[test]
+    fn choosing_keeps_the_tables_order() {
+        let chosen = choose(&["clippy".to_owned(), "fmt".to_owned()]);
+        let names: Vec<_> = chosen.iter().map(|group| group.name).collect();
+        assert_eq!(names, ["fmt", "clippy"]);
+        assert_eq!(choose(&[]).len(), GROUPS.len());
+    }
+}

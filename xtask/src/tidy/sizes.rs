@@ -1,0 +1,118 @@
+//! Owns: the rules on the length of functions and lines.
+//! May use: `syn`, for where a function begins and ends.
+//! Never: counting attributes and comments above a function.
+
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+use super::exceptions::Exceptions;
+use super::tree::rust_files;
+use super::{Finding, hold};
+
+const FUNCTION_LINES_MAX: usize = 70;
+const LINE_COLUMNS_MAX: usize = 120;
+
+/// Functions, methods and closures-as-functions of a file with their lengths.
+struct Functions {
+    found: Vec<(String, usize, usize)>,
+}
+
+impl Functions {
+    fn note(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let (first, last) = (signature.span().start().line, block.span().end().line);
+        self.found.push((signature.ident.to_string(), first, last + 1 - first));
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.note(&item.sig, &item.block);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.note(&item.sig, &item.block);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let Some(block) = &item.default {
+            self.note(&item.sig, block);
+        }
+        visit::visit_trait_item_fn(self, item);
+    }
+}
+
+fn check_functions(path: &str, text: &str, exceptions: &Exceptions) -> Vec<Finding> {
+    let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut functions = Functions { found: Vec::new() };
+    functions.visit_file(&file);
+    let long = functions.found.into_iter().filter(|(_, _, lines)| *lines > FUNCTION_LINES_MAX);
+    long.filter(|(name, ..)| !exceptions.allow(&format!("{path}::{name}")))
+        .map(|(name, line, lines)| Finding::new(path, line, format!("`{name}` has {lines} lines")))
+        .collect()
+}
+
+fn check_lines(path: &str, text: &str, exceptions: &Exceptions) -> Vec<Finding> {
+    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.chars().count()));
+    let long: Vec<_> = lines.filter(|(_, columns)| *columns > LINE_COLUMNS_MAX).collect();
+    if long.is_empty() || exceptions.allow(path) {
+        return Vec::new();
+    }
+    long.into_iter()
+        .map(|(number, columns)| Finding::new(path, number, format!("{columns} columns")))
+        .collect()
+}
+
+#[test]
+fn functions_are_short() {
+    let exceptions = Exceptions::of("function-length");
+    let files = rust_files();
+    let mut findings: Vec<_> =
+        files.iter().flat_map(|file| check_functions(&file.path, &file.text, &exceptions)).collect();
+    findings.extend(exceptions.unused());
+    hold("A function has at most 70 lines, from its signature to its closing brace.", &findings);
+}
+
+#[test]
+fn lines_are_short() {
+    let exceptions = Exceptions::of("line-length");
+    let files = rust_files();
+    let mut findings: Vec<_> =
+        files.iter().flat_map(|file| check_lines(&file.path, &file.text, &exceptions)).collect();
+    findings.extend(exceptions.unused());
+    hold("A line has at most 120 columns.", &findings);
+}
+
+#[cfg(test)]
+fn exceptions(text: &str, rule: &str) -> Exceptions {
+    Exceptions::parse(text, rule).unwrap_or_else(|finding| panic!("{finding}"))
+}
+
+#[test]
+fn a_long_function_is_refused_wherever_it_stands() {
+    let none = exceptions("", "function-length");
+    let body = "    work();\n".repeat(FUNCTION_LINES_MAX - 2);
+    let fits = format!("fn f() {{\n{body}}}\n");
+    assert_eq!(check_functions("a.rs", &fits, &none), []);
+    let long = format!("fn f() {{\n    work();\n{body}}}\n");
+    for text in [
+        long.clone(),
+        format!("mod m {{ {long} }}"),
+        format!("impl S {{ {long} }}"),
+        format!("trait T {{ {long} }}"),
+    ] {
+        assert_eq!(check_functions("a.rs", &text, &none).len(), 1, "{text}");
+    }
+    let listed = exceptions("function-length a.rs::f - instruction dispatch\n", "function-length");
+    assert_eq!(check_functions("a.rs", &long, &listed), []);
+}
+
+#[test]
+fn a_long_line_is_refused() {
+    let none = exceptions("", "line-length");
+    assert_eq!(check_lines("a.rs", &"é".repeat(LINE_COLUMNS_MAX), &none), []);
+    assert_eq!(check_lines("a.rs", &"x".repeat(LINE_COLUMNS_MAX + 1), &none).len(), 1);
+    let listed = exceptions("line-length a.rs - a table\n", "line-length");
+    assert_eq!(check_lines("a.rs", &"x".repeat(LINE_COLUMNS_MAX + 1), &listed), []);
+}

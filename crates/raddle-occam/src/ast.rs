@@ -56,6 +56,28 @@ impl Direction {
     }
 }
 
+/// Which ends of a channel several processes may share, by CLAIM.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Shared {
+    /// Neither: `CHAN`.
+    No,
+    /// One: `SHARED! CHAN` or `SHARED? CHAN`.
+    Only(Direction),
+    /// Both: `SHARED CHAN`.
+    Both,
+}
+
+impl Shared {
+    /// Whether this end is shared.
+    pub fn has(self, end: Direction) -> bool {
+        match self {
+            Self::No => false,
+            Self::Only(only) => only == end,
+            Self::Both => true,
+        }
+    }
+}
+
 /// The predefined types of values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "each is the type of that name")]
@@ -80,8 +102,8 @@ pub enum TypeKind {
     Named(Ident),
     /// `[size]type`, or `[]type`.
     Array { size: Option<ExprId>, element: TypeNodeId },
-    /// `CHAN protocol`; `shared` for `SHARED CHAN`.
-    Chan { protocol: TypeNodeId, shared: bool },
+    /// `CHAN protocol`, perhaps with SHARED before it.
+    Chan { protocol: TypeNodeId, shared: Shared },
     /// `count::[]type`, a protocol.
     Counted { count: TypeNodeId, array: TypeNodeId },
     /// `ANY`, a protocol.

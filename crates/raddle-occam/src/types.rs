@@ -5,7 +5,7 @@
 //! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal
 //! only to themselves: each declaration makes a new entry in its own list.
 
-use crate::ast::{Basic, Direction};
+use crate::ast::{Basic, Direction, Shared};
 use crate::symbol::{FastMap, Symbol, Symbols};
 
 /// The number of a type in [`Types`].
@@ -27,7 +27,7 @@ pub enum Type {
     /// A DATA TYPE that is another type with a name of its own, by its place in [`Types::named`].
     Named(u32),
     /// A channel or one end of it.
-    Chan { protocol: TypeId, direction: Option<Direction>, shared: bool },
+    Chan { protocol: TypeId, direction: Option<Direction>, shared: Shared },
     /// One end of a bundle, by its place in [`Types::bundles`].
     End { bundle: u32, direction: Direction, shared: bool },
     /// A protocol: `count::[]type`.
@@ -270,7 +270,12 @@ impl Types {
             Type::Named(at) => symbols.text(self.named[at as usize].name).to_owned(),
             Type::Chan { protocol, direction, shared } => {
                 let end = direction.map_or(String::new(), |direction| direction.sign().to_string());
-                format!("{}CHAN {}{end}", if shared { "SHARED " } else { "" }, show(protocol))
+                let word = match shared {
+                    Shared::No => String::new(),
+                    Shared::Only(end) => format!("SHARED{} ", end.sign()),
+                    Shared::Both => "SHARED ".to_owned(),
+                };
+                format!("{word}CHAN {}{end}", show(protocol))
             }
             Type::End { bundle, direction, shared } => {
                 let name = symbols.text(self.bundles[bundle as usize].name);

@@ -3,7 +3,7 @@
 //! Never: looks into the called body; its heading says enough here.
 
 use super::Checker;
-use crate::ast::{Basic, ExprId, ExprKind, Ident, Mode, ProcessId};
+use crate::ast::{Basic, Direction, ExprId, ExprKind, Ident, Mode, ProcessId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, NameKind, RoutineId};
 use crate::source::Span;
@@ -91,8 +91,9 @@ impl Checker<'_> {
             let complaint = Diagnostic::new(Code::WrongKind, name.span, format!("`{text}` cannot be called"));
             self.diagnostics.push(complaint.also(span, "declared here"));
         }
+        // Of a name that was complained of nothing is known: its arguments may be anything.
         for &argument in arguments {
-            self.expr(argument, None);
+            self.expr(argument, Some(Types::ERROR));
         }
         None
     }
@@ -174,12 +175,12 @@ impl Checker<'_> {
     }
 
     /// A SHARED end is used inside CLAIM only.
-    pub(super) fn must_be_claimed(&mut self, end: ExprId) {
-        let ty = self.type_of(end);
-        let shared = matches!(
-            self.program.types.get(ty),
-            Type::End { shared: true, .. } | Type::Chan { shared: true, .. }
-        );
+    pub(super) fn must_be_claimed(&mut self, end: ExprId, used: Direction) {
+        let shared = match self.program.types.get(self.type_of(end)) {
+            Type::End { shared, .. } => shared,
+            Type::Chan { shared, .. } => shared.has(used),
+            _ => false,
+        };
         let Some(root) = self.root(end).filter(|_| shared) else { return };
         if !self.claims.contains(&root) {
             let text = self.program.spelling(root).to_owned();

@@ -211,7 +211,7 @@ impl Checker<'_> {
                 element
             }
             Type::Record(_) | Type::End { .. } => {
-                self.must_be_claimed(base);
+                self.must_be_claimed(base, Direction::Input);
                 let expr = ast.expr(index);
                 if let ExprKind::Name(symbol) = expr.kind {
                     return self.field(of, Ident { symbol, span: expr.span });

@@ -219,7 +219,8 @@ impl Checker<'_> {
     fn claim(&mut self, end: ExprId, body: ProcessId) {
         let ty = self.expr(end, None);
         match self.program.types.get(ty) {
-            Type::Error | Type::End { shared: true, .. } | Type::Chan { shared: true, .. } => {}
+            Type::Error | Type::End { shared: true, .. } => {}
+            Type::Chan { shared, .. } if shared != crate::ast::Shared::No => {}
             _ => {
                 let message = format!("only SHARED ends are claimed; this is of type {}", self.show(ty));
                 self.complain(Code::Claim, self.span(end), message);

@@ -3,7 +3,7 @@
 //! Never: decides whether a type may stand where it does.
 
 use super::{Parsed, Parser};
-use crate::ast::{Basic, Direction, TypeKind, TypeNodeId};
+use crate::ast::{Basic, Direction, Shared, TypeKind, TypeNodeId};
 use crate::lex::Kind;
 
 impl Parser<'_> {
@@ -26,14 +26,11 @@ impl Parser<'_> {
                 self.expect(Kind::CloseSquare)?;
                 TypeKind::Array { size, element: self.ty()? }
             }
-            Kind::Chan => self.channel_type(false)?,
+            Kind::Chan => self.channel_type(Shared::No)?,
             Kind::Shared => {
                 self.bump();
-                // `SHARED!` and `SHARED?` say which end is shared; both ends count as shared here.
-                if !self.eat(Kind::Bang) {
-                    self.eat(Kind::Question);
-                }
-                if self.kind() == Kind::Chan { self.channel_type(true)? } else { self.named_type(true)? }
+                let shared = self.direction().map_or(Shared::Both, Shared::Only);
+                if self.kind() == Kind::Chan { self.channel_type(shared)? } else { self.named_type(true)? }
             }
             Kind::Mobile => {
                 self.bump();
@@ -73,7 +70,7 @@ impl Parser<'_> {
         })
     }
 
-    fn channel_type(&mut self, shared: bool) -> Parsed<TypeKind> {
+    fn channel_type(&mut self, shared: Shared) -> Parsed<TypeKind> {
         self.expect(Kind::Chan)?;
         self.eat(Kind::Of);
         Ok(TypeKind::Chan { protocol: self.protocol_item()?, shared })

@@ -3,10 +3,10 @@
 //! Never: compares accesses that only read.
 
 use super::Walker;
-use super::access::Access;
+use super::access::{Access, Use};
 use super::overlap::Instances;
 use super::poly::{Poly, Sym};
-use crate::ast::{ProcessId, Replicator};
+use crate::ast::{Direction, ProcessId, Replicator};
 use crate::program::{NameId, NameKind};
 use crate::types::Type;
 
@@ -90,14 +90,24 @@ impl Walker<'_> {
         list
     }
 
+    /// Whether the source asked for no checks of this name.
     fn exempt(&self, root: NameId) -> bool {
-        let name = self.program.name(root);
+        self.program.name(root).shared || self.options.source.no_usage_check
+    }
+
+    /// Whether both are uses of an end that is SHARED, which CLAIM keeps apart.
+    fn both_claimed(&self, root: NameId, one: Use, two: Use) -> bool {
+        let end = match (one, two) {
+            (Use::In, Use::In) => Direction::Input,
+            (Use::Out, Use::Out) => Direction::Output,
+            _ => return false,
+        };
         let types = &self.program.types;
-        let shared = matches!(
-            types.get(types.innermost(name.ty)),
-            Type::Chan { shared: true, .. } | Type::End { shared: true, .. }
-        );
-        name.shared || shared || self.options.source.no_usage_check
+        match types.get(types.innermost(self.program.name(root).ty)) {
+            Type::Chan { shared, .. } => shared.has(end),
+            Type::End { shared, .. } => shared,
+            _ => false,
+        }
     }
 
     fn compare(&mut self, start: usize, ends: &[usize]) {
@@ -131,7 +141,7 @@ impl Walker<'_> {
         how: &Instances,
     ) {
         let both_orders = matches!(how, Instances::Different { .. });
-        let has_conflict = group.iter().any(|&(_, at)| self.accesses[at].what != super::access::Use::Read);
+        let has_conflict = group.iter().any(|&(_, at)| self.accesses[at].what != Use::Read);
         if !has_conflict {
             return;
         }
@@ -139,6 +149,9 @@ impl Walker<'_> {
             let others = if both_orders { group } else { &group[at + 1..] };
             for &(_, two) in others {
                 if !apart(one, two) || !self.accesses[one].what.conflicts(self.accesses[two].what) {
+                    continue;
+                }
+                if self.both_claimed(group[0].0, self.accesses[one].what, self.accesses[two].what) {
                     continue;
                 }
                 let (one, two): (Access, Access) = (self.accesses[one].clone(), self.accesses[two].clone());

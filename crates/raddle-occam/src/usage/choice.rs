@@ -9,25 +9,29 @@ use crate::ast::{Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, Input
 
 impl Walker<'_> {
     pub(crate) fn if_process(&mut self, node: &If) {
-        let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
-        self.choices(node, &mut outcomes, &mut failed);
+        let mut outcomes = Vec::new();
+        let path = self.path;
+        self.choices(node, &mut outcomes);
+        self.path = path;
         self.join(outcomes);
     }
 
-    /// Each choice as a branch; `failed` gathers what holds when none of the choices so far was taken.
-    fn choices(&mut self, node: &If, outcomes: &mut Vec<Outcome>, failed: &mut Vec<Fact>) {
+    /// Each choice as a branch; behind it the path says that it was not taken.
+    fn choices(&mut self, node: &If, outcomes: &mut Vec<Outcome>) {
         if let Some(replicator) = &node.replicator {
-            let known = failed.clone();
             let outcome = self.branch(|walker| {
-                let (mut outcomes, mut failed) = (Vec::new(), known);
                 walker.bind_replicator(replicator);
-                let plain = If { replicator: None, choices: node.choices.clone() };
-                walker.choices(&plain, &mut outcomes, &mut failed);
+                let mut outcomes = Vec::new();
+                walker.each_choice(node, &mut outcomes);
                 walker.join(outcomes);
             });
             outcomes.push(outcome);
-            return;
+        } else {
+            self.each_choice(node, outcomes);
         }
+    }
+
+    fn each_choice(&mut self, node: &If, outcomes: &mut Vec<Outcome>) {
         for choice in &node.choices {
             let freezes = self.freezes.len();
             match &choice.kind {
@@ -35,7 +39,6 @@ impl Walker<'_> {
                     let mut against = None;
                     let outcome = self.branch(|walker| {
                         walker.specs(&choice.specs);
-                        walker.assume(failed.clone());
                         walker.read(condition);
                         against = walker.condition_facts(condition, false);
                         let facts = walker.condition_facts(condition, true).unwrap_or_default();
@@ -43,11 +46,11 @@ impl Walker<'_> {
                         walker.process(body);
                     });
                     outcomes.push(outcome);
-                    failed.extend(against.unwrap_or_default());
+                    self.assume(against.unwrap_or_default());
                 }
                 ChoiceKind::Nested(node) => {
                     self.specs(&choice.specs);
-                    self.choices(node, outcomes, failed);
+                    self.choices(node, outcomes);
                 }
             }
             self.freezes.truncate(freezes);

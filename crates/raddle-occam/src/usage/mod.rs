@@ -46,10 +46,10 @@ use std::rc::Rc;
 use table::Table;
 
 /// Questions to the solver that one program may ask; beyond it everything counts as overlapping.
-const SOLVED_MAX: u32 = 2_000_000;
+const SOLVED_MAX: u32 = 1_000_000;
 
 /// Searches for small numbers that one program may ask for; they are slower than the solver.
-const SEARCHES_MAX: u32 = 2000;
+const SEARCHES_MAX: u32 = 500;
 
 /// What belongs to the routine that is being walked.
 struct Frame {

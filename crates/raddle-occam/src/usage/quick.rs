@@ -58,11 +58,21 @@ fn indices_apart(
     }
 }
 
-/// How far apart two instances' values are at least, when they differ only by a multiple of the instance's number.
+/// How far apart two instances' values are at least, when they differ only by a constant and by a multiple of the
+/// instance's number.
 fn spread(table: &Table, left: &Poly, right: &Poly, mark: u32, number: Sym) -> i128 {
-    let step = left.factor(number);
+    let step = i128::from(left.factor(number));
     let fixed = left.terms.iter().all(|&(symbol, _)| symbol == number || !table.varies(symbol, mark));
-    if step != 0 && fixed && left == right { i128::from(step).abs() } else { 0 }
+    if step == 0 || !fixed || left.terms != right.terms {
+        return 0;
+    }
+    let offset = i128::from(left.constant) - i128::from(right.constant);
+    // The numbers differ by some `rounds` other than 0; the nearest values are those around offset + step * rounds = 0.
+    let nearest = (-offset).div_euclid(step);
+    let rounds = [nearest - 1, nearest, nearest + 1, nearest + 2, 1, -1];
+    let distances =
+        rounds.into_iter().filter(|&rounds| rounds != 0).map(|rounds| (offset + step * rounds).abs());
+    distances.min().unwrap_or(0)
 }
 
 /// The smallest and largest value, where the text gives every symbol's.

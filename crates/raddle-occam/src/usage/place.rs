@@ -218,7 +218,10 @@ impl Walker<'_> {
     fn check_defined(&mut self, place: &Place, span: Span) {
         let root = place.root;
         let defined = self.defined(root);
-        if defined == Defined::Yes || self.dead || self.options.incomplete {
+        // Of an array that some path fills, nobody can say which elements; silence is kinder than a guess.
+        let partly =
+            defined == Defined::Maybe && self.program.types.basic(self.program.name(root).ty).is_none();
+        if defined == Defined::Yes || partly || self.dead || self.options.incomplete {
             return;
         }
         let text = self.program.spelling(root).to_owned();

@@ -219,8 +219,10 @@ impl Walker<'_> {
         let root = place.root;
         let defined = self.defined(root);
         // Of an array that some path fills, nobody can say which elements; silence is kinder than a guess.
-        let partly =
-            defined == Defined::Maybe && self.program.types.basic(self.program.name(root).ty).is_none();
+        let (types, ty) = (&self.program.types, self.program.name(root).ty);
+        let immobile =
+            types.basic(ty).is_none() && !matches!(types.get(ty), Type::Mobile(_) | Type::End { .. });
+        let partly = defined == Defined::Maybe && immobile;
         if defined == Defined::Yes || partly || self.dead || self.options.incomplete {
             return;
         }

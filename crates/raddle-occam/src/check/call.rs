@@ -1,0 +1,191 @@
+//! Owns: calls, and lists of values of which a call or VALOF may give several.
+//! May use: `check`.
+//! Never: looks into the called body; its heading says enough here.
+
+use super::Checker;
+use crate::ast::{Basic, Direction, ExprId, ExprKind, Ident, Mode, ProcessId};
+use crate::diag::{Code, Diagnostic};
+use crate::program::{NameId, NameKind, RoutineId};
+use crate::source::Span;
+use crate::types::{Type, TypeId, Types};
+
+impl Checker<'_> {
+    /// The types of a list of values; a single call or VALOF may stand for several.
+    pub(super) fn values(&mut self, list: &[ExprId], wants: &[TypeId]) -> Vec<TypeId> {
+        let ast = self.ast;
+        if let &[only] = list {
+            let several = match &ast.expr(only).kind {
+                ExprKind::Call { name, arguments } => {
+                    self.function_call_results(only, *name, arguments, wants)
+                }
+                ExprKind::Valof(valof) => Some(self.valof(valof, wants)),
+                _ => None,
+            };
+            if let Some(types) = several {
+                self.program.expr_types[only.0 as usize] = types.first().copied().unwrap_or(Types::ERROR);
+                return types;
+            }
+        }
+        list.iter().enumerate().map(|(at, &value)| self.expr(value, wants.get(at).copied())).collect()
+    }
+
+    /// A call in an expression has one result.
+    pub(super) fn single(&mut self, results: &[TypeId], span: Span) -> TypeId {
+        match results {
+            &[single] => single,
+            [] => Types::ERROR,
+            _ => {
+                self.complain(
+                    Code::ArgumentCount,
+                    span,
+                    format!("{} results where one is wanted", results.len()),
+                );
+                Types::ERROR
+            }
+        }
+    }
+
+    pub(super) fn function_call(
+        &mut self,
+        id: ExprId,
+        name: Ident,
+        arguments: &[ExprId],
+        want: Option<TypeId>,
+    ) -> TypeId {
+        let wants: Vec<TypeId> = want.into_iter().collect();
+        match self.function_call_results(id, name, arguments, &wants) {
+            Some(results) => self.single(&results, self.span(id)),
+            None => Types::ERROR,
+        }
+    }
+
+    /// The result types of a call, or `None` after a complaint.
+    fn function_call_results(
+        &mut self,
+        id: ExprId,
+        name: Ident,
+        arguments: &[ExprId],
+        wants: &[TypeId],
+    ) -> Option<Vec<TypeId>> {
+        let found = self.lookup(name);
+        self.program.expr_names[id.0 as usize] = found;
+        let routine = self.callee(found, name, arguments)?;
+        let results = self.program.routines[routine.0 as usize].results.clone();
+        if results.is_empty() {
+            let text = self.text(name.symbol);
+            self.complain(Code::WrongKind, name.span, format!("`{text}` is a PROC and has no value"));
+        }
+        self.arguments(routine, arguments, name);
+        let _ = wants;
+        (!results.is_empty()).then_some(results)
+    }
+
+    fn callee(&mut self, found: NameId, name: Ident, arguments: &[ExprId]) -> Option<RoutineId> {
+        let declared = self.program.name(found);
+        let (kind, span) = (declared.kind, declared.span);
+        if let NameKind::Routine(routine) = kind {
+            return Some(routine);
+        }
+        if kind != NameKind::Error {
+            let text = self.text(name.symbol);
+            let complaint = Diagnostic::new(Code::WrongKind, name.span, format!("`{text}` cannot be called"));
+            self.diagnostics.push(complaint.also(span, "declared here"));
+        }
+        // Of a name that was complained of nothing is known: its arguments may be anything.
+        for &argument in arguments {
+            self.expr(argument, Some(Types::ERROR));
+        }
+        None
+    }
+
+    pub(super) fn proc_call(&mut self, id: ProcessId, name: Ident, arguments: &[ExprId]) {
+        let found = self.lookup(name);
+        self.program.process_names[id.0 as usize] = found;
+        let Some(routine) = self.callee(found, name, arguments) else { return };
+        let callee = &self.program.routines[routine.0 as usize];
+        let (level, communicates) = (callee.assigns_level, callee.communicates);
+        if !callee.results.is_empty() {
+            let text = self.text(name.symbol);
+            self.complain(
+                Code::WrongKind,
+                name.span,
+                format!("`{text}` is a FUNCTION; its value must be used"),
+            );
+        }
+        self.arguments(routine, arguments, name);
+        let function = self.function_level();
+        if communicates {
+            self.communicates(name.span);
+        }
+        let own = self.level();
+        if let Some(frame) = self.frames.last_mut()
+            && level < own
+        {
+            frame.assigns_level = frame.assigns_level.min(level);
+        }
+        if level < function {
+            let text = self.text(name.symbol);
+            let message =
+                format!("a function calls `{text}`, which changes variables outside of the function");
+            self.complain(Code::SideEffect, name.span, message);
+        }
+    }
+
+    /// Notes a communication, PAR or ALT, which no function may contain.
+    pub(super) fn communicates(&mut self, span: Span) {
+        if self.function_level() > 0 {
+            self.complain(Code::SideEffect, span, "a function may not communicate, nor use PAR or ALT");
+        }
+        if let Some(frame) = self.frames.last_mut() {
+            frame.communicates = true;
+        }
+    }
+
+    fn arguments(&mut self, routine: RoutineId, arguments: &[ExprId], name: Ident) {
+        let callee = &self.program.routines[routine.0 as usize];
+        let (formals, declared) = (callee.formals.clone(), self.program.name(callee.name).span);
+        if formals.len() != arguments.len() {
+            let text = self.text(name.symbol);
+            let message = format!("`{text}` takes {} parameters, not {}", formals.len(), arguments.len());
+            let complaint = Diagnostic::new(Code::ArgumentCount, name.span, message);
+            self.diagnostics.push(complaint.also(declared, "declared here"));
+        }
+        for (at, &argument) in arguments.iter().enumerate() {
+            let Some(&formal) = formals.get(at) else {
+                self.expr(argument, None);
+                continue;
+            };
+            let formal = self.program.name(formal);
+            let (want, kind) = (formal.ty, formal.kind);
+            self.expr_of(argument, want);
+            if let NameKind::Formal(mode @ (Mode::Reference | Mode::Result)) = kind {
+                self.must_be_place(argument, mode);
+            }
+        }
+    }
+
+    /// Checks a condition.
+    pub(super) fn condition(&mut self, condition: ExprId) {
+        let ty = self.expr(condition, Some(Types::BOOL));
+        let types = &self.program.types;
+        if ty != Types::ERROR && types.basic(ty) != Some(Basic::Bool) {
+            let message = format!("a condition is BOOL; this is of type {}", self.show(ty));
+            self.complain(Code::TypeMismatch, self.span(condition), message);
+        }
+    }
+
+    /// A SHARED end is used inside CLAIM only.
+    pub(super) fn must_be_claimed(&mut self, end: ExprId, used: Direction) {
+        let shared = match self.program.types.get(self.type_of(end)) {
+            Type::End { shared, .. } => shared,
+            Type::Chan { shared, .. } => shared.has(used),
+            _ => false,
+        };
+        let Some(root) = self.root(end).filter(|_| shared) else { return };
+        if !self.claims.contains(&root) {
+            let text = self.program.spelling(root).to_owned();
+            let message = format!("`{text}` is SHARED and may only be used inside CLAIM `{text}`");
+            self.complain(Code::Claim, self.span(end), message);
+        }
+    }
+}

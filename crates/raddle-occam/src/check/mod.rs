@@ -1,0 +1,236 @@
+//! Owns: names and types.
+//! May use: `ast`, `types`, `program`, `diag`.
+//! Never: judges what runs in parallel; `usage` does.
+//!
+//! One walk over the tree in the order of the text. A scope is a mark in an undo list: declaring a name overwrites
+//! the entry of its spelling in one dense table, leaving the scope writes the old entry back, so a lookup is one
+//! read. Each expression is checked with the type that its surroundings want, if they want one; that gives untyped
+//! literals their types. A name that is not declared is complained of once and then stands for `Error`.
+
+mod agree;
+mod call;
+mod constant;
+mod expr;
+mod message;
+mod operator;
+mod predefined;
+mod process;
+mod routine;
+mod spec;
+mod target;
+mod types;
+
+pub(crate) use constant::wrap;
+
+use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
+use crate::diag::{Code, Diagnostic};
+use crate::program::{Name, NameId, NameKind, Program};
+use crate::source::Span;
+use crate::symbol::{FastMap, Symbol, Symbols};
+use crate::types::{TypeId, Types};
+
+/// What the routine whose body is being checked does so far.
+struct Frame {
+    /// Whether it is a FUNCTION or VALOF.
+    function: bool,
+    assigns_level: u32,
+    communicates: bool,
+}
+
+struct Checker<'a> {
+    ast: &'a Ast,
+    program: Program,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    /// The declaration that each symbol stands for now.
+    bindings: Vec<NameId>,
+    undo: Vec<(Symbol, NameId)>,
+    frames: Vec<Frame>,
+    /// SHARED ends that are claimed here.
+    claims: Vec<NameId>,
+    /// Values of VAL names.
+    values: FastMap<u32, i64>,
+    /// Operators that the program defines, while in scope.
+    operators: Vec<NameId>,
+    /// The literal behind a minus: `-2147483648` is an INT though `2147483648` is none.
+    negated: Option<ExprId>,
+    /// Function calls being computed for a constant.
+    calls: u32,
+    calls_total: u32,
+    /// Whether the last constant asked for would stop when run.
+    fault: bool,
+}
+
+/// Resolves names and types; complaints go to `diagnostics`.
+pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> Program {
+    let program = Program {
+        expr_types: vec![Types::ERROR; ast.exprs.len()],
+        expr_names: vec![NameId::NONE; ast.exprs.len()],
+        process_names: vec![NameId::NONE; ast.processes.len()],
+        spec_names: vec![NameId::NONE; ast.specs.len()],
+        replicator_names: vec![NameId::NONE; ast.replicators as usize],
+        ast: Ast::default(),
+        types: Types::default(),
+        names: Vec::new(),
+        routines: Vec::new(),
+        constants: FastMap::default(),
+        symbols,
+    };
+    let mut checker = Checker {
+        bindings: vec![NameId::NONE; program.symbols.len()],
+        ast: &ast,
+        program,
+        diagnostics,
+        undo: Vec::new(),
+        frames: Vec::new(),
+        claims: Vec::new(),
+        values: FastMap::default(),
+        operators: Vec::new(),
+        negated: None,
+        calls: 0,
+        calls_total: 0,
+        fault: false,
+    };
+    for &spec in &ast.top {
+        checker.spec(spec);
+    }
+    let mut program = checker.program;
+    program.ast = ast;
+    program
+}
+
+impl Checker<'_> {
+    fn complain(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(code, span, message));
+    }
+
+    fn text(&self, symbol: Symbol) -> String {
+        self.program.symbols.text(symbol).to_owned()
+    }
+
+    fn show(&self, ty: TypeId) -> String {
+        self.program.types.show(ty, &self.program.symbols)
+    }
+
+    fn span(&self, expr: ExprId) -> Span {
+        self.ast.expr(expr).span
+    }
+
+    fn type_of(&self, expr: ExprId) -> TypeId {
+        self.program.expr_types[expr.0 as usize]
+    }
+
+    fn level(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    /// Makes a declaration without bringing it into scope.
+    fn new_name(&mut self, name: Ident, kind: NameKind, ty: TypeId) -> NameId {
+        let id = NameId(self.program.names.len() as u32);
+        let level = self.level();
+        self.program.names.push(Name {
+            symbol: name.symbol,
+            span: name.span,
+            kind,
+            ty,
+            level,
+            shared: false,
+            permits_aliases: false,
+        });
+        id
+    }
+
+    /// Brings a declaration into scope.
+    fn bind(&mut self, id: NameId) {
+        let symbol = self.program.name(id).symbol;
+        let at = symbol.0 as usize;
+        if at >= self.bindings.len() {
+            self.bindings.resize(at + 1, NameId::NONE);
+        }
+        let before = std::mem::replace(&mut self.bindings[at], id);
+        self.undo.push((symbol, before));
+    }
+
+    fn declare(&mut self, name: Ident, kind: NameKind, ty: TypeId) -> NameId {
+        let id = self.new_name(name, kind, ty);
+        self.bind(id);
+        id
+    }
+
+    /// Runs `within`, then forgets what it declared.
+    fn scope<T>(&mut self, within: impl FnOnce(&mut Self) -> T) -> T {
+        let (mark, operators) = (self.undo.len(), self.operators.len());
+        let result = within(self);
+        while self.undo.len() > mark {
+            if let Some((symbol, before)) = self.undo.pop() {
+                self.bindings[symbol.0 as usize] = before;
+            }
+        }
+        self.operators.truncate(operators);
+        result
+    }
+
+    /// The declaration in scope, predefined routines included.
+    fn find(&mut self, symbol: Symbol) -> Option<NameId> {
+        match self.bindings.get(symbol.0 as usize) {
+            Some(&id) if id != NameId::NONE => Some(id),
+            _ => self.predefined(symbol),
+        }
+    }
+
+    /// The declaration in scope, or a complaint and a name of kind `Error`, which is not complained of again.
+    fn lookup(&mut self, name: Ident) -> NameId {
+        if let Some(id) = self.find(name.symbol) {
+            return id;
+        }
+        let text = self.text(name.symbol);
+        let mut complaint =
+            Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));
+        if let Some(near) = self.similar(&text) {
+            complaint = complaint.help(format!("`{near}` is declared; is it what you mean?"));
+        }
+        self.diagnostics.push(complaint);
+        let id = self.new_name(name, NameKind::Error, Types::ERROR);
+        if let Some(entry) = self.bindings.get_mut(name.symbol.0 as usize) {
+            *entry = id;
+        }
+        id
+    }
+
+    /// A name in scope that differs by case or by one letter.
+    fn similar(&self, text: &str) -> Option<String> {
+        let bound = (0..self.bindings.len() as u32)
+            .filter(|&at| self.bindings[at as usize] != NameId::NONE)
+            .map(|at| self.program.symbols.text(Symbol(at)))
+            .take(5000);
+        bound.filter(|near| text.len() > 2 && one_letter_apart(near, text)).min().map(str::to_owned)
+    }
+
+    /// Checks the parts of a replicator and declares its index.
+    fn replicator(&mut self, replicator: &Replicator) {
+        for part in [Some(replicator.base), Some(replicator.count), replicator.step].into_iter().flatten() {
+            self.expr_of(part, Types::INT);
+        }
+        let id = self.declare(replicator.name, NameKind::Index, Types::INT);
+        self.program.replicator_names[replicator.number as usize] = id;
+    }
+
+    fn specs(&mut self, specs: &[SpecId]) {
+        for &spec in specs {
+            self.spec(spec);
+        }
+    }
+}
+
+fn one_letter_apart(left: &str, right: &str) -> bool {
+    if left.eq_ignore_ascii_case(right) {
+        return true;
+    }
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let (short, long) = if left.len() < right.len() { (left, right) } else { (right, left) };
+    let same = short.iter().zip(long).take_while(|(left, right)| left == right).count();
+    match long.len() - short.len() {
+        0 => short[same + 1..] == long[same + 1..],
+        1 => short[same..] == long[same + 1..],
+        _ => false,
+    }
+}

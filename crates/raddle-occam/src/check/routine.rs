@@ -1,0 +1,117 @@
+//! Owns: PROCs and FUNCTIONs: headings, bodies, results.
+//! May use: `check`.
+//! Never: walks a body twice.
+
+use super::{Checker, Frame};
+use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SpecId, TypeNodeId};
+use crate::diag::{Code, Diagnostic};
+use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
+use crate::types::{TypeId, Types};
+
+/// What is declared by a PROC or FUNCTION, besides its body.
+pub(super) struct Heading<'a> {
+    pub(super) spec: SpecId,
+    pub(super) name: Ident,
+    pub(super) formals: &'a [Formal],
+    pub(super) results: Vec<TypeId>,
+    pub(super) recursive: bool,
+    pub(super) function: bool,
+}
+
+impl Checker<'_> {
+    pub(super) fn routine(&mut self, heading: &Heading<'_>, body: Body) -> NameId {
+        let id = RoutineId(self.program.routines.len() as u32);
+        let name = self.new_name(heading.name, NameKind::Routine(id), Types::ERROR);
+        self.program.routines.push(Routine {
+            name,
+            formals: Vec::new(),
+            results: heading.results.clone(),
+            body: body.clone(),
+            recursive: heading.recursive,
+            assigns_level: u32::MAX,
+            communicates: false,
+        });
+        let types = self.formal_types(heading);
+        self.scope(|checker| {
+            if heading.recursive {
+                checker.bind(name);
+            }
+            checker.frames.push(Frame {
+                function: heading.function,
+                assigns_level: u32::MAX,
+                communicates: false,
+            });
+            let formals = heading.formals.iter().zip(types);
+            let list =
+                formals.map(|(formal, ty)| checker.declare(formal.name, NameKind::Formal(formal.mode), ty));
+            checker.program.routines[id.0 as usize].formals = list.collect();
+            checker.body(&body, &heading.results);
+            if let Some(frame) = checker.frames.pop() {
+                let routine = &mut checker.program.routines[id.0 as usize];
+                routine.assigns_level = frame.assigns_level;
+                routine.communicates = frame.communicates;
+            }
+        });
+        self.program.spec_names[heading.spec.0 as usize] = name;
+        self.bind(name);
+        if self.program.symbols.text(heading.name.symbol).starts_with('"') {
+            self.operators.push(name);
+        }
+        name
+    }
+
+    fn formal_types(&mut self, heading: &Heading<'_>) -> Vec<TypeId> {
+        let mut last: Option<(TypeNodeId, TypeId)> = None;
+        let mut list = Vec::with_capacity(heading.formals.len());
+        for formal in heading.formals {
+            let ty = match last {
+                Some((node, ty)) if node == formal.ty => ty,
+                _ => self.ty_at_run_time(formal.ty),
+            };
+            last = Some((formal.ty, ty));
+            if heading.function && formal.mode != Mode::Val {
+                let complaint = Diagnostic::new(
+                    Code::SideEffect,
+                    formal.name.span,
+                    "a FUNCTION takes VAL parameters only",
+                );
+                self.diagnostics.push(complaint.help("write VAL before its type"));
+            }
+            list.push(match formal.direction {
+                Some(direction) => self.directed(ty, direction, formal.name),
+                None => ty,
+            });
+        }
+        list
+    }
+
+    fn body(&mut self, body: &Body, results: &[TypeId]) {
+        match body {
+            &Body::Process(process) => self.process_in_scope(process),
+            Body::Results(list) => self.results(list, results),
+            Body::Predefined => {}
+        }
+    }
+
+    /// A function's results: a list, or one VALOF or call with several.
+    fn results(&mut self, list: &[ExprId], results: &[TypeId]) {
+        let got = self.values(list, results);
+        let Some(&first) = list.first() else { return };
+        if let ExprKind::Error = self.ast.expr(first).kind {
+            return;
+        }
+        if got.len() != results.len() && !got.contains(&Types::ERROR) {
+            let message = format!("{} results where the heading says {}", got.len(), results.len());
+            self.complain(Code::ArgumentCount, self.span(first), message);
+            return;
+        }
+        for (at, (&want, &got)) in results.iter().zip(&got).enumerate() {
+            self.must_agree(list.get(at).copied().unwrap_or(first), want, got);
+        }
+    }
+
+    /// A process with declarations of its own.
+    pub(super) fn process_in_scope(&mut self, process: ProcessId) {
+        self.scope(|checker| checker.process(process));
+    }
+}

@@ -1,0 +1,113 @@
+//! Owns: occam 2.1 and occam-pi source to a checked program.
+//! May use: std only.
+//! Never: reads or writes files, prints, or runs a program.
+//!
+//! The stages, each a pure function that returns what it understood together with its complaints:
+//!
+//! ```text
+//! texts -> lex -> pre (#INCLUDE, #IF) -> layout -> parse -> check (names, types) -> usage (races, aliases) -> Checked
+//! ```
+
+pub mod ast;
+pub mod check;
+mod condition;
+pub mod diag;
+pub mod layout;
+pub mod lex;
+pub mod parse;
+pub mod pre;
+pub mod program;
+pub mod source;
+pub mod symbol;
+pub mod types;
+pub mod usage;
+
+use diag::Diagnostic;
+use pre::{Files, Preprocessor};
+use source::{FileId, Sources};
+use symbol::Symbols;
+
+/// What a caller may set.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names that #IF sees as defined.
+    pub defines: Vec<String>,
+    /// A variable used before it has a value is a warning, as in KRoC, whose test suite does so; otherwise an error.
+    pub undefined_warns: bool,
+}
+
+/// All that the front end found out about a program.
+pub struct Analysis {
+    /// The program as far as it was understood.
+    pub program: program::Program,
+    /// Complaints, in the order of their places.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A program that every stage accepted; only [`Analysis::checked`] makes one.
+pub struct Checked {
+    program: program::Program,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// The program.
+    pub fn program(&self) -> &program::Program {
+        &self.program
+    }
+
+    /// The program itself, for a stage that goes on with it.
+    pub fn into_program(self) -> program::Program {
+        self.program
+    }
+
+    /// What the author will want to know all the same.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+impl Analysis {
+    /// The program as a proof that nothing was wrong with it.
+    ///
+    /// # Errors
+    /// The complaints, if there is an error among them.
+    pub fn checked(self) -> Result<Checked, Vec<Diagnostic>> {
+        if self.diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(self.diagnostics);
+        }
+        Ok(Checked { program: self.program, warnings: self.diagnostics })
+    }
+}
+
+/// Runs every stage over the program whose outermost file is `root`.
+///
+/// ```
+/// use raddle_occam::{Options, analyse, pre::NoFiles, source::Sources};
+///
+/// let mut sources = Sources::new();
+/// let text = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  INT x:\n  PAR\n    x := 1\n    x := 2\n:\n";
+/// let root = sources.add("race.occ", text).unwrap();
+/// let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+/// assert_eq!(analysis.diagnostics[0].code.to_string(), "O0701");
+/// assert!(analysis.checked().is_err());
+/// ```
+pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &mut dyn Files) -> Analysis {
+    let mut symbols = Symbols::new();
+    let mut diagnostics = Vec::new();
+    let mut pre = Preprocessor::new(sources, &mut symbols, &mut diagnostics, files);
+    options.defines.iter().for_each(|name| pre.define(name));
+    let (lines, source_options) = pre.run(root);
+    let tokens = layout::run(lines, &mut diagnostics);
+    let ast = parse::parse(&tokens, sources, &mut symbols, &mut diagnostics);
+    let program = check::check(ast, symbols, &mut diagnostics);
+    let rules = usage::Options {
+        source: source_options,
+        undefined_warns: options.undefined_warns,
+        incomplete: diagnostics.iter().any(Diagnostic::is_error),
+    };
+    usage::check(&program, rules, &mut diagnostics);
+    diagnostics.sort_by_key(|it| (it.primary.span, it.code));
+    diagnostics.dedup();
+    Analysis { program, diagnostics }
+}

@@ -1,0 +1,145 @@
+//! Owns: the grammar of IF, ALT, CASE and `? CASE`.
+//! May use: `parse`.
+//! Never: decides what may stand in a guard; `check` does.
+
+use super::{Parsed, Parser};
+use crate::ast::{
+    Alt, Alternative, AlternativeKind, CaseOption, Choice, ChoiceKind, If, InputKind, ProcessKind,
+    Replicator, SpecId, Variant,
+};
+use crate::lex::Kind;
+
+impl Parser<'_> {
+    /// if = IF [ replicator ], and below it choices
+    pub(super) fn if_process(&mut self) -> Parsed<If> {
+        let replicator = self.heading(Kind::If)?;
+        Ok(If { replicator, choices: self.entries(Self::choice) })
+    }
+
+    /// alt = ALT [ replicator ], and below it alternatives
+    pub(super) fn alt(&mut self, prioritised: bool) -> Parsed<Alt> {
+        let replicator = self.heading(Kind::Alt)?;
+        Ok(Alt { prioritised, replicator, alternatives: self.entries(Self::alternative) })
+    }
+
+    fn heading(&mut self, word: Kind) -> Parsed<Option<Replicator>> {
+        self.expect(word)?;
+        if self.eat(Kind::Newline) {
+            return Ok(None);
+        }
+        let replicator = self.replicator()?;
+        self.end_of_line()?;
+        Ok(Some(replicator))
+    }
+
+    /// The entries of a block, each with specifications before it.
+    fn entries<T>(&mut self, entry: impl Fn(&mut Self, Vec<SpecId>) -> Parsed<T>) -> Vec<T> {
+        let mut list = Vec::new();
+        if !self.eat(Kind::Indent) {
+            return list;
+        }
+        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+            let (level, types) = (self.level, self.type_scope.len());
+            let mut specs = Vec::new();
+            while self.at_spec() {
+                specs.push(self.spec());
+            }
+            match self.deeper(|parser| entry(parser, specs)) {
+                Ok(item) => list.push(item),
+                Err(_) => self.recover(level),
+            }
+            self.end_type_scope(types);
+        }
+        self.eat(Kind::Outdent);
+        list
+    }
+
+    /// choice = if | condition, and below it a process
+    fn choice(&mut self, specs: Vec<SpecId>) -> Parsed<Choice> {
+        if self.kind() == Kind::If {
+            return Ok(Choice { specs, kind: ChoiceKind::Nested(self.if_process()?) });
+        }
+        let condition = self.expr()?;
+        self.end_of_line()?;
+        let body = self.body("choice");
+        Ok(Choice { specs, kind: ChoiceKind::Guarded(condition, body) })
+    }
+
+    /// alternative = alt | guard, and below it a process
+    fn alternative(&mut self, specs: Vec<SpecId>) -> Parsed<Alternative> {
+        let prioritised = self.kind() == Kind::Pri && self.peek(1) == Kind::Alt;
+        if prioritised || self.kind() == Kind::Alt {
+            if prioritised {
+                self.bump();
+            }
+            return Ok(Alternative { specs, kind: AlternativeKind::Nested(self.alt(prioritised)?) });
+        }
+        let start = self.span();
+        if self.kind() == Kind::Skip {
+            self.bump();
+            self.end_of_line()?;
+            let kind = AlternativeKind::Guarded { condition: None, input: None, body: self.body("guard") };
+            return Ok(Alternative { specs, kind });
+        }
+        let mut channel = self.expr()?;
+        let mut condition = None;
+        if self.eat(Kind::Ampersand) {
+            condition = Some(channel);
+            if self.eat(Kind::Skip) {
+                self.end_of_line()?;
+                let kind = AlternativeKind::Guarded { condition, input: None, body: self.body("guard") };
+                return Ok(Alternative { specs, kind });
+            }
+            channel = self.element()?;
+        }
+        if self.kind() == Kind::QuestionTwo {
+            return self.not_supported(self.span(), "extended rendezvous is");
+        }
+        if self.kind() != Kind::Question {
+            return self.unexpected("`?`, which makes a guard of a channel,");
+        }
+        let (kind, case) = self.input(true)?;
+        let end = self.last_span();
+        if case {
+            // `c ? CASE` as a guard: the variants' processes are the bodies.
+            let variants = InputKind::Case(self.variants()?);
+            let input = self.new_process(ProcessKind::Input { channel, kind: variants }, start.to(end));
+            let body = self.new_process(ProcessKind::Skip, start.to(end));
+            let kind = AlternativeKind::Guarded { condition, input: Some(input), body };
+            return Ok(Alternative { specs, kind });
+        }
+        let input = Some(self.new_process(ProcessKind::Input { channel, kind }, start.to(end)));
+        let body = self.body("guard");
+        Ok(Alternative { specs, kind: AlternativeKind::Guarded { condition, input, body } })
+    }
+
+    /// case = CASE expression, and below it options
+    pub(super) fn case(&mut self) -> Parsed<ProcessKind> {
+        self.bump();
+        let selector = self.expr()?;
+        self.end_of_line()?;
+        let options = self.entries(Self::option);
+        Ok(ProcessKind::Case { selector, options })
+    }
+
+    /// option = ELSE | expressions, and below it a process
+    fn option(&mut self, specs: Vec<SpecId>) -> Parsed<CaseOption> {
+        let start = self.span();
+        let values = if self.eat(Kind::Else) { Vec::new() } else { self.exprs()? };
+        let span = start.to(self.last_span());
+        self.end_of_line()?;
+        Ok(CaseOption { specs, values, span, body: self.body("option") })
+    }
+
+    pub(super) fn variants(&mut self) -> Parsed<Vec<Variant>> {
+        Ok(self.entries(Self::variant))
+    }
+
+    /// variant = tag { ";" item }, and below it a process
+    fn variant(&mut self, specs: Vec<SpecId>) -> Parsed<Variant> {
+        let tag = self.ident("a tag")?;
+        let items = if self.eat(Kind::Semi) { self.input_items()? } else { Vec::new() };
+        self.end_of_line()?;
+        Ok(Variant { specs, tag, items, body: self.body("variant") })
+    }
+}

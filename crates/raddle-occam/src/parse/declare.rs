@@ -1,0 +1,283 @@
+//! Owns: specifications with a body: PROC, FUNCTION, PROTOCOL, DATA TYPE, CHAN TYPE.
+//! May use: `parse`.
+//! Never: reads a process itself.
+
+use super::{Parsed, Parser};
+use crate::ast::{ExprKind, Field, Form, Formal, Ident, Mode, SpecKind, TypeNodeId};
+use crate::diag::Code;
+use crate::lex::Kind;
+
+impl Parser<'_> {
+    /// proc = PROC name "(" formals ")", below it a process, and ":"
+    pub(super) fn proc(&mut self, mut recursive: bool) -> Parsed<SpecKind> {
+        self.expect(Kind::Proc)?;
+        while matches!(self.kind(), Kind::Rec | Kind::Recursive | Kind::Inline) {
+            recursive |= self.bump().kind != Kind::Inline;
+        }
+        if self.kind() == Kind::Type {
+            return self.not_supported(self.span(), "PROC TYPE and mobile processes are");
+        }
+        let name = self.ident("the PROC's name")?;
+        let formals = self.formals()?;
+        if matches!(self.kind(), Kind::Is | Kind::Name) {
+            return self.not_supported(self.span(), "renamed and mobile PROCs are");
+        }
+        self.expect(Kind::Newline)?;
+        let body = self.body("PROC");
+        self.end_of_body("PROC", name);
+        Ok(SpecKind::Proc { name, formals, body, recursive })
+    }
+
+    /// function = types FUNCTION name "(" formals ")" ( IS expressions ":" | below it a VALOF, and ":" )
+    pub(super) fn function(&mut self, first: TypeNodeId) -> Parsed<SpecKind> {
+        let mut results = vec![first];
+        while self.eat(Kind::Comma) {
+            results.push(self.ty()?);
+        }
+        let mut recursive = false;
+        loop {
+            match self.kind() {
+                Kind::Rec | Kind::Recursive => recursive = true,
+                Kind::Inline | Kind::Function => {}
+                _ => break,
+            }
+            self.bump();
+        }
+        let name = self.function_name()?;
+        let formals = self.formals()?;
+        let body = if self.eat(Kind::Is) {
+            let list = self.exprs()?;
+            self.end_of_spec();
+            list
+        } else {
+            self.expect(Kind::Newline)?;
+            if self.kind() != Kind::Indent {
+                return self.fail(Code::MissingBody, name.span, "this FUNCTION has no body".to_owned());
+            }
+            self.bump();
+            let start = self.span();
+            let level = self.level;
+            let valof = self.valof();
+            while self.level >= level && self.kind() != Kind::End {
+                self.bump();
+            }
+            self.end_of_body("FUNCTION", name);
+            let kind = valof.map_or(ExprKind::Error, |valof| ExprKind::Valof(Box::new(valof)));
+            vec![self.new_expr(kind, start)]
+        };
+        Ok(SpecKind::Function { name, results, formals, body, recursive })
+    }
+
+    /// A name, or an operator in quotes, whose symbol keeps the quotes.
+    fn function_name(&mut self) -> Parsed<Ident> {
+        if self.kind() != Kind::Text {
+            return self.ident("the FUNCTION's name");
+        }
+        let span = self.bump().span;
+        let inside = self.sources.slice(span).trim_matches('"');
+        let sign = String::from_utf8_lossy(&crate::lex::byte_text(inside).bytes).into_owned();
+        let symbol = self.symbols.intern(&format!("\"{sign}\""));
+        Ok(Ident { symbol, span })
+    }
+
+    /// formals = "(" [ formal { "," formal } ] ")"; a bare name has the mode and type of the one before
+    fn formals(&mut self) -> Parsed<Vec<Formal>> {
+        self.expect(Kind::Open)?;
+        let mut list: Vec<Formal> = Vec::new();
+        while self.kind() != Kind::Close {
+            let repeated = self.kind() == Kind::Name
+                && (matches!(self.peek(1), Kind::Comma | Kind::Close)
+                    || matches!(self.peek(1), Kind::Bang | Kind::Question)
+                        && matches!(self.peek(2), Kind::Comma | Kind::Close));
+            let (mode, ty) = match list.last() {
+                Some(last) if repeated => (last.mode, last.ty),
+                _ => (self.mode(), self.ty()?),
+            };
+            let name = self.ident("the parameter's name")?;
+            let direction = self.direction();
+            list.push(Formal { mode, ty, name, direction });
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        let close = self.expect(Kind::Close)?.span;
+        self.twice(list.iter().map(|formal| formal.name).collect::<Vec<_>>().into_iter(), close);
+        Ok(list)
+    }
+
+    fn mode(&mut self) -> Mode {
+        let mode = match self.kind() {
+            Kind::Val => Mode::Val,
+            Kind::Initial => Mode::Initial,
+            Kind::Result => Mode::Result,
+            _ => return Mode::Reference,
+        };
+        self.bump();
+        mode
+    }
+
+    /// The `:` on its own line that ends a body.
+    pub(super) fn end_of_body(&mut self, what: &str, name: Ident) {
+        if self.eat(Kind::Colon) {
+            if !self.eat(Kind::Newline) {
+                let _: Parsed<()> = self.unexpected("the end of the line");
+                self.recover(self.level);
+            }
+            return;
+        }
+        let text = self.symbols.text(name.symbol);
+        let complaint = crate::diag::Diagnostic::new(
+            Code::MissingColon,
+            self.span(),
+            format!("found {} where `:` must end the {what} `{text}`", self.kind().text()),
+        );
+        self.diagnostics.push(
+            complaint
+                .also(name.span, "begun here")
+                .help("put `:` on a line of its own, at the heading's indentation"),
+        );
+    }
+
+    /// protocol = PROTOCOL name ( IS items ":" | below it CASE with forms, and ":" )
+    pub(super) fn protocol(&mut self) -> Parsed<SpecKind> {
+        self.bump();
+        let name = self.ident("the PROTOCOL's name")?;
+        self.declare_type(name);
+        if self.eat(Kind::Is) {
+            let items = self.items()?;
+            self.end_of_spec();
+            let forms = vec![Form { tag: None, items }];
+            return Ok(SpecKind::Protocol { name, variant: false, forms });
+        }
+        if self.kind() == Kind::Extends {
+            return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
+        }
+        self.expect(Kind::Newline)?;
+        self.expect(Kind::Indent)?;
+        let level = self.level;
+        self.expect(Kind::Case)?;
+        if self.kind() == Kind::Extends {
+            return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
+        }
+        self.expect(Kind::Newline)?;
+        let forms = if self.kind() == Kind::Indent { self.forms() } else { Vec::new() };
+        while self.level >= level && self.kind() != Kind::End {
+            self.bump();
+        }
+        self.end_of_body("PROTOCOL", name);
+        self.twice(forms.iter().filter_map(|form| form.tag).collect::<Vec<_>>().into_iter(), name.span);
+        Ok(SpecKind::Protocol { name, variant: true, forms })
+    }
+
+    fn forms(&mut self) -> Vec<Form> {
+        self.bump();
+        let mut forms = Vec::new();
+        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+            let level = self.level;
+            match self.form() {
+                Ok(form) => forms.push(form),
+                Err(_) => self.recover(level),
+            }
+        }
+        self.eat(Kind::Outdent);
+        forms
+    }
+
+    /// form = tag { ";" item }
+    fn form(&mut self) -> Parsed<Form> {
+        let tag = Some(self.ident("a tag")?);
+        let items = if self.eat(Kind::Semi) { self.items()? } else { Vec::new() };
+        self.expect(Kind::Newline)?;
+        Ok(Form { tag, items })
+    }
+
+    fn items(&mut self) -> Parsed<Vec<TypeNodeId>> {
+        let mut items = vec![self.protocol_item()?];
+        while self.eat(Kind::Semi) {
+            items.push(self.protocol_item()?);
+        }
+        Ok(items)
+    }
+
+    /// data type = DATA TYPE name ( IS type ":" | below it [ PACKED | MOBILE ] RECORD with fields, and ":" )
+    pub(super) fn data_type(&mut self, recursive: bool) -> Parsed<SpecKind> {
+        self.bump();
+        self.expect(Kind::Type)?;
+        let name = self.ident("the type's name")?;
+        if recursive {
+            return self.not_supported(name.span, "recursive data types are");
+        }
+        self.declare_type(name);
+        if self.eat(Kind::Is) {
+            let ty = self.ty()?;
+            self.end_of_spec();
+            return Ok(SpecKind::DataType { name, ty });
+        }
+        let (mut packed, mut mobile) = (false, false);
+        let (fields, level) = self.record_body(|kind| {
+            packed |= kind == Kind::Packed;
+            mobile |= kind == Kind::Mobile;
+        })?;
+        while self.level >= level && self.kind() != Kind::End {
+            self.bump();
+        }
+        self.end_of_body("DATA TYPE", name);
+        Ok(SpecKind::Record { name, fields, packed, mobile })
+    }
+
+    /// The lines under DATA TYPE or CHAN TYPE: RECORD, and its fields.
+    fn record_body(&mut self, mut word: impl FnMut(Kind)) -> Parsed<(Vec<Field>, u32)> {
+        self.expect(Kind::Newline)?;
+        self.expect(Kind::Indent)?;
+        let level = self.level;
+        while matches!(self.kind(), Kind::Packed | Kind::Mobile) {
+            word(self.kind());
+            self.bump();
+        }
+        self.expect(Kind::Record)?;
+        self.expect(Kind::Newline)?;
+        let mut fields = Vec::new();
+        if self.eat(Kind::Indent) {
+            while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+                let level = self.level;
+                if self.field(&mut fields).is_err() {
+                    self.recover(level);
+                }
+            }
+        }
+        self.twice(fields.iter().map(|field| field.name).collect::<Vec<_>>().into_iter(), self.span());
+        Ok((fields, level))
+    }
+
+    /// field = type name [ end ] { "," name [ end ] } ":"
+    fn field(&mut self, fields: &mut Vec<Field>) -> Parsed<()> {
+        let ty = self.ty()?;
+        loop {
+            let name = self.ident("a field's name")?;
+            let direction = self.direction();
+            fields.push(Field { ty, name, direction });
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.end_of_spec();
+        Ok(())
+    }
+
+    /// bundle = CHAN TYPE name, below it MOBILE RECORD with fields, and ":"
+    pub(super) fn bundle(&mut self, recursive: bool) -> Parsed<SpecKind> {
+        self.bump();
+        self.expect(Kind::Type)?;
+        let name = self.ident("the CHAN TYPE's name")?;
+        self.declare_type(name);
+        if self.kind() == Kind::Is {
+            return self.not_supported(self.span(), "CHAN TYPE IS is");
+        }
+        let (fields, level) = self.record_body(|_| {})?;
+        while self.level >= level && self.kind() != Kind::End {
+            self.bump();
+        }
+        self.end_of_body("CHAN TYPE", name);
+        Ok(SpecKind::Bundle { name, fields, recursive })
+    }
+}

@@ -1,0 +1,260 @@
+//! Owns: the grammar of processes on one line, SEQ, PAR, WHILE, CLAIM, and bodies.
+//! May use: `parse`.
+//! Never: gives up on a block because one of its lines cannot be read.
+
+use super::{Failed, Parsed, Parser};
+use crate::ast::{InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind};
+use crate::diag::{Code, Diagnostic};
+use crate::lex::Kind;
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// The block under a heading: specifications and one process. `what` names the heading in messages.
+    pub(super) fn body(&mut self, what: &str) -> ProcessId {
+        if self.kind() != Kind::Indent {
+            let complaint =
+                Diagnostic::new(Code::MissingBody, self.last_span(), format!("this {what} has no body"));
+            self.diagnostics
+                .push(complaint.help("write SKIP, two columns further right, if nothing is to be done"));
+            return self.new_process(ProcessKind::Error, self.last_span());
+        }
+        self.bump();
+        let start = self.span();
+        let mut body = self.scoped_process();
+        if !matches!(self.kind(), Kind::Outdent | Kind::End) {
+            let message = format!("the body of this {what} has more than one process");
+            let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
+            self.diagnostics.push(complaint.help("put SEQ or PAR above them"));
+            let mut list = vec![body];
+            self.processes(&mut list);
+            let kind = ProcessKind::Construct { order: Order::Seq, replicator: None, body: list };
+            body = self.new_process(kind, start);
+        }
+        self.eat(Kind::Outdent);
+        body
+    }
+
+    /// Processes up to the end of their block.
+    fn processes(&mut self, list: &mut Vec<ProcessId>) {
+        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+            list.push(self.scoped_process());
+        }
+    }
+
+    /// { specification } process
+    pub(super) fn scoped_process(&mut self) -> ProcessId {
+        let start = self.span();
+        if !self.at_spec() {
+            return self.process();
+        }
+        let types = self.type_scope.len();
+        let mut specs = Vec::new();
+        while self.at_spec() {
+            specs.push(self.spec());
+        }
+        let body = if matches!(self.kind(), Kind::Outdent | Kind::End | Kind::Result) {
+            let complaint = Diagnostic::new(
+                Code::MissingBody,
+                self.last_span(),
+                "no process follows these specifications",
+            );
+            self.diagnostics.push(complaint.help("write SKIP if nothing is to be done"));
+            self.new_process(ProcessKind::Error, self.last_span())
+        } else {
+            self.process()
+        };
+        self.end_type_scope(types);
+        self.new_process(ProcessKind::Block { specs, body }, start)
+    }
+
+    /// One process, with the complaint and an `Error` node where it cannot be read.
+    pub(super) fn process(&mut self) -> ProcessId {
+        let (start, level) = (self.span(), self.level);
+        match self.deeper(Self::process_inner) {
+            Ok((kind, end)) => self.new_process(kind, start.to(end)),
+            Err(Failed) => {
+                self.recover(level);
+                self.new_process(ProcessKind::Error, start)
+            }
+        }
+    }
+
+    fn process_inner(&mut self) -> Parsed<(ProcessKind, Span)> {
+        let span = self.span();
+        let kind = match self.kind() {
+            Kind::Skip | Kind::Stop => {
+                let kind = if self.bump().kind == Kind::Skip { ProcessKind::Skip } else { ProcessKind::Stop };
+                self.end_of_line()?;
+                kind
+            }
+            Kind::Seq | Kind::Par => self.construct()?,
+            Kind::Pri => {
+                self.bump();
+                match self.kind() {
+                    Kind::Par => self.construct()?,
+                    Kind::Alt => ProcessKind::Alt(self.alt(true)?),
+                    _ => return self.unexpected("PAR or ALT"),
+                }
+            }
+            Kind::If => ProcessKind::If(self.if_process()?),
+            Kind::Alt => ProcessKind::Alt(self.alt(false)?),
+            Kind::Case => self.case()?,
+            Kind::While => {
+                self.bump();
+                let condition = self.expr()?;
+                self.end_of_line()?;
+                ProcessKind::While(condition, self.body("WHILE"))
+            }
+            Kind::Claim => {
+                self.bump();
+                let end = self.element()?;
+                if !self.eat(Kind::Bang) {
+                    self.eat(Kind::Question);
+                }
+                self.end_of_line()?;
+                ProcessKind::Claim { end, body: self.body("CLAIM") }
+            }
+            Kind::Fork | Kind::Forking => return self.not_supported(span, "FORK and FORKING are"),
+            Kind::Sync | Kind::Resign | Kind::Enroll => return self.not_supported(span, "barriers are"),
+            Kind::Suspend => return self.not_supported(span, "mobile processes are"),
+            Kind::Placed | Kind::Processor => return self.not_supported(span, "PLACED PAR is"),
+            Kind::Asm | Kind::Guy => return self.not_supported(span, "assembly code is"),
+            _ => self.action()?,
+        };
+        Ok((kind, self.line_end_of(span)))
+    }
+
+    /// The span of a process is its first line; composite ones end at their heading word.
+    fn line_end_of(&self, start: Span) -> Span {
+        let last = self.last_span();
+        if last.lo >= start.lo && last.hi - start.lo < 200 && self.tokens[self.at - 1].kind == Kind::Newline {
+            last
+        } else {
+            start
+        }
+    }
+
+    pub(super) fn end_of_line(&mut self) -> Parsed<()> {
+        if self.eat(Kind::Newline) { Ok(()) } else { self.unexpected("the end of the line") }
+    }
+
+    /// construct = ( SEQ | PAR ) [ replicator ], and below it processes (one, if replicated)
+    fn construct(&mut self) -> Parsed<ProcessKind> {
+        let prioritised = self.at > 0 && self.tokens[self.at - 1].kind == Kind::Pri;
+        let word = self.bump().kind;
+        let order = match (word, prioritised) {
+            (Kind::Seq, _) => Order::Seq,
+            (_, false) => Order::Par,
+            (_, true) => Order::PriPar,
+        };
+        if matches!(self.kind(), Kind::Enroll | Kind::Barrier) {
+            return self.not_supported(self.span(), "barriers are");
+        }
+        if self.eat(Kind::Newline) {
+            let mut body = Vec::new();
+            if self.eat(Kind::Indent) {
+                self.processes(&mut body);
+                self.eat(Kind::Outdent);
+            }
+            return Ok(ProcessKind::Construct { order, replicator: None, body });
+        }
+        let replicator = Some(Box::new(self.replicator()?));
+        if self.kind() == Kind::Enroll {
+            return self.not_supported(self.span(), "barriers are");
+        }
+        self.end_of_line()?;
+        let body = vec![self.body(if order == Order::Seq { "SEQ" } else { "PAR" })];
+        Ok(ProcessKind::Construct { order, replicator, body })
+    }
+
+    /// action = assignment | input | output | call
+    fn action(&mut self) -> Parsed<ProcessKind> {
+        if self.kind() == Kind::Name && self.peek(1) == Kind::Open {
+            let name = self.ident("a name")?;
+            let arguments = self.arguments()?;
+            if self.kind() == Kind::Newline {
+                self.end_of_line()?;
+                return Ok(ProcessKind::Call { name, arguments });
+            }
+            return self.unexpected("the end of the line");
+        }
+        if !matches!(self.kind(), Kind::Name | Kind::OpenSquare) {
+            return self.unexpected("a process");
+        }
+        let first = self.element()?;
+        match self.kind() {
+            Kind::Comma | Kind::Assign => {
+                let mut targets = vec![first];
+                while self.eat(Kind::Comma) {
+                    targets.push(self.element()?);
+                }
+                self.expect(Kind::Assign)?;
+                let values = self.exprs()?;
+                self.end_of_line()?;
+                Ok(ProcessKind::Assign { targets, values })
+            }
+            Kind::Question => {
+                let (kind, case) = self.input(true)?;
+                let kind = if case { InputKind::Case(self.variants()?) } else { kind };
+                Ok(ProcessKind::Input { channel: first, kind })
+            }
+            Kind::QuestionTwo => self.not_supported(self.span(), "extended rendezvous is"),
+            Kind::Bang => {
+                self.bump();
+                let mut items = vec![self.output_item()?];
+                while self.eat(Kind::Semi) {
+                    items.push(self.output_item()?);
+                }
+                self.end_of_line()?;
+                Ok(ProcessKind::Output { channel: first, items })
+            }
+            _ => self.unexpected("`:=`, `?` or `!`"),
+        }
+    }
+
+    /// What follows a channel, from the `?` to the end of the line; `true` when variants follow below.
+    pub(super) fn input(&mut self, variants: bool) -> Parsed<(InputKind, bool)> {
+        self.expect(Kind::Question)?;
+        if self.eat(Kind::After) {
+            let time = self.expr()?;
+            self.end_of_line()?;
+            return Ok((InputKind::After(time), false));
+        }
+        if !self.eat(Kind::Case) {
+            let items = self.input_items()?;
+            self.end_of_line()?;
+            return Ok((InputKind::Items(items), false));
+        }
+        if variants && self.eat(Kind::Newline) {
+            return Ok((InputKind::Case(Vec::new()), true));
+        }
+        let tag = self.ident("a tag")?;
+        let items = if self.eat(Kind::Semi) { self.input_items()? } else { Vec::new() };
+        self.end_of_line()?;
+        Ok((InputKind::Tagged(tag, items), false))
+    }
+
+    pub(super) fn input_items(&mut self) -> Parsed<Vec<InputItem>> {
+        let mut items = vec![self.input_item()?];
+        while self.eat(Kind::Semi) {
+            items.push(self.input_item()?);
+        }
+        Ok(items)
+    }
+
+    fn input_item(&mut self) -> Parsed<InputItem> {
+        let first = self.element()?;
+        if !self.eat(Kind::Colons) {
+            return Ok(InputItem { count: None, target: first });
+        }
+        Ok(InputItem { count: Some(first), target: self.element()? })
+    }
+
+    fn output_item(&mut self) -> Parsed<OutputItem> {
+        let first = self.expr()?;
+        if !self.eat(Kind::Colons) {
+            return Ok(OutputItem { count: None, value: first });
+        }
+        Ok(OutputItem { count: Some(first), value: self.expr()? })
+    }
+}

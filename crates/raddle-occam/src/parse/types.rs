@@ -1,0 +1,116 @@
+//! Owns: the grammar of types and protocols' items.
+//! May use: `parse`.
+//! Never: decides whether a type may stand where it does.
+
+use super::{Parsed, Parser};
+use crate::ast::{Basic, Direction, Shared, TypeKind, TypeNodeId};
+use crate::lex::Kind;
+
+impl Parser<'_> {
+    /// type = basic | name | name end | "[" [ expression ] "]" type | CHAN [ OF ] item | [ SHARED ] ... | MOBILE type
+    pub(super) fn ty(&mut self) -> Parsed<TypeNodeId> {
+        self.deeper(Self::type_inner)
+    }
+
+    fn type_inner(&mut self) -> Parsed<TypeNodeId> {
+        let start = self.span();
+        let kind = match self.kind() {
+            kind if kind.is_basic_type() => {
+                self.bump();
+                TypeKind::Basic(basic(kind))
+            }
+            Kind::Name => self.named_type(false)?,
+            Kind::OpenSquare => {
+                self.bump();
+                let size = if self.kind() == Kind::CloseSquare { None } else { Some(self.expr()?) };
+                self.expect(Kind::CloseSquare)?;
+                TypeKind::Array { size, element: self.ty()? }
+            }
+            Kind::Chan => self.channel_type(Shared::No)?,
+            Kind::Shared => {
+                self.bump();
+                let shared = self.direction().map_or(Shared::Both, Shared::Only);
+                if self.kind() == Kind::Chan { self.channel_type(shared)? } else { self.named_type(true)? }
+            }
+            Kind::Mobile => {
+                self.bump();
+                if matches!(self.kind(), Kind::Barrier | Kind::Proc) {
+                    return self.not_supported(start, "mobile barriers and processes are");
+                }
+                TypeKind::Mobile(self.ty()?)
+            }
+            Kind::Port => {
+                self.bump();
+                self.eat(Kind::Of);
+                TypeKind::Port(self.ty()?)
+            }
+            Kind::Timer => {
+                self.bump();
+                TypeKind::Timer
+            }
+            Kind::Barrier => {
+                self.bump();
+                self.complain(
+                    crate::diag::Code::NotSupported,
+                    start,
+                    "barriers are not supported yet".to_owned(),
+                );
+                TypeKind::Error
+            }
+            _ => return self.unexpected("a type"),
+        };
+        Ok(self.new_type(kind, start.to(self.last_span())))
+    }
+
+    fn named_type(&mut self, shared: bool) -> Parsed<TypeKind> {
+        let name = self.ident("the name of a type")?;
+        Ok(match self.direction() {
+            Some(direction) => TypeKind::End { name, direction, shared },
+            None => TypeKind::Named(name),
+        })
+    }
+
+    fn channel_type(&mut self, shared: Shared) -> Parsed<TypeKind> {
+        self.expect(Kind::Chan)?;
+        self.eat(Kind::Of);
+        Ok(TypeKind::Chan { protocol: self.protocol_item()?, shared })
+    }
+
+    /// item = ANY | type [ "::" type ]
+    pub(super) fn protocol_item(&mut self) -> Parsed<TypeNodeId> {
+        let start = self.span();
+        if self.eat(Kind::Any) {
+            return Ok(self.new_type(TypeKind::Any, start));
+        }
+        let count = self.ty()?;
+        if !self.eat(Kind::Colons) {
+            return Ok(count);
+        }
+        let array = self.ty()?;
+        Ok(self.new_type(TypeKind::Counted { count, array }, start.to(self.last_span())))
+    }
+
+    /// An end behind a name: `?` or `!`, if one stands here.
+    pub(super) fn direction(&mut self) -> Option<Direction> {
+        if self.eat(Kind::Question) {
+            Some(Direction::Input)
+        } else if self.eat(Kind::Bang) {
+            Some(Direction::Output)
+        } else {
+            None
+        }
+    }
+}
+
+fn basic(kind: Kind) -> Basic {
+    match kind {
+        Kind::Bool => Basic::Bool,
+        Kind::ByteType => Basic::Byte,
+        Kind::Int16 => Basic::Int16,
+        Kind::Int32 => Basic::Int32,
+        Kind::Int64 => Basic::Int64,
+        Kind::Real32 => Basic::Real32,
+        Kind::Real64 => Basic::Real64,
+        _ => Basic::Int,
+    }
+}

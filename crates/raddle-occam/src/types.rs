@@ -1,0 +1,301 @@
+//! Owns: the types of a program, each once.
+//! May use: `ast` for the predefined types and directions, `symbol`.
+//! Never: looks at expressions.
+//!
+//! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal
+//! only to themselves: each declaration makes a new entry in its own list.
+
+use crate::ast::{Basic, Direction, Shared};
+use crate::symbol::{FastMap, Symbol, Symbols};
+
+/// The number of a type in [`Types`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TypeId(pub u32);
+
+/// A type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the fields are what the comment on each variant names")]
+pub enum Type {
+    /// Stands for what was complained of; agrees with everything.
+    Error,
+    /// A predefined type.
+    Basic(Basic),
+    /// An array; the size is `None` when open or known only at run time.
+    Array { size: Option<u32>, element: TypeId },
+    /// A record, by its place in [`Types::records`].
+    Record(u32),
+    /// A DATA TYPE that is another type with a name of its own, by its place in [`Types::named`].
+    Named(u32),
+    /// A channel or one end of it.
+    Chan { protocol: TypeId, direction: Option<Direction>, shared: Shared },
+    /// One end of a bundle, by its place in [`Types::bundles`].
+    End { bundle: u32, direction: Direction, shared: bool },
+    /// A protocol: `count::[]type`.
+    Counted { count: TypeId, array: TypeId },
+    /// A protocol: anything.
+    Any,
+    /// A named protocol, by its place in [`Types::protocols`].
+    Protocol(u32),
+    /// A port.
+    Port(TypeId),
+    /// A timer.
+    Timer,
+    /// A mobile.
+    Mobile(TypeId),
+}
+
+/// A field of a record or bundle.
+#[derive(Clone, Debug)]
+pub struct FieldType {
+    /// Its name.
+    pub name: Symbol,
+    /// Its type; in a bundle, the channel as the server end sees it.
+    pub ty: TypeId,
+}
+
+/// A record or a bundle.
+#[derive(Clone, Debug)]
+pub struct Fields {
+    /// The type's name.
+    pub name: Symbol,
+    /// The fields in order.
+    pub fields: Vec<FieldType>,
+    /// PACKED: no padding.
+    pub packed: bool,
+}
+
+/// A DATA TYPE.
+#[derive(Clone, Debug)]
+pub struct NamedType {
+    /// Its name.
+    pub name: Symbol,
+    /// What it is.
+    pub of: TypeId,
+}
+
+/// A protocol.
+#[derive(Clone, Debug)]
+pub struct ProtocolType {
+    /// Its name.
+    pub name: Symbol,
+    /// Whether each form begins with a tag.
+    pub variant: bool,
+    /// The forms; one without tag if it is no variant protocol.
+    pub forms: Vec<(Option<Symbol>, Vec<TypeId>)>,
+}
+
+/// All types of a program.
+#[derive(Clone, Debug)]
+pub struct Types {
+    list: Vec<Type>,
+    numbers: FastMap<Type, TypeId>,
+    /// Records.
+    pub records: Vec<Fields>,
+    /// Bundles.
+    pub bundles: Vec<Fields>,
+    /// DATA TYPEs that are another type.
+    pub named: Vec<NamedType>,
+    /// Protocols.
+    pub protocols: Vec<ProtocolType>,
+}
+
+macro_rules! basic_ids {
+    ($($name:ident $number:literal $type:expr;)*) => {
+        impl Types {
+            $(#[doc = concat!("The number of ", stringify!($type), " in every table.")]
+            pub const $name: TypeId = TypeId($number);)*
+
+            const FIRST: &'static [Type] = &[$($type),*];
+        }
+    };
+}
+
+basic_ids! {
+    ERROR 0 Type::Error;
+    BOOL 1 Type::Basic(Basic::Bool);
+    BYTE 2 Type::Basic(Basic::Byte);
+    INT 3 Type::Basic(Basic::Int);
+    INT16 4 Type::Basic(Basic::Int16);
+    INT32 5 Type::Basic(Basic::Int32);
+    INT64 6 Type::Basic(Basic::Int64);
+    REAL32 7 Type::Basic(Basic::Real32);
+    REAL64 8 Type::Basic(Basic::Real64);
+    TIMER 9 Type::Timer;
+    ANY 10 Type::Any;
+}
+
+impl Default for Types {
+    fn default() -> Self {
+        let mut types = Self {
+            list: Vec::new(),
+            numbers: FastMap::default(),
+            records: Vec::new(),
+            bundles: Vec::new(),
+            named: Vec::new(),
+            protocols: Vec::new(),
+        };
+        for &ty in Self::FIRST {
+            types.intern(ty);
+        }
+        types
+    }
+}
+
+impl Types {
+    /// The number of a type, made on first sight.
+    ///
+    /// ```
+    /// # use raddle_occam::types::{Type, Types};
+    /// let mut types = Types::default();
+    /// let array = Type::Array { size: Some(4), element: Types::INT };
+    /// assert_eq!(types.intern(array), types.intern(array));
+    /// ```
+    pub fn intern(&mut self, ty: Type) -> TypeId {
+        if let Some(&id) = self.numbers.get(&ty) {
+            return id;
+        }
+        let id = TypeId(self.list.len() as u32);
+        self.list.push(ty);
+        self.numbers.insert(ty, id);
+        id
+    }
+
+    /// The type of that number.
+    pub fn get(&self, id: TypeId) -> Type {
+        self.list[id.0 as usize]
+    }
+
+    /// An array of that element type.
+    pub fn array(&mut self, size: Option<u32>, element: TypeId) -> TypeId {
+        self.intern(Type::Array { size, element })
+    }
+
+    /// The type without MOBILE around it.
+    pub fn immobile(&self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Mobile(of) => self.immobile(of),
+            _ => id,
+        }
+    }
+
+    /// The type behind MOBILE and DATA TYPE names.
+    pub fn plain(&self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Mobile(of) => self.plain(of),
+            Type::Named(at) => self.plain(self.named[at as usize].of),
+            _ => id,
+        }
+    }
+
+    /// The predefined type behind MOBILE and names, if there is one.
+    pub fn basic(&self, id: TypeId) -> Option<Basic> {
+        match self.get(self.plain(id)) {
+            Type::Basic(basic) => Some(basic),
+            _ => None,
+        }
+    }
+
+    /// Size and element type of an array, behind MOBILE and names.
+    pub fn as_array(&self, id: TypeId) -> Option<(Option<u32>, TypeId)> {
+        match self.get(self.plain(id)) {
+            Type::Array { size, element } => Some((size, element)),
+            _ => None,
+        }
+    }
+
+    /// The type of the innermost elements of an array of arrays.
+    pub fn innermost(&self, id: TypeId) -> TypeId {
+        self.as_array(id).map_or(id, |(_, element)| self.innermost(element))
+    }
+
+    /// Whether it is a whole-number type, BYTE included.
+    pub fn is_integer(&self, id: TypeId) -> bool {
+        self.basic(id).is_some_and(|basic| !matches!(basic, Basic::Bool | Basic::Real32 | Basic::Real64))
+    }
+
+    /// Whether it is a real type.
+    pub fn is_real(&self, id: TypeId) -> bool {
+        matches!(self.basic(id), Some(Basic::Real32 | Basic::Real64))
+    }
+
+    /// Whether it is a channel, an end of a bundle, a port or timer, or an array of such.
+    pub fn is_channel_like(&self, id: TypeId) -> bool {
+        matches!(self.get(self.plain(self.innermost(id))), Type::Chan { .. } | Type::Port(_) | Type::Timer)
+    }
+
+    /// Bytes of a value, when known; INT has four.
+    pub fn bytes(&self, id: TypeId) -> Option<u64> {
+        match self.get(self.plain(id)) {
+            Type::Basic(basic) => Some(basic_bytes(basic)),
+            Type::Array { size, element } => self.bytes(element)?.checked_mul(u64::from(size?)),
+            Type::Record(at) => {
+                let record = &self.records[at as usize];
+                let mut total = 0_u64;
+                for field in &record.fields {
+                    let align = if record.packed { 1 } else { self.alignment(field.ty) };
+                    total = total.next_multiple_of(align).checked_add(self.bytes(field.ty)?)?;
+                }
+                Some(if record.packed { total } else { total.next_multiple_of(self.alignment(id)) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The alignment of a value in a record: that of words at most.
+    pub fn alignment(&self, id: TypeId) -> u64 {
+        match self.get(self.plain(id)) {
+            Type::Basic(basic) => basic_bytes(basic).min(4),
+            Type::Array { element, .. } => self.alignment(element),
+            Type::Record(at) if self.records[at as usize].packed => 1,
+            Type::Record(at) => self.records[at as usize]
+                .fields
+                .iter()
+                .map(|field| self.alignment(field.ty))
+                .max()
+                .unwrap_or(1),
+            _ => 4,
+        }
+    }
+
+    /// The type as a programmer would write it.
+    pub fn show(&self, id: TypeId, symbols: &Symbols) -> String {
+        let show = |id| self.show(id, symbols);
+        match self.get(id) {
+            Type::Error => "?".to_owned(),
+            Type::Basic(basic) => format!("{basic:?}").to_uppercase(),
+            Type::Array { size, element } => {
+                format!("[{}]{}", size.map_or(String::new(), |size| size.to_string()), show(element))
+            }
+            Type::Record(at) => symbols.text(self.records[at as usize].name).to_owned(),
+            Type::Named(at) => symbols.text(self.named[at as usize].name).to_owned(),
+            Type::Chan { protocol, direction, shared } => {
+                let end = direction.map_or(String::new(), |direction| direction.sign().to_string());
+                let word = match shared {
+                    Shared::No => String::new(),
+                    Shared::Only(end) => format!("SHARED{} ", end.sign()),
+                    Shared::Both => "SHARED ".to_owned(),
+                };
+                format!("{word}CHAN {}{end}", show(protocol))
+            }
+            Type::End { bundle, direction, shared } => {
+                let name = symbols.text(self.bundles[bundle as usize].name);
+                format!("{}{name}{}", if shared { "SHARED " } else { "" }, direction.sign())
+            }
+            Type::Counted { count, array } => format!("{}::{}", show(count), show(array)),
+            Type::Any => "ANY".to_owned(),
+            Type::Protocol(at) => symbols.text(self.protocols[at as usize].name).to_owned(),
+            Type::Port(of) => format!("PORT {}", show(of)),
+            Type::Timer => "TIMER".to_owned(),
+            Type::Mobile(of) => format!("MOBILE {}", show(of)),
+        }
+    }
+}
+
+fn basic_bytes(basic: Basic) -> u64 {
+    match basic {
+        Basic::Bool | Basic::Byte => 1,
+        Basic::Int16 => 2,
+        Basic::Int | Basic::Int32 | Basic::Real32 => 4,
+        Basic::Int64 | Basic::Real64 => 8,
+    }
+}

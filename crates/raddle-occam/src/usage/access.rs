@@ -1,0 +1,193 @@
+//! Owns: places in variables, and the record of who touches them.
+//! May use: `poly`, program names.
+//! Never: compares; `overlap` does.
+
+use super::poly::{Fact, Poly};
+use super::table::Table;
+use crate::program::NameId;
+use crate::source::Span;
+use crate::symbol::Symbol;
+use std::rc::Rc;
+
+/// One step from a variable into a part of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// `[index]`, of an array of that size if it is known.
+    Index(Poly, Option<u32>),
+    /// `FROM first FOR count`.
+    Range(Poly, Poly, Option<u32>),
+    /// A field.
+    Field(Symbol),
+}
+
+/// A variable or a part of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) root: NameId,
+    pub(crate) path: Vec<Step>,
+    /// Whether the path stops short of the place, because its layout was reinterpreted.
+    pub(crate) opaque: bool,
+    /// The abbreviations through which it was reached.
+    pub(crate) via: Vec<NameId>,
+}
+
+/// What is done to a place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Use {
+    Read,
+    Write,
+    /// The reading end of a channel.
+    In,
+    /// The writing end of a channel.
+    Out,
+}
+
+impl Use {
+    /// Whether two processes may not do both in parallel.
+    pub(crate) fn conflicts(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Read, Self::Read) => false,
+            (Self::In, Self::In) | (Self::Out, Self::Out) => true,
+            (one, two) => one == Self::Write || two == Self::Write,
+        }
+    }
+
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "changed",
+            Self::In => "input from",
+            Self::Out => "output to",
+        }
+    }
+}
+
+/// The number of a condition in [`Paths`]; 0 is "always".
+pub(crate) type PathId = u32;
+
+/// The conditions under which code is reached: a tree, each node one more fact than its parent.
+#[derive(Default)]
+pub(crate) struct Paths {
+    nodes: Vec<(PathId, Fact)>,
+}
+
+impl Paths {
+    pub(crate) fn with(&mut self, parent: PathId, fact: Fact) -> PathId {
+        self.nodes.push((parent, fact));
+        self.nodes.len() as PathId
+    }
+
+    /// The facts from `path` up to but without `top`, the newest first.
+    pub(crate) fn facts(&self, mut path: PathId, top: PathId) -> Vec<&Fact> {
+        let mut list = Vec::new();
+        while path != top && path != 0 {
+            let (parent, fact) = &self.nodes[path as usize - 1];
+            list.push(fact);
+            path = *parent;
+        }
+        list
+    }
+
+    /// Whether everything known at `above` is known at `path`.
+    pub(crate) fn below(&self, mut path: PathId, above: PathId) -> bool {
+        while path != above && path != 0 {
+            path = self.nodes[path as usize - 1].0;
+        }
+        path == above
+    }
+}
+
+/// One use of one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) root: NameId,
+    pub(crate) path: Rc<[Step]>,
+    pub(crate) what: Use,
+    pub(crate) span: Span,
+    pub(crate) facts: PathId,
+    /// The abbreviations through which the place was reached.
+    pub(crate) via: Rc<[NameId]>,
+}
+
+impl Step {
+    pub(crate) fn map(&self, with: &mut impl FnMut(&Poly) -> Poly) -> Self {
+        match self {
+            Self::Index(at, size) => Self::Index(with(at), *size),
+            Self::Range(from, count, size) => Self::Range(with(from), with(count), *size),
+            Self::Field(name) => Self::Field(*name),
+        }
+    }
+
+    pub(crate) fn polys(&self, each: &mut impl FnMut(&Poly)) {
+        match self {
+            Self::Index(at, _) => each(at),
+            Self::Range(from, count, _) => {
+                each(from);
+                each(count);
+            }
+            Self::Field(_) => {}
+        }
+    }
+
+    /// A step into what this step leaves: an index into a slice becomes an index into the array.
+    pub(crate) fn then(&self, next: &Self, table: &mut Table) -> Option<Self> {
+        let Self::Range(from, _, size) = self else { return None };
+        let unknown = |table: &mut Table| Poly::symbol(table.fresh());
+        match next {
+            Self::Index(at, _) => {
+                Some(Self::Index(from.plus(at, 1).unwrap_or_else(|| unknown(table)), *size))
+            }
+            Self::Range(inner, count, _) => {
+                let first = from.plus(inner, 1).unwrap_or_else(|| unknown(table));
+                Some(Self::Range(first, count.clone(), *size))
+            }
+            Self::Field(_) => None,
+        }
+    }
+
+    /// What a running program has checked before it takes the step.
+    pub(crate) fn bounds(&self, facts: &mut Vec<Fact>) {
+        match self {
+            Self::Index(at, size) => {
+                facts.push(Fact::NotNegative(at.clone()));
+                facts.extend(size.and_then(|size| Fact::less(at, &Poly::constant(i64::from(size)))));
+            }
+            Self::Range(from, count, size) => {
+                facts.push(Fact::NotNegative(from.clone()));
+                facts.extend(count.add(-1).map(Fact::NotNegative));
+                let end = from.plus(count, 1);
+                let size = size.map(|size| Poly::constant(i64::from(size)));
+                facts.extend(end.zip(size).and_then(|(end, size)| Fact::at_most(&end, &size)));
+            }
+            Self::Field(_) => {}
+        }
+    }
+}
+
+impl Place {
+    /// A use of the place.
+    pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
+        let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());
+        Access { root: self.root, path, what, span, facts, via }
+    }
+
+    pub(crate) fn whole(root: NameId) -> Self {
+        Self { root, path: Vec::new(), opaque: false, via: Vec::new() }
+    }
+
+    /// The place one step further in.
+    pub(crate) fn step(mut self, step: Step, table: &mut Table) -> Self {
+        if self.opaque {
+            return self;
+        }
+        if let Some(last) = self.path.last()
+            && let Some(joined) = last.then(&step, table)
+        {
+            self.path.pop();
+            self.path.push(joined);
+            return self;
+        }
+        self.path.push(step);
+        self
+    }
+}

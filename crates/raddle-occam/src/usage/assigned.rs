@@ -1,0 +1,182 @@
+//! Owns: which variables a loop's body may change.
+//! May use: `ast`, `program`, finished summaries.
+//! Never: walks a body twice; the answer for each loop is kept.
+
+use super::Walker;
+use super::access::Use;
+use crate::ast::{
+    Alt, AlternativeKind, ChoiceKind, ExprId, ExprKind, If, InputItem, InputKind, Mode, ProcessId,
+    ProcessKind, SpecId,
+};
+use crate::program::{NameId, NameKind};
+use std::rc::Rc;
+
+impl Walker<'_> {
+    /// The variables that a loop's body may change, sorted; abbreviations are followed to what they name.
+    pub(crate) fn changed_in(&mut self, body: ProcessId) -> Rc<[NameId]> {
+        if let Some(found) = self.assigned.get(&body) {
+            return Rc::clone(found);
+        }
+        let mut names = Vec::new();
+        self.collect(body, &mut names);
+        names.sort_unstable();
+        names.dedup();
+        let names: Rc<[NameId]> = names.into();
+        self.assigned.insert(body, Rc::clone(&names));
+        names
+    }
+
+    fn collect(&mut self, id: ProcessId, names: &mut Vec<NameId>) {
+        let ast = self.ast;
+        match &ast.process(id).kind {
+            ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
+            ProcessKind::Construct { replicator, body, .. } => {
+                if replicator.is_some() {
+                    for &process in body {
+                        names.extend(self.changed_in(process).iter());
+                    }
+                } else {
+                    body.iter().for_each(|&process| self.collect(process, names));
+                }
+            }
+            ProcessKind::If(node) => self.collect_if(node, names),
+            ProcessKind::Alt(node) => self.collect_alt(node, names),
+            ProcessKind::Case { options, .. } => {
+                options.iter().for_each(|option| self.collect(option.body, names))
+            }
+            &ProcessKind::While(_, body) => names.extend(self.changed_in(body).iter()),
+            ProcessKind::Assign { targets, values } => {
+                targets.iter().for_each(|&target| self.collect_target(target, names));
+                values.iter().for_each(|&value| self.collect_moved(value, names));
+            }
+            ProcessKind::Input { kind, .. } => self.collect_input(kind, names),
+            ProcessKind::Output { items, .. } => {
+                items.iter().for_each(|item| self.collect_moved(item.value, names))
+            }
+            ProcessKind::Call { arguments, .. } => {
+                self.collect_call(self.program.process_names[id.0 as usize], arguments, names);
+            }
+            ProcessKind::Block { body, .. } | ProcessKind::Claim { body, .. } => self.collect(*body, names),
+        }
+    }
+
+    fn collect_if(&mut self, node: &If, names: &mut Vec<NameId>) {
+        for choice in &node.choices {
+            match &choice.kind {
+                &ChoiceKind::Guarded(_, body) => self.collect(body, names),
+                ChoiceKind::Nested(node) => self.collect_if(node, names),
+            }
+        }
+    }
+
+    fn collect_alt(&mut self, node: &Alt, names: &mut Vec<NameId>) {
+        for alternative in &node.alternatives {
+            match &alternative.kind {
+                &AlternativeKind::Guarded { input, body, .. } => {
+                    input.into_iter().for_each(|input| self.collect(input, names));
+                    self.collect(body, names);
+                }
+                AlternativeKind::Nested(node) => self.collect_alt(node, names),
+            }
+        }
+    }
+
+    fn collect_input(&mut self, kind: &InputKind, names: &mut Vec<NameId>) {
+        let items = |walker: &mut Self, items: &[InputItem], names: &mut Vec<NameId>| {
+            for item in items {
+                item.count.into_iter().for_each(|count| walker.collect_target(count, names));
+                walker.collect_target(item.target, names);
+            }
+        };
+        match kind {
+            InputKind::Items(list) | InputKind::Tagged(_, list) => items(self, list, names),
+            InputKind::Case(variants) => {
+                for variant in variants {
+                    items(self, &variant.items, names);
+                    self.collect(variant.body, names);
+                }
+            }
+            InputKind::After(_) => {}
+        }
+    }
+
+    fn collect_target(&mut self, target: ExprId, names: &mut Vec<NameId>) {
+        let mut at = target;
+        // An abbreviation's own expression is followed; declarations are before uses, so this ends.
+        for _ in 0..1000 {
+            match self.ast.expr(at).kind {
+                ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } | ExprKind::End(base, _) => {
+                    at = base
+                }
+                ExprKind::Name(_) => {
+                    let name = self.program.name_of(at);
+                    if name == NameId::NONE {
+                        return;
+                    }
+                    names.push(name);
+                    match self.program.name(name).kind {
+                        NameKind::Abbreviation { mode: Mode::Reference | Mode::Result, value, .. } => {
+                            at = value
+                        }
+                        _ => return,
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A mobile that is sent or assigned leaves its variable.
+    fn collect_moved(&mut self, value: ExprId, names: &mut Vec<NameId>) {
+        if let ExprKind::Name(_) = self.ast.expr(value).kind
+            && self.is_mobile(value)
+        {
+            self.collect_target(value, names);
+        }
+    }
+
+    fn collect_call(&mut self, callee: NameId, arguments: &[ExprId], names: &mut Vec<NameId>) {
+        let Some(routine) = self.program.routine_of(callee) else { return };
+        let formals = &self.program.routines[routine.0 as usize].formals;
+        for (&formal, &argument) in formals.iter().zip(arguments) {
+            if matches!(self.program.name(formal).kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
+                self.collect_target(argument, names);
+            }
+        }
+        match self.routine_summary(routine) {
+            Some(summary) => {
+                let changed = summary.accesses.iter().filter(|access| access.what == Use::Write);
+                names.extend(changed.map(|access| access.root));
+            }
+            // A routine that is declared inside the loop: what it changes stands in its body.
+            None => {
+                if let crate::program::Body::Process(body) = self.program.routines[routine.0 as usize].body
+                    && Some(routine) != self.frame.routine
+                    && !self.assigned.contains_key(&body)
+                {
+                    self.assigned.insert(body, Rc::from([]));
+                    let mut inner = Vec::new();
+                    self.collect(body, &mut inner);
+                    names.extend(&inner);
+                    // Loops inside were gathered while this body counted as empty.
+                    self.assigned.clear();
+                }
+            }
+        }
+    }
+
+    /// Whether a value moves when it is sent or assigned.
+    pub(crate) fn is_mobile(&self, value: ExprId) -> bool {
+        let types = &self.program.types;
+        match types.get(self.program.type_of(value)) {
+            crate::types::Type::Mobile(_) => true,
+            crate::types::Type::End { shared, .. } => !shared,
+            _ => false,
+        }
+    }
+
+    /// Whether a list of specifications declares anything at all.
+    pub(crate) fn specs(&mut self, specs: &[SpecId]) {
+        specs.iter().for_each(|&spec| self.spec(spec));
+    }
+}

@@ -1,0 +1,140 @@
+//! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
+//! May use: `program`, `ast`, `diag`.
+//! Never: accepts what it cannot prove disjoint.
+//!
+//! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it
+//! holds now, and for each variable whether it has a value. Every use of a variable, channel or part of one is
+//! recorded as an access with the conditions under which it happens. At a PAR the accesses of its branches are
+//! compared pairwise; the instances of a replicated PAR are compared by renaming the symbols that were born inside.
+//! Whether two subscripts can be equal is a question to `solve`; a "yes" becomes a message with small numbers from
+//! `witness`. A routine is walked once, where it stands; its accesses to parameters and outer variables are its
+//! summary, which each call puts in its place.
+
+mod access;
+mod alias;
+mod assigned;
+mod call;
+mod choice;
+mod overlap;
+mod parallel;
+mod place;
+mod poly;
+mod quick;
+mod report;
+mod routine;
+mod solve;
+mod spec;
+mod state;
+mod table;
+mod terms;
+mod value;
+mod walk;
+mod witness;
+
+use crate::ast::{Ast, ProcessId};
+use crate::diag::Diagnostic;
+use crate::pre::SourceOptions;
+use crate::program::{NameId, Program, RoutineId};
+use crate::source::Span;
+use crate::symbol::FastMap;
+use access::{Access, PathId, Paths, Place, Use};
+use alias::{Alias, Freeze};
+use poly::Sym;
+use routine::Summary;
+use state::States;
+use std::rc::Rc;
+use table::Table;
+
+/// Questions to the solver that one program may ask; beyond it everything counts as overlapping.
+const SOLVED_MAX: u32 = 1_000_000;
+
+/// Searches for small numbers that one program may ask for; they are slower than the solver.
+const SEARCHES_MAX: u32 = 500;
+
+/// What belongs to the routine that is being walked.
+struct Frame {
+    routine: Option<RoutineId>,
+    /// Names of this level and deeper are the routine's own.
+    level: u32,
+    /// The symbol that was next when the routine began.
+    start: u32,
+    /// Symbols for the values that outer variables have at the call.
+    entry: FastMap<NameId, Sym>,
+    /// Channels used directly and not in parallel: the first use of an end, and whether both were reported.
+    ends: FastMap<NameId, (Use, Span, bool)>,
+}
+
+struct Walker<'a> {
+    program: &'a Program,
+    ast: &'a Ast,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    options: Options,
+    table: Table,
+    paths: Paths,
+    /// The condition under which the walk stands where it does.
+    path: PathId,
+    states: States,
+    aliases: FastMap<NameId, Alias>,
+    freezes: Vec<Freeze>,
+    accesses: Vec<Access>,
+    frame: Frame,
+    summaries: FastMap<RoutineId, Rc<Summary>>,
+    sizes: FastMap<NameId, Sym>,
+    assigned: FastMap<ProcessId, Rc<[NameId]>>,
+    /// Whether the walk stands behind a STOP.
+    dead: bool,
+    parallel_depth: u32,
+    /// Accesses from here on belong to the innermost branch of a PAR.
+    segment: usize,
+    /// Collects what an abbreviation's expression reads.
+    collecting: Option<Vec<Place>>,
+    solved: u32,
+    searches: u32,
+}
+
+/// How strict the checks are.
+#[derive(Clone, Copy, Default)]
+pub struct Options {
+    /// What the source switched off.
+    pub source: SourceOptions,
+    /// A value used before there is one is a warning only, as in KRoC; otherwise an error.
+    pub undefined_warns: bool,
+    /// Earlier stages complained, so a missing value may be their fault; values that are undefined go unmentioned.
+    pub incomplete: bool,
+}
+
+/// Checks a program; complaints go to `diagnostics`.
+pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnostic>) {
+    let mut walker = Walker {
+        program,
+        ast: &program.ast,
+        diagnostics,
+        options,
+        table: Table::default(),
+        paths: Paths::default(),
+        path: 0,
+        states: States::new(program.names.len()),
+        aliases: FastMap::default(),
+        freezes: Vec::new(),
+        accesses: Vec::new(),
+        frame: Frame {
+            routine: None,
+            level: 0,
+            start: 0,
+            entry: FastMap::default(),
+            ends: FastMap::default(),
+        },
+        summaries: FastMap::default(),
+        sizes: FastMap::default(),
+        assigned: FastMap::default(),
+        dead: false,
+        parallel_depth: 0,
+        segment: 0,
+        collecting: None,
+        solved: 0,
+        searches: 0,
+    };
+    for &spec in &program.ast.top {
+        walker.spec(spec);
+    }
+}

@@ -1,0 +1,165 @@
+//! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
+//! May use: `overlap`, `report`.
+//! Never: compares accesses that only read.
+
+use super::Walker;
+use super::access::{Access, Use};
+use super::overlap::Instances;
+use super::poly::{Poly, Sym};
+use crate::ast::{Direction, ProcessId, Replicator};
+use crate::program::{NameId, NameKind};
+use crate::types::Type;
+
+impl Walker<'_> {
+    pub(crate) fn par(&mut self, body: &[ProcessId]) {
+        let start = self.accesses.len();
+        let mut ends = Vec::new();
+        let mut outcomes = Vec::new();
+        self.parallel_depth += 1;
+        let segment = self.segment;
+        for &process in body {
+            self.segment = self.accesses.len();
+            outcomes.push(self.branch(|walker| walker.process(process)));
+            ends.push(self.accesses.len());
+        }
+        self.parallel_depth -= 1;
+        self.segment = segment;
+        self.compare(start, &ends);
+        self.forget_own(start);
+        self.join_all(outcomes);
+    }
+
+    pub(crate) fn replicated_par(&mut self, replicator: &Replicator, body: &[ProcessId]) {
+        let base = self.read_value(replicator.base);
+        let count = self.read_value(replicator.count);
+        let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
+        let start = self.accesses.len();
+        let mark = self.table.next();
+        let mut number = None;
+        self.parallel_depth += 1;
+        let segment = std::mem::replace(&mut self.segment, start);
+        let outcome = self.branch(|walker| {
+            walker.some_rounds(&count);
+            number = Some(walker.bind_index(replicator, &base, &count, &step));
+            body.iter().for_each(|&process| walker.process(process));
+        });
+        self.parallel_depth -= 1;
+        self.segment = segment;
+        let index = self.program.replicator_names[replicator.number as usize];
+        let alone = count.as_constant().is_some_and(|count| count <= 1);
+        match number {
+            Some(number) if !alone && index != NameId::NONE => {
+                self.compare_instances(start, index, mark, number)
+            }
+            _ => {}
+        }
+        let never = count.as_constant().is_some_and(|count| count <= 0);
+        if never {
+            self.accesses.truncate(start);
+        }
+        self.forget_own(start);
+        let changed: Vec<NameId> = outcome.changed.iter().map(|change| change.0).collect();
+        self.join_rounds(outcome, count.as_constant().is_some_and(|count| count > 0));
+        for name in changed {
+            // Which instance was last is not known.
+            let (defined, value) = (self.defined(name), self.states.get(name).value.is_some());
+            let value = value.then(|| Poly::symbol(self.table.fresh_shown(name)));
+            self.set(name, defined, value);
+        }
+    }
+
+    /// Drops what no caller and no PAR around needs.
+    fn forget_own(&mut self, start: usize) {
+        if self.parallel_depth > 0 {
+            return;
+        }
+        let (program, level) = (self.program, self.frame.level);
+        let mut at = 0;
+        self.accesses.retain(|access| {
+            at += 1;
+            let name = program.name(access.root);
+            at <= start || name.level < level || matches!(name.kind, NameKind::Formal(_))
+        });
+    }
+
+    /// The accesses since `start` as groups of one variable each, in order.
+    fn groups(&self, start: usize) -> Vec<(NameId, usize)> {
+        let mut list: Vec<(NameId, usize)> =
+            (start..self.accesses.len()).map(|at| (self.accesses[at].root, at)).collect();
+        list.sort_unstable();
+        list
+    }
+
+    /// Whether the source asked for no checks of this name.
+    fn exempt(&self, root: NameId) -> bool {
+        self.program.name(root).shared || self.options.source.no_usage_check
+    }
+
+    /// Whether both are uses of an end that is SHARED, which CLAIM keeps apart.
+    fn both_claimed(&self, root: NameId, one: Use, two: Use) -> bool {
+        let end = match (one, two) {
+            (Use::In, Use::In) => Direction::Input,
+            (Use::Out, Use::Out) => Direction::Output,
+            _ => return false,
+        };
+        let types = &self.program.types;
+        match types.get(types.innermost(self.program.name(root).ty)) {
+            Type::Chan { shared, .. } => shared.has(end),
+            Type::End { shared, .. } => shared,
+            _ => false,
+        }
+    }
+
+    fn compare(&mut self, start: usize, ends: &[usize]) {
+        let branch = |at: usize| ends.partition_point(|&end| end <= at);
+        let groups = self.groups(start);
+        for group in groups.chunk_by(|one, two| one.0 == two.0) {
+            if branch(group[0].1) == branch(group[group.len() - 1].1) || self.exempt(group[0].0) {
+                continue;
+            }
+            self.compare_group(group, |one, two| branch(one) != branch(two), &Instances::Same);
+        }
+    }
+
+    fn compare_instances(&mut self, start: usize, index: NameId, mark: u32, number: Sym) {
+        let instances = Instances::Different { mark, number };
+        let groups = self.groups(start);
+        for group in groups.chunk_by(|one, two| one.0 == two.0) {
+            // What is declared inside the PAR is each instance's own; it was declared after the index.
+            if group[0].0 > index || self.exempt(group[0].0) {
+                continue;
+            }
+            self.compare_group(group, |_, _| true, &instances);
+        }
+    }
+
+    /// Reports the first pair of conflicting accesses, if there is one.
+    fn compare_group(
+        &mut self,
+        group: &[(NameId, usize)],
+        apart: impl Fn(usize, usize) -> bool,
+        how: &Instances,
+    ) {
+        let both_orders = matches!(how, Instances::Different { .. });
+        let has_conflict = group.iter().any(|&(_, at)| self.accesses[at].what != Use::Read);
+        if !has_conflict {
+            return;
+        }
+        for (at, &(_, one)) in group.iter().enumerate() {
+            let others = if both_orders { group } else { &group[at + 1..] };
+            for &(_, two) in others {
+                if !apart(one, two) || !self.accesses[one].what.conflicts(self.accesses[two].what) {
+                    continue;
+                }
+                if self.both_claimed(group[0].0, self.accesses[one].what, self.accesses[two].what) {
+                    continue;
+                }
+                let (one, two): (Access, Access) = (self.accesses[one].clone(), self.accesses[two].clone());
+                if let Some(meeting) = self.meet(&one, &two, how) {
+                    self.report_race(&one, &two, &meeting, how);
+                    return;
+                }
+            }
+        }
+    }
+}

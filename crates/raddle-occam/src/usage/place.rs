@@ -1,0 +1,248 @@
+//! Owns: which places an expression names and reads.
+//! May use: `access`, `alias`, `value`.
+//! Never: compares accesses.
+
+use super::Walker;
+use super::access::{Access, PathId, Place, Step, Use};
+use super::state::Defined;
+use crate::ast::{ExprId, ExprKind, Mode, Valof};
+use crate::diag::{Code, Diagnostic, Severity};
+use crate::program::{NameId, NameKind};
+use crate::source::Span;
+use crate::types::Type;
+
+impl Walker<'_> {
+    /// The places that an expression names, subscripts read; none for a value.
+    pub(crate) fn places(&mut self, expr: ExprId) -> Vec<Place> {
+        let ast = self.ast;
+        match &ast.expr(expr).kind {
+            ExprKind::Name(_) => self.name_places(self.program.name_of(expr)),
+            &ExprKind::Index { base, index } => self.element(base, index),
+            &ExprKind::Slice { base, from, count } => {
+                let size = self.array_size(base);
+                let first = from.map_or_else(Default::default, |from| self.read_value(from));
+                let count = match count {
+                    Some(count) => self.read_value(count),
+                    None => {
+                        let end = size.map(|size| super::poly::Poly::constant(i64::from(size)));
+                        let count = end.and_then(|end| end.minus(&first));
+                        count.unwrap_or_else(|| super::poly::Poly::symbol(self.table.fresh()))
+                    }
+                };
+                let table = self.is_table(base);
+                let places = self.places(base);
+                if table {
+                    return places;
+                }
+                let step = |walker: &mut Self, place: Place| {
+                    place.step(Step::Range(first.clone(), count.clone(), size), &mut walker.table)
+                };
+                places.into_iter().map(|place| step(self, place)).collect()
+            }
+            &ExprKind::End(of, _) => self.places(of),
+            ExprKind::Table { elements, .. }
+                if self.program.types.is_channel_like(self.program.type_of(expr)) =>
+            {
+                elements.iter().flat_map(|&element| self.places(element)).collect()
+            }
+            _ => {
+                self.read(expr);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads an expression and returns its value.
+    pub(crate) fn read_value(&mut self, expr: ExprId) -> super::poly::Poly {
+        self.read(expr);
+        self.value(expr)
+    }
+
+    fn array_size(&self, expr: ExprId) -> Option<u32> {
+        self.program.types.as_array(self.program.type_of(expr)).and_then(|(size, _)| size)
+    }
+
+    fn is_table(&self, base: ExprId) -> bool {
+        matches!(self.ast.expr(base).kind, ExprKind::Name(_))
+            && self.aliases.get(&self.program.name_of(base)).is_some_and(|alias| alias.table)
+    }
+
+    fn name_places(&self, name: NameId) -> Vec<Place> {
+        if name == NameId::NONE {
+            return Vec::new();
+        }
+        if let Some(alias) = self.aliases.get(&name) {
+            return alias.places.clone();
+        }
+        match self.program.name(name).kind {
+            NameKind::Variable | NameKind::Formal(Mode::Reference | Mode::Result | Mode::Initial) => {
+                vec![Place::whole(name)]
+            }
+            NameKind::Abbreviation { mode: Mode::Initial, .. } => vec![Place::whole(name)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn element(&mut self, base: ExprId, index: ExprId) -> Vec<Place> {
+        let types = &self.program.types;
+        let record =
+            matches!(types.get(types.plain(self.program.type_of(base))), Type::Record(_) | Type::End { .. });
+        let step = if record {
+            match self.ast.expr(index).kind {
+                ExprKind::Name(field) => Step::Field(field),
+                _ => return Vec::new(),
+            }
+        } else {
+            let at = self.read_value(index);
+            if self.is_table(base) {
+                let places = self.places(base);
+                let chosen = at.as_constant().and_then(|at| usize::try_from(at).ok());
+                return match chosen.and_then(|at| places.get(at)) {
+                    Some(place) => vec![place.clone()],
+                    None => places,
+                };
+            }
+            Step::Index(at, self.array_size(base))
+        };
+        let places = self.places(base);
+        places.into_iter().map(|place| place.step(step.clone(), &mut self.table)).collect()
+    }
+
+    /// Records everything that the evaluation of an expression reads.
+    pub(crate) fn read(&mut self, expr: ExprId) {
+        let ast = self.ast;
+        let span = ast.expr(expr).span;
+        match &ast.expr(expr).kind {
+            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::Slice { .. } => {
+                let places = self.places(expr);
+                if !self.program.types.is_channel_like(self.program.type_of(expr)) {
+                    for place in places {
+                        self.touch(&place, Use::Read, span);
+                    }
+                }
+                self.read_base(expr);
+            }
+            &ExprKind::Monadic(crate::ast::Monadic::Size, _) => {}
+            &ExprKind::Monadic(_, value) | &ExprKind::Clone(value) | &ExprKind::Convert { value, .. } => {
+                self.read(value);
+                self.operator_call(expr);
+            }
+            &ExprKind::UserMonadic(_, value) => {
+                self.read(value);
+                self.operator_call(expr);
+            }
+            &ExprKind::Dyadic(_, left, right) | &ExprKind::UserDyadic(_, left, right) => {
+                self.read(left);
+                self.read(right);
+                self.operator_call(expr);
+            }
+            ExprKind::Table { elements, .. } => elements.iter().for_each(|&element| self.read(element)),
+            ExprKind::Constructor { replicator, element } => {
+                let outcome = self.branch(|walker| {
+                    walker.bind_replicator(replicator);
+                    walker.read(*element);
+                });
+                drop(outcome);
+            }
+            ExprKind::Call { name, arguments } => {
+                self.call(self.program.name_of(expr), arguments, name.span);
+            }
+            ExprKind::Valof(valof) => self.valof(valof),
+            _ => {}
+        }
+    }
+
+    /// Reads what is below subscripts when it is no variable, as in `f (x)[3]`.
+    fn read_base(&mut self, expr: ExprId) {
+        let mut at = expr;
+        while let ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } = self.ast.expr(at).kind {
+            at = base;
+        }
+        if at != expr && !matches!(self.ast.expr(at).kind, ExprKind::Name(_)) {
+            self.read(at);
+        }
+    }
+
+    pub(crate) fn valof(&mut self, valof: &Valof) {
+        let freezes = self.freezes.len();
+        valof.specs.iter().for_each(|&spec| self.spec(spec));
+        self.process(valof.body);
+        valof.results.iter().for_each(|&result| self.read(result));
+        self.freezes.truncate(freezes);
+    }
+
+    /// Records one use of one place, and checks it against abbreviations and undefined values.
+    pub(crate) fn touch(&mut self, place: &Place, what: Use, span: Span) {
+        self.touch_under(place, what, span, self.path);
+    }
+
+    pub(crate) fn touch_under(&mut self, place: &Place, what: Use, span: Span, facts: PathId) {
+        let access = place.access(what, span, facts);
+        self.check_freezes(&access);
+        match what {
+            Use::Read => {
+                self.check_defined(place, span);
+                if let Some(collected) = &mut self.collecting {
+                    collected.push(place.clone());
+                }
+            }
+            Use::Write if place.path.is_empty() || place.opaque => self.forget(place.root),
+            Use::Write => {
+                let value = self.states.get(place.root).value.clone();
+                self.set(place.root, Defined::Yes, value);
+            }
+            _ => {}
+        }
+        self.record(access);
+    }
+
+    /// Keeps an access that a PAR around it or a caller will ask for.
+    fn record(&mut self, access: Access) {
+        let name = self.program.name(access.root);
+        let own = name.level >= self.frame.level && !matches!(name.kind, NameKind::Formal(_));
+        if (own && self.parallel_depth == 0) || self.dead {
+            return;
+        }
+        if let Some(last) =
+            self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
+            && last.what == access.what
+            && last.path == access.path
+            && self.paths.below(access.facts, last.facts)
+            && last.facts == access.facts
+        {
+            return;
+        }
+        self.accesses.push(access);
+    }
+
+    fn check_defined(&mut self, place: &Place, span: Span) {
+        let root = place.root;
+        let defined = self.defined(root);
+        // Of an array that some path fills, nobody can say which elements; silence is kinder than a guess.
+        let (types, ty) = (&self.program.types, self.program.name(root).ty);
+        let immobile =
+            types.basic(ty).is_none() && !matches!(types.get(ty), Type::Mobile(_) | Type::End { .. });
+        let partly = defined == Defined::Maybe && immobile;
+        if defined == Defined::Yes || partly || self.dead || self.options.incomplete {
+            return;
+        }
+        let text = self.program.spelling(root).to_owned();
+        let declared = self.program.name(root).span;
+        let mut complaint = match defined {
+            Defined::Moved => {
+                Diagnostic::new(Code::Moved, span, format!("`{text}` has moved away from here"))
+                    .help(format!("keep a copy with `CLONE {text}` where it is assigned or sent"))
+            }
+            Defined::No => Diagnostic::new(Code::Undefined, span, format!("`{text}` has no value yet"))
+                .help("assign or input it first"),
+            _ => Diagnostic::new(Code::MaybeUndefined, span, format!("`{text}` may have no value yet"))
+                .help("give it one on every path, or declare it with INITIAL"),
+        };
+        if self.options.undefined_warns {
+            complaint.severity = Severity::Warning;
+        }
+        self.diagnostics.push(complaint.also(declared, "declared here"));
+        let value = self.states.get(root).value.clone();
+        self.set(root, Defined::Yes, value);
+    }
+}

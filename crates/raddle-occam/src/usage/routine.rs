@@ -1,0 +1,125 @@
+//! Owns: the walk over a routine's body, and the summary that its calls use.
+//! May use: `walk`, `state`.
+//! Never: keeps what happens to a routine's own variables.
+
+use super::access::{Access, Use};
+use super::poly::{Poly, Sym};
+use super::state::Defined;
+use super::{Frame, Walker};
+use crate::ast::Mode;
+use crate::program::{Body, NameId, NameKind, RoutineId};
+use crate::symbol::FastMap;
+use std::rc::Rc;
+
+/// What a call does, in terms of parameters and outer variables.
+pub(crate) struct Summary {
+    pub(crate) accesses: Vec<Access>,
+    /// Symbols for the values that variables have at the call.
+    pub(crate) inputs: Vec<(NameId, Sym)>,
+    /// Symbols from this one on are the routine's own.
+    pub(crate) start: u32,
+}
+
+/// Accesses of one kind to one variable that a summary tells apart; more become one to the whole variable.
+const ACCESSES_MAX: usize = 24;
+
+impl Walker<'_> {
+    pub(crate) fn routine(&mut self, id: RoutineId) {
+        if self.program.routines[id.0 as usize].recursive {
+            // First round: what the body does besides calling itself; the recursive call then does as much.
+            let complaints = std::mem::take(self.diagnostics);
+            let summary = self.summarise(id);
+            *self.diagnostics = complaints;
+            let accesses = summary.accesses.iter().map(|access| Access {
+                path: Rc::from([]),
+                facts: 0,
+                ..access.clone()
+            });
+            let widened = Summary { accesses: accesses.collect(), inputs: Vec::new(), start: summary.start };
+            self.summaries.insert(id, Rc::new(widened));
+            // What loops change was gathered without knowing what the recursive call does.
+            self.assigned.clear();
+        }
+        let summary = self.summarise(id);
+        self.summaries.insert(id, Rc::new(summary));
+    }
+
+    fn summarise(&mut self, id: RoutineId) -> Summary {
+        let program = self.program;
+        let routine = &program.routines[id.0 as usize];
+        let level = program.name(routine.name).level + 1;
+        let start = self.table.next();
+        let frame =
+            Frame { routine: Some(id), level, start, entry: FastMap::default(), ends: FastMap::default() };
+        let outer = std::mem::replace(&mut self.frame, frame);
+        let freezes = std::mem::take(&mut self.freezes);
+        let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);
+        let collecting = self.collecting.take();
+        (self.path, self.parallel_depth, self.dead) = (0, 0, false);
+        let first = self.accesses.len();
+        let segment = std::mem::replace(&mut self.segment, first);
+        let mut given = Vec::new();
+        let outcome = self.branch(|walker| {
+            given = walker.formals(&routine.formals);
+            match &routine.body {
+                &Body::Process(body) => walker.process(body),
+                Body::Results(list) => list.iter().for_each(|&result| walker.read(result)),
+                Body::Predefined => {}
+            }
+        });
+        drop(outcome);
+        let accesses = self.accesses.split_off(first);
+        self.segment = segment;
+        let frame = std::mem::replace(&mut self.frame, outer);
+        self.freezes = freezes;
+        (self.path, self.parallel_depth, self.dead) = (path, depth, dead);
+        self.collecting = collecting;
+        let mut inputs: Vec<(NameId, Sym)> = frame.entry.into_iter().collect();
+        inputs.extend(given);
+        inputs.sort_unstable();
+        let accesses = widen(accesses.into_iter().filter(|access| {
+            let name = program.name(access.root);
+            name.level < level || routine.formals.contains(&access.root)
+        }));
+        Summary { accesses, inputs, start }
+    }
+
+    /// Gives the parameters their states; the symbols of those passed by value.
+    fn formals(&mut self, formals: &[NameId]) -> Vec<(NameId, Sym)> {
+        let mut given = Vec::new();
+        for &formal in formals {
+            let name = self.program.name(formal);
+            let integer = self.program.types.is_integer(name.ty);
+            match name.kind {
+                NameKind::Formal(Mode::Val | Mode::Initial) if integer => {
+                    let symbol = self.table.fresh_shown(formal);
+                    given.push((formal, symbol));
+                    self.set(formal, Defined::Yes, Some(Poly::symbol(symbol)));
+                }
+                NameKind::Formal(Mode::Result) => self.set(formal, Defined::No, None),
+                _ => {}
+            }
+        }
+        given
+    }
+}
+
+/// Repeated accesses once, and too many different ones as one to the whole variable.
+fn widen(accesses: impl Iterator<Item = Access>) -> Vec<Access> {
+    let mut groups: FastMap<(NameId, Use), Vec<Access>> = FastMap::default();
+    for access in accesses {
+        let group = groups.entry((access.root, access.what)).or_default();
+        let whole = group.first().is_some_and(|first| first.path.is_empty() && first.facts == 0);
+        if whole || group.iter().any(|other| other.path == access.path && other.facts == access.facts) {
+            continue;
+        }
+        if (access.path.is_empty() && access.facts == 0) || group.len() >= ACCESSES_MAX {
+            *group = vec![Access { path: Rc::from([]), facts: 0, ..access }];
+        } else {
+            group.push(access);
+        }
+    }
+    let mut list: Vec<Access> = groups.into_values().flatten().collect();
+    list.sort_by_key(|access| (access.root, access.span, access.what as u8));
+    list
+}

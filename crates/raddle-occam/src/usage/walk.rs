@@ -1,0 +1,287 @@
+//! Owns: the walk over processes in the order of execution.
+//! May use: everything in `usage`.
+//! Never: compares branches; `parallel` does.
+
+use super::Walker;
+use super::access::{Place, Use};
+use super::overlap::Instances;
+use super::state::Defined;
+use crate::ast::{
+    ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Replicator, Variant,
+};
+use crate::diag::{Code, Diagnostic};
+use crate::program::NameId;
+use crate::source::Span;
+use crate::types::Type;
+
+impl Walker<'_> {
+    pub(crate) fn process(&mut self, id: ProcessId) {
+        let ast = self.ast;
+        let freezes = self.freezes.len();
+        match &ast.process(id).kind {
+            ProcessKind::Skip | ProcessKind::Error => {}
+            ProcessKind::Stop => self.dead = true,
+            ProcessKind::Construct { order: Order::Seq, replicator, body } => match replicator {
+                None => body.iter().for_each(|&process| self.process(process)),
+                Some(replicator) => self.replicated_seq(replicator, body),
+            },
+            ProcessKind::Construct { replicator: None, body, .. } => self.par(body),
+            ProcessKind::Construct { replicator: Some(replicator), body, .. } => {
+                self.replicated_par(replicator, body)
+            }
+            ProcessKind::If(node) => self.if_process(node),
+            ProcessKind::Alt(node) => self.alt(node),
+            ProcessKind::Case { selector, options } => self.case(*selector, options),
+            &ProcessKind::While(condition, body) => self.while_loop(condition, body),
+            ProcessKind::Assign { targets, values } => self.assign(targets, values),
+            ProcessKind::Input { channel, kind } => self.input(*channel, kind),
+            ProcessKind::Output { channel, items } => self.output(*channel, items),
+            ProcessKind::Call { name, arguments } => {
+                self.call(self.program.process_names[id.0 as usize], arguments, name.span);
+            }
+            ProcessKind::Block { specs, body } => {
+                self.specs(specs);
+                self.process(*body);
+            }
+            ProcessKind::Claim { end, body } => {
+                self.places(*end);
+                self.process(*body);
+            }
+        }
+        self.freezes.truncate(freezes);
+    }
+
+    fn replicated_seq(&mut self, replicator: &Replicator, body: &[ProcessId]) {
+        let base = self.read_value(replicator.base);
+        let count = self.read_value(replicator.count);
+        let step =
+            replicator.step.map_or_else(|| super::poly::Poly::constant(1), |step| self.read_value(step));
+        let outcome = self.branch(|walker| {
+            for &process in body {
+                walker.unknown_after_rounds(process);
+            }
+            walker.some_rounds(&count);
+            walker.bind_index(replicator, &base, &count, &step);
+            body.iter().for_each(|&process| walker.process(process));
+        });
+        self.join_rounds(outcome, count.as_constant().is_some_and(|count| count > 0));
+    }
+
+    /// Within a loop there is at least one round.
+    pub(crate) fn some_rounds(&mut self, count: &super::poly::Poly) {
+        if count.as_constant().is_none_or(|count| count < 1) {
+            let fact = count.add(-1).map(super::poly::Fact::NotNegative);
+            self.assume(fact.into_iter().collect());
+        }
+    }
+
+    /// Goes on after a loop, whose body may not have run at all unless `certain`.
+    pub(crate) fn join_rounds(&mut self, outcome: super::state::Outcome, certain: bool) {
+        let mut outcomes = vec![outcome];
+        if !certain {
+            let nothing = self.branch(|_| {});
+            outcomes.push(nothing);
+        }
+        self.join(outcomes);
+    }
+
+    /// What the body changes may have changed in an earlier round.
+    fn unknown_after_rounds(&mut self, body: ProcessId) {
+        let names = self.changed_in(body);
+        for &name in names.iter() {
+            let defined = self.defined(name);
+            if self.program.types.is_integer(self.program.name(name).ty) {
+                let value = super::poly::Poly::symbol(self.table.fresh_shown(name));
+                self.set(name, defined, Some(value));
+            }
+        }
+    }
+
+    fn while_loop(&mut self, condition: ExprId, body: ProcessId) {
+        let forever = matches!(self.ast.expr(condition).kind, ExprKind::Bool(true));
+        let outcome = self.branch(|walker| {
+            walker.unknown_after_rounds(body);
+            walker.read(condition);
+            let facts = walker.condition_facts(condition, true).unwrap_or_default();
+            walker.assume(facts);
+            walker.process(body);
+        });
+        self.join_rounds(outcome, false);
+        self.dead |= forever;
+    }
+
+    fn assign(&mut self, targets: &[ExprId], values: &[ExprId]) {
+        for &value in values {
+            self.read(value);
+        }
+        let mut known: Vec<Option<super::poly::Poly>> = Vec::new();
+        if targets.len() == values.len() {
+            for (&target, &value) in targets.iter().zip(values) {
+                let integer = self.program.types.is_integer(self.program.type_of(target));
+                known.push(integer.then(|| self.value(value)));
+            }
+        }
+        values.iter().for_each(|&value| self.move_from(value));
+        let mut all: Vec<(Vec<Place>, Vec<Place>)> = Vec::new();
+        for &target in targets {
+            let outer = self.collecting.replace(Vec::new());
+            let places = self.places(target);
+            let read = std::mem::replace(&mut self.collecting, outer).unwrap_or_default();
+            all.push((places, read));
+        }
+        if targets.len() > 1 {
+            self.targets_apart(targets, &all);
+        }
+        for (at, &target) in targets.iter().enumerate() {
+            for place in &all[at].0 {
+                self.touch(place, Use::Write, self.ast.expr(target).span);
+                if let Some(Some(value)) = known.get(at)
+                    && place.path.is_empty()
+                    && !place.opaque
+                {
+                    self.set(place.root, Defined::Yes, Some(value.clone()));
+                }
+            }
+        }
+    }
+
+    /// Rule U4.
+    fn targets_apart(&mut self, targets: &[ExprId], all: &[(Vec<Place>, Vec<Place>)]) {
+        for (at, (places, _)) in all.iter().enumerate() {
+            for (other, (others, read)) in all.iter().enumerate() {
+                let later = if other > at { others.as_slice() } else { &[] };
+                let reads = if other == at { &[] } else { read.as_slice() };
+                let clash =
+                    places.iter().any(|one| later.iter().chain(reads).any(|two| self.places_meet(one, two)));
+                if clash {
+                    let span = self.ast.expr(targets[at]).span;
+                    let message =
+                        "two targets of this assignment can be the same variable, or one selects the other";
+                    self.diagnostics.push(
+                        Diagnostic::new(Code::MultipleTargets, self.ast.expr(targets[other]).span, message)
+                            .also(span, "the other target")
+                            .help("make them separate assignments, in the order that you mean"),
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether two places can be the same here.
+    pub(crate) fn places_meet(&mut self, one: &Place, two: &Place) -> bool {
+        if one.root != two.root
+            || self.program.name(one.root).permits_aliases
+            || self.options.source.no_alias_check
+        {
+            return false;
+        }
+        let (one, two) = (
+            one.access(Use::Write, Span::default(), self.path),
+            two.access(Use::Write, Span::default(), self.path),
+        );
+        self.meet(&one, &two, &Instances::Same).is_some()
+    }
+
+    /// A mobile that is assigned or sent is gone.
+    pub(crate) fn move_from(&mut self, value: ExprId) {
+        if !self.is_mobile(value) || !matches!(self.ast.expr(value).kind, ExprKind::Name(_)) {
+            return;
+        }
+        for place in self.places(value) {
+            if place.path.is_empty() {
+                self.touch(&place, Use::Write, self.ast.expr(value).span);
+                self.set(place.root, Defined::Moved, None);
+            }
+        }
+    }
+
+    pub(crate) fn input(&mut self, channel: ExprId, kind: &InputKind) {
+        self.use_channel(channel, Use::In);
+        match kind {
+            InputKind::Items(items) | InputKind::Tagged(_, items) => self.receive(items),
+            InputKind::After(time) => self.read(*time),
+            InputKind::Case(variants) => self.variants(variants),
+        }
+    }
+
+    fn variants(&mut self, variants: &[Variant]) {
+        let mut outcomes = Vec::new();
+        for variant in variants {
+            let freezes = self.freezes.len();
+            outcomes.push(self.branch(|walker| {
+                walker.specs(&variant.specs);
+                walker.receive(&variant.items);
+                walker.process(variant.body);
+            }));
+            self.freezes.truncate(freezes);
+        }
+        self.join(outcomes);
+    }
+
+    fn receive(&mut self, items: &[InputItem]) {
+        for item in items {
+            let counts = item.count.map_or_else(Vec::new, |count| self.places(count));
+            let outer = self.collecting.replace(Vec::new());
+            let targets = self.places(item.target);
+            let read = std::mem::replace(&mut self.collecting, outer).unwrap_or_default();
+            let clash = counts.iter().any(|count| read.iter().any(|read| self.places_meet(count, read)));
+            if clash {
+                let span = self.ast.expr(item.target).span;
+                let message = "the count that is received here selects the variable that receives";
+                self.diagnostics.push(Diagnostic::new(Code::MultipleTargets, span, message));
+            }
+            for place in &counts {
+                self.touch(place, Use::Write, self.ast.expr(item.count.unwrap_or(item.target)).span);
+            }
+            for place in &targets {
+                self.touch(place, Use::Write, self.ast.expr(item.target).span);
+            }
+        }
+    }
+
+    fn output(&mut self, channel: ExprId, items: &[OutputItem]) {
+        for item in items {
+            item.count.into_iter().for_each(|count| self.read(count));
+            let tag = matches!(self.ast.expr(item.value).kind, ExprKind::Name(_))
+                && self.program.name_of(item.value) == NameId::NONE;
+            if !tag {
+                self.read(item.value);
+                self.move_from(item.value);
+            }
+        }
+        self.use_channel(channel, Use::Out);
+    }
+
+    /// One end of a channel is used; timers are everybody's.
+    fn use_channel(&mut self, channel: ExprId, what: Use) {
+        let ty = self.program.type_of(channel);
+        let places = self.places(channel);
+        if !matches!(self.program.types.get(ty), Type::Timer) {
+            let span = self.ast.expr(channel).span;
+            for place in places {
+                self.both_ends(&place, what, span);
+                self.touch(&place, what, span);
+            }
+        }
+    }
+
+    /// Rule U2 within one process: who uses both ends of a channel, and not in parallel, waits for itself.
+    fn both_ends(&mut self, place: &Place, what: Use, span: Span) {
+        let alone = self.parallel_depth == 0 && !self.options.incomplete;
+        if !alone || !place.path.is_empty() || self.program.name(place.root).shared {
+            return;
+        }
+        let (first, other, reported) = *self.frame.ends.entry(place.root).or_insert((what, span, false));
+        if first != what && !reported {
+            self.frame.ends.insert(place.root, (first, other, true));
+            let text = self.program.spelling(place.root);
+            let message = format!("one process uses both ends of `{text}`, which then waits for itself");
+            self.diagnostics.push(
+                Diagnostic::new(Code::BothEnds, span, message)
+                    .also(other, "the other end is used here")
+                    .help("put the two into branches of a PAR"),
+            );
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Owns: arbitrary and mutated text through every stage.
+//! May use: the corpus, the public interface.
+//! Never: looks at what is complained of; that nothing panics, hangs or grows without bound is the claim.
+//!
+//! `RADDLE_FUZZ_ROUNDS=1000000` makes it a long run; each round's seed is its number.
+
+use crate::generated::Random;
+use raddle_occam::pre::NoFiles;
+use raddle_occam::source::Sources;
+use raddle_occam::{Options, analyse};
+use std::path::Path;
+
+const ROUNDS: u64 = 1500;
+const TEXT_BYTES_MAX: usize = 6000;
+/// Complaints that one byte of text can cause, generously.
+const COMPLAINTS_PER_BYTE_MAX: usize = 4;
+
+const PIECES: &[&str] = &[
+    "SEQ",
+    "PAR",
+    "IF",
+    "ALT",
+    "CASE",
+    "WHILE TRUE",
+    "PROC p ()",
+    ":",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "INT x:",
+    "x := x + 1",
+    "c ! x",
+    "c ? x",
+    "VAL n IS 3:",
+    "[",
+    "]",
+    "(",
+    ")",
+    "(VALOF",
+    "RESULT x",
+    "[10]INT a:",
+    "a[i]",
+    " FOR ",
+    " FROM ",
+    "PAR i = 0 FOR n",
+    "SEQ i = 0 FOR 10",
+    "\"text",
+    "'",
+    "*",
+    "#",
+    "#IF TRUE",
+    "#ENDIF",
+    "MOBILE ",
+    "CHAN INT c:",
+    "PROTOCOL P",
+    "RECORD",
+    "DATA TYPE T IS INT:",
+    "FUNCTION f ()",
+    "\\",
+    "9999999999999999999",
+    "#FFFFFFFFFFFFFFFF",
+    "REC PROC r (INT x)",
+    "r (x)",
+    "-2147483648",
+    "* 2147483647",
+    "/ 0",
+    "CLAIM c",
+    "RETYPES",
+    "TRUE",
+    "é",
+    "\0",
+    "\t",
+];
+
+fn seeds() -> Vec<String> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut list = Vec::new();
+    for kind in ["accept", "reject"] {
+        let mut paths: Vec<_> =
+            std::fs::read_dir(corpus.join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let programs = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "occ"));
+        list.extend(programs.map(|path| std::fs::read_to_string(path).unwrap()));
+    }
+    assert!(list.len() > 20);
+    list
+}
+
+/// A position in the text that no character straddles.
+fn position(text: &str, random: &mut Random) -> usize {
+    let mut at = random.below(text.len() as u64 + 1) as usize;
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn mutate(text: &mut String, seeds: &[String], random: &mut Random) {
+    let (one, two) = (position(text, random), position(text, random));
+    let (low, high) = (one.min(two), one.max(two).min(one.min(two) + 80));
+    let high = (high..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    match random.below(6) {
+        0 => text.replace_range(low..high, ""),
+        1 => {
+            let copy = text[low..high].to_owned();
+            text.insert_str(one, &copy);
+        }
+        2 | 3 => text.insert_str(one, PIECES[random.below(PIECES.len() as u64) as usize]),
+        4 => {
+            let other = &seeds[random.below(seeds.len() as u64) as usize];
+            let (from, to) = (position(other, random), position(other, random));
+            let piece: String = other[from.min(to)..from.max(to)].chars().take(200).collect();
+            text.insert_str(one, &piece);
+        }
+        _ => text.insert(one, char::from_u32(random.below(256) as u32).unwrap_or('?')),
+    }
+    while text.len() > TEXT_BYTES_MAX {
+        text.pop();
+    }
+}
+
+fn survives(text: &str) {
+    let mut sources = Sources::new();
+    let root = sources.add("fuzz", text).unwrap();
+    let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+    let complaints = analysis.diagnostics.len();
+    assert!(complaints <= (text.len() + 1) * COMPLAINTS_PER_BYTE_MAX, "{complaints} complaints");
+    for it in &analysis.diagnostics {
+        assert!(raddle_occam::diag::render(it, &sources).len() > 10);
+    }
+}
+
+#[test]
+fn nothing_panics() {
+    let rounds =
+        std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let seeds = seeds();
+    for round in 1..=rounds {
+        let mut random = Random(round.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut text = match random.below(8) {
+            0 => String::new(),
+            _ => seeds[random.below(seeds.len() as u64) as usize].clone(),
+        };
+        for _ in 0..random.below(12) + 1 {
+            mutate(&mut text, &seeds, &mut random);
+        }
+        let result = std::panic::catch_unwind(|| survives(&text));
+        assert!(result.is_ok(), "round {round}:\n{text}");
+    }
+}
+
+#[test]
+fn what_is_deep_or_long_is_bounded() {
+    let deep = |open: &str, close: &str| {
+        format!("PROC p ()\n  x := {}1{}\n:\n", open.repeat(30_000), close.repeat(30_000))
+    };
+    for (open, close) in
+        [("(", ")"), ("[", "]"), ("-", ""), ("a[", "]"), ("f (", ")"), ("NOT ", ""), ("SIZE ", "")]
+    {
+        survives(&deep(open, close));
+    }
+    survives(&format!("PROC p ()\n  x := a{}\n:\n", "[0]".repeat(30_000)));
+    survives(&format!("PROC p ()\n  x := a{}\n:\n", " AND a".repeat(30_000)));
+    survives(&(0..2000).map(|at| format!("{}SEQ\n", "  ".repeat(at))).collect::<String>());
+    survives(&(0..2000).map(|at| format!("VAL v{} IS v{at} + 1:\n", at + 1)).collect::<String>());
+    survives(&"IF\n".repeat(3000));
+    survives(&"\"*\n*".repeat(3000));
+}

@@ -1,0 +1,11 @@
+//! Owns: the corpus: programs that must be accepted, and rejected ones with their diagnostics.
+//! May use: the public interface of raddle-occam.
+//! Never: passes because a directory is empty.
+//!
+//! Each program has its diagnostics beside it, in `NAME.expected`. `RADDLE_UPDATE=1` writes those files anew; read the
+//! difference before you keep it.
+
+mod corpus;
+mod fuzz;
+mod generated;
+mod stages;

@@ -77,9 +77,13 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
 fn exit(block: &'static Block) -> *mut Context {
     // SAFETY: as in `entry`; a light process stays with its worker.
     let worker = unsafe { Worker::of(&block.header) };
-    let stack = block.stack.take();
+    let stack = block.stack.take().expect("a process that runs has a stack");
+    if worker.shared().measure_stacks {
+        // Before the end is published: who joins may ask at once.
+        stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
+    }
     end(worker, block);
-    worker.give_stack(stack.expect("a process that runs has a stack"));
+    worker.give_stack(stack);
     worker.pick()
 }
 

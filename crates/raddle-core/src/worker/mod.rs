@@ -194,9 +194,6 @@ impl Worker {
 
     #[inline(always)]
     pub(crate) fn give_stack(&self, stack: Stack) {
-        if self.shared().measure_stacks {
-            stack.high_water_bytes().into_iter().for_each(|bytes| self.shared().note_depth(bytes));
-        }
         // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
         unsafe { &mut *self.stacks.get() }.give(stack);
     }

@@ -336,3 +336,63 @@ fn the_environment_pins_workers_and_sets_tick_spin_and_stack() {
     });
     assert_success(&output);
 }
+
+/// Cells of worker 0 that each wake a process of worker 0 at every turn: whoever steals some of them is coupled to it.
+fn coupled_load() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let sleeper = |stop: Arc<AtomicBool>| {
+        move || {
+            while !stop.load(Ordering::Relaxed) {
+                csp::park();
+            }
+        }
+    };
+    let sleepers: Vec<_> = (0..32).map(|_| csp::spawn_on(0, sleeper(stop.clone()))).collect();
+    let cell = |process: csp::Process| async move {
+        for _ in 0..400 {
+            process.unpark();
+            spin(200);
+            task::yield_now().await;
+        }
+    };
+    let cells: Vec<_> = sleepers.iter().map(|sleeper| task::spawn(cell(sleeper.process()))).collect();
+    for cell in cells {
+        task::block_on(cell).unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    sleepers.iter().for_each(|sleeper| sleeper.process().unpark());
+    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+}
+
+#[test]
+fn a_catch_that_keeps_waking_its_victim_goes_home() {
+    let rt = two().build().expect("a runtime");
+    let progress = Progress::default();
+    let _dog = Watchdog::new("a coupled catch".to_owned(), progress.clone(), String::new);
+    while total(&rt).sent_home == 0 {
+        rt.run(|| csp::spawn_on(0, coupled_load).join().unwrap());
+    }
+    progress.note();
+}
+
+#[test]
+fn a_steal_that_gives_less_than_it_costs_is_noticed() {
+    let rt = two().build().expect("a runtime");
+    let progress = Progress::default();
+    let _dog = Watchdog::new("an unprofitable steal".to_owned(), progress.clone(), String::new);
+    // Cells that end at once after the worker has laid them out: what a thief gets is gone before it has paid.
+    while total(&rt).unprofitable == 0 {
+        rt.run(|| {
+            let cell = || async {
+                for _ in 0..100 {
+                    task::yield_now().await;
+                }
+            };
+            let cells: Vec<_> = (0..64).map(|_| task::spawn(cell())).collect();
+            for cell in cells {
+                task::block_on(cell).unwrap();
+            }
+        });
+    }
+    progress.note();
+}

@@ -128,10 +128,17 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "twin",
-        what: "the switch on OS threads passes the switch's tests",
+        what: "the switch on OS threads passes the switch's tests, and the scheduler runs on it",
         needs: &[],
-        steps: &["RUSTFLAGS='--cfg raddle_twin' \
-                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests"],
+        // Which OS thread something runs on, and how deep a stack was, are the real switch's affair.
+        steps: &[
+            "RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
+            "RUSTFLAGS='--cfg raddle_twin' \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
+                  --skip stacks_are_measured --skip cells_are_polled_on_workers_only \
+                  --skip each_worker_is_an_os_thread --skip os_threads_are_named",
+        ],
     },
     Group {
         name: "asan",

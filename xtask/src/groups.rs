@@ -145,7 +145,8 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
         needs: &[],
         // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by `tests/leaks.rs`.
-        steps: &["ASAN_OPTIONS=detect_leaks=0 \
+        // The stress programs are short here: a stack costs the sanitizer a hundred times what it costs us.
+        steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
                   RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
                   --package raddle-context --package raddle-core --lib --tests"],
@@ -159,7 +160,7 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
                   link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
-                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \
@@ -181,7 +182,7 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "aarch64",
         what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
-        steps: &["RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+        steps: &["STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \

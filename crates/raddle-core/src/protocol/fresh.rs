@@ -20,6 +20,10 @@ use std::cell::Cell;
 
 const FIRST_CAPACITY: usize = if cfg!(loom) { 4 } else { 256 };
 
+/// The thief's fence acquires what `tail` published, so that a relaxed load is enough. ThreadSanitizer does not know of
+/// fences, and is told by the load itself, which pairs with `FRESH_PUSH`.
+const SEE_TAIL: Ordering = if cfg!(raddle_tsan) { Ordering::Acquire } else { Ordering::Relaxed };
+
 /// What only the owner writes, on a line of its own.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -183,7 +187,7 @@ impl FreshQueue {
         let Some(_locked) = Locked::try_lock(&self.thieves.locked) else { return 0 };
         let claimed = self.thieves.claimed.load(Ordering::Relaxed);
         // Relaxed: what the owner wrote before it raised the tail is acquired by the fence below.
-        let tail = self.owner.tail.load(Ordering::Relaxed);
+        let tail = self.owner.tail.load(SEE_TAIL);
         let from = claimed.max(self.owner.head.load(Ordering::Relaxed));
         let available = tail.min(aged).saturating_sub(from);
         if available == 0 {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::check::Check;
+use crate::explain::Explain;
 use crate::program::{Error, Program};
 use crate::settings::Settings;
 
@@ -25,6 +27,11 @@ pub(crate) enum Command {
     /// Run a program, with the runtime's settings given as options
     #[command(after_long_help = RUN_HELP)]
     Run(Run),
+    /// Check occam programs without running them: grammar, types, races, aliases
+    #[command(after_help = CHECK_HELP)]
+    Check(Check),
+    /// Explain a code that `raddle check` shows
+    Explain(Explain),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
 }
@@ -42,6 +49,21 @@ Exit codes:
   125  the program could not be built
   126  PATH is nothing that this build of raddle can run
   127  PATH does not exist";
+
+const CHECK_HELP: &str = "\
+Examples:
+  raddle check prog.occ                        complaints on standard error, and their number
+  raddle check -I lib -D DEBUG a.occ b.occ     two programs that include files from lib
+  raddle check --error-format json prog.occ    for editors: one object a line on standard output
+  raddle explain O0701                         the rule behind a code
+
+Exit codes:
+    0  every program is accepted, perhaps with warnings
+    1  a program is refused
+    2  the command line makes no sense
+  126  a file cannot be read, or is no UTF-8 text
+  127  a file does not exist
+The last two win over 1: they tell that not every program was checked.";
 
 /// `raddle run`.
 #[derive(clap::Args)]

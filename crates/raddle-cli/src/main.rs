@@ -7,6 +7,8 @@
 //! that could lose one.
 
 mod args;
+mod check;
+mod explain;
 mod info;
 mod program;
 mod project;
@@ -18,6 +20,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command};
+use check::Verdict;
 use program::Error;
 
 /// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers.
@@ -37,10 +40,18 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr(), "raddle: {error}");
             ExitCode::from(exit_code(&error))
         }
-        Command::Info => {
-            // A reader that has gone away (`| head`) is no error.
-            let _ = std::io::stdout().write_all(info::report().as_bytes());
-            ExitCode::SUCCESS
-        }
+        Command::Check(check) => match check.carry_out() {
+            Verdict::Accepted => ExitCode::SUCCESS,
+            Verdict::Refused => ExitCode::from(1),
+            Verdict::Trouble(error) => ExitCode::from(exit_code(&error)),
+        },
+        Command::Explain(explain) => show(&explain.text()),
+        Command::Info => show(&info::report()),
     }
+}
+
+/// Writes what was asked for. A reader that has gone away (`| head`) is no error.
+fn show(text: &str) -> ExitCode {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
 }

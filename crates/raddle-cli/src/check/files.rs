@@ -1,0 +1,85 @@
+//! Owns: the texts of `raddle check`: programs, and what they include.
+//! May use: the file system, standard input.
+//! Never: guessing at bytes that are no UTF-8.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use raddle_occam::pre::Files;
+
+use crate::program::Error;
+
+/// The name and the text of a program given on the command line.
+pub(super) fn program(file: &OsStr) -> Result<(String, String), Error> {
+    if file == "-" {
+        let mut bytes = Vec::new();
+        let read = io::Read::read_to_end(&mut io::stdin(), &mut bytes);
+        read.map_err(|error| Error::CannotRun(format!("could not read standard input: {error}")))?;
+        return Ok(("<stdin>".to_owned(), text("standard input", bytes)?));
+    }
+    let path = Path::new(file);
+    let shown = path.display().to_string();
+    Ok((shown.clone(), read(path, &shown)?))
+}
+
+/// What is said of a program that the front end has no room for.
+pub(super) fn too_long(name: &str) -> Error {
+    Error::CannotRun(format!(
+        "`{name}` is too long: a program may have 2 GiB of text, included files and all"
+    ))
+}
+
+/// The files that #INCLUDE and #USE name: beside the file that names them, then in the folders of `-I`.
+pub(super) struct Disk<'a> {
+    folders: &'a [PathBuf],
+    /// Files that are there and could not be used.
+    pub(super) refused: Vec<Error>,
+}
+
+impl<'a> Disk<'a> {
+    pub(super) fn new(folders: &'a [PathBuf]) -> Self {
+        Self { folders, refused: Vec::new() }
+    }
+}
+
+impl Files for Disk<'_> {
+    fn text(&mut self, name: &str, from: &str) -> Option<(String, String)> {
+        let beside = Path::new(from).parent().unwrap_or(Path::new(""));
+        let folders = std::iter::once(beside).chain(self.folders.iter().map(PathBuf::as_path));
+        let path = folders
+            .flat_map(|folder| [folder.join(name), folder.join(format!("{name}.occ"))])
+            .find(|path| path.is_file())?;
+        let shown = path.display().to_string();
+        read(&path, &shown).map(|text| (shown, text)).map_err(|error| self.refused.push(error)).ok()
+    }
+}
+
+fn read(path: &Path, shown: &str) -> Result<String, Error> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),
+        io::ErrorKind::IsADirectory => Error::CannotRun(format!(
+            "`{shown}` is a directory; give the files in it, such as `{shown}/*.occ`"
+        )),
+        _ => Error::CannotRun(format!("could not read `{shown}`: {error}")),
+    })?;
+    text(&format!("`{shown}`"), bytes)
+}
+
+fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let byte = error.as_bytes()[before.len()];
+        Error::CannotRun(format!(
+            "{shown} is no UTF-8 text: byte #{byte:02X} in line {line}; convert it, for example with `iconv -f latin1`"
+        ))
+    })
+}
+
+#[test]
+fn what_is_no_utf8_is_refused_with_its_line() {
+    let said = text("`a.occ`", b"SEQ\n  -- \xE9t\xE9\n".to_vec()).expect_err("no UTF-8").to_string();
+    assert!(said.starts_with("`a.occ` is no UTF-8 text: byte #E9 in line 2;"), "{said}");
+    assert_eq!(text("`a.occ`", "-- été".into()).expect("UTF-8"), "-- été");
+}

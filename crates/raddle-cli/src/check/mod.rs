@@ -1,0 +1,152 @@
+//! Owns: `raddle check`: its options, and what it makes of each file.
+//! May use: raddle-occam, `files` for texts, `human` and `json` for what is said.
+//! Never: exit codes; deciding what is wrong with a program.
+//!
+//! Each file is a program of its own, checked with what it includes. A file that cannot be read does not keep the
+//! others from being checked. Complaints for people go to standard error, as a compiler's do; JSON is data that was
+//! asked for, so it goes to standard output, where a pipe finds it.
+
+mod files;
+mod human;
+mod json;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use raddle_occam::diag::Diagnostic;
+use raddle_occam::source::Sources;
+use raddle_occam::{Options, analyse};
+
+use crate::program::Error;
+use files::Disk;
+use human::Human;
+
+/// `raddle check`.
+#[derive(clap::Args)]
+pub(crate) struct Check {
+    /// occam programs; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<OsString>,
+
+    /// Look for the files of #INCLUDE and #USE here too, after the folder of the file that names them
+    #[arg(short = 'I', value_name = "DIR")]
+    folders: Vec<PathBuf>,
+
+    /// Define a name for #IF DEFINED (NAME)
+    #[arg(short = 'D', value_name = "NAME", value_parser = occam_name)]
+    defines: Vec<String>,
+
+    /// Only warn of a variable that is used before it has a value
+    #[arg(long)]
+    undefined_warns: bool,
+
+    /// How complaints are written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ErrorFormat::Human)]
+    error_format: ErrorFormat,
+}
+
+/// How complaints are written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ErrorFormat {
+    /// For people, on standard error
+    Human,
+    /// One JSON object a line, on standard output
+    Json,
+}
+
+/// What came of all files together.
+pub(crate) enum Verdict {
+    /// Every program is accepted, perhaps with warnings.
+    Accepted,
+    /// At least one is not.
+    Refused,
+    /// At least one could not be checked; what has been said of it already.
+    Trouble(Error),
+}
+
+/// How many complaints of each severity there were.
+#[derive(Default)]
+struct Count {
+    errors: usize,
+    warnings: usize,
+}
+
+impl Check {
+    /// Checks all files and says what is wrong with them.
+    pub(crate) fn carry_out(self) -> Verdict {
+        let options = Options { defines: self.defines.clone(), undefined_warns: self.undefined_warns };
+        let (mut count, mut trouble) = (Count::default(), None);
+        for file in &self.files {
+            let done = self.check(file, &options, &mut count);
+            for error in done.err().unwrap_or_default() {
+                // Nobody may be left to read it; the exit code says it too.
+                let _ = writeln!(io::stderr(), "raddle: {error}");
+                trouble.get_or_insert(error);
+            }
+        }
+        if self.error_format == ErrorFormat::Human {
+            let _ = writeln!(io::stderr(), "{}", human::summary(count.errors, count.warnings));
+        }
+        match trouble {
+            Some(error) => Verdict::Trouble(error),
+            None if count.errors > 0 => Verdict::Refused,
+            None => Verdict::Accepted,
+        }
+    }
+
+    fn check(&self, file: &OsString, options: &Options, count: &mut Count) -> Result<(), Vec<Error>> {
+        let (name, text) = files::program(file).map_err(|error| vec![error])?;
+        let mut sources = Sources::new();
+        let root = sources.add(&name, &text).ok_or_else(|| vec![files::too_long(&name)])?;
+        let mut disk = Disk::new(&self.folders);
+        let analysis = analyse(&mut sources, root, options, &mut disk);
+        if !disk.refused.is_empty() {
+            // What is complained of beside would only follow from the text that is missing.
+            return Err(disk.refused);
+        }
+        let errors = analysis.diagnostics.iter().filter(|it| it.is_error()).count();
+        count.errors += errors;
+        count.warnings += analysis.diagnostics.len() - errors;
+        self.say(&analysis.diagnostics, &sources).map_err(|error| vec![error])
+    }
+
+    fn say(&self, diagnostics: &[Diagnostic], sources: &Sources) -> Result<(), Error> {
+        let written = match self.error_format {
+            ErrorFormat::Json => {
+                let lines: String = diagnostics.iter().map(|it| json::line(it, sources)).collect();
+                io::stdout().write_all(lines.as_bytes())
+            }
+            ErrorFormat::Human => {
+                let human = Human::for_standard_error();
+                let texts: String = diagnostics.iter().map(|it| human.text(it, sources)).collect();
+                io::stderr().write_all(texts.as_bytes())
+            }
+        };
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::CannotRun(format!("could not write the complaints: {error}")))
+            }
+            // A reader that has gone away (`| head`) is no error.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A name as occam writes it.
+fn occam_name(text: &str) -> Result<String, String> {
+    let begins = text.starts_with(|first: char| first.is_ascii_alphabetic());
+    if begins && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.') {
+        return Ok(text.to_owned());
+    }
+    Err("a name is a letter and then letters, digits and dots".to_owned())
+}
+
+#[test]
+fn a_name_is_letters_digits_and_dots() {
+    assert_eq!(occam_name("TARGET.BITS2"), Ok("TARGET.BITS2".to_owned()));
+    for wrong in ["", "2A", ".A", "A=1", "A B", "A_B", "É"] {
+        assert!(occam_name(wrong).is_err(), "{wrong}");
+    }
+}

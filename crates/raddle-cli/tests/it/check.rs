@@ -1,0 +1,89 @@
+//! `raddle check`: what it reads and where it writes. What it says stands in the transcripts.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::{raddle, text};
+
+const RACE: &str = "tests/transcripts/race.occ";
+
+#[test]
+fn standard_input_is_read_and_its_includes_are_looked_up() {
+    let mut command = raddle();
+    command.args(["check", "-I", "tests/transcripts/lib", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let program = "#INCLUDE \"emit.inc\"\nPROC main (CHAN BYTE out!)\n  emit (y, out!)\n:\n";
+    child.stdin.take().expect("piped").write_all(program.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error[O0301]") && said.contains("--> <stdin>:3:9"), "{said}");
+    assert!(said.ends_with("\n1 error, 0 warnings\n"), "{said}");
+}
+
+#[test]
+fn json_is_on_standard_output_and_nothing_else_is_said() {
+    let output = raddle().args(["check", "--error-format", "json", RACE]).output().expect("it starts");
+    let lines = text(&output.stdout);
+    assert_eq!(text(&output.stderr), "");
+    assert!(!lines.is_empty());
+    for line in lines.lines() {
+        let value: serde_json::Value = serde_json::from_str(line).expect("an object");
+        assert_eq!((&value["file"], &value["severity"]), (&RACE.into(), &"error".into()), "{line}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_away_changes_nothing() {
+    for format in ["human", "json"] {
+        let mut command = raddle();
+        command.args(["check", "--error-format", format, RACE]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        drop((child.stdout.take(), child.stderr.take()));
+        assert_eq!(child.wait().expect("it ends").code(), Some(1), "{format}");
+    }
+}
+
+#[test]
+fn complaints_that_cannot_be_written_are_trouble() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = raddle();
+    let output = command.args(["check", "--error-format", "json", RACE]).stdout(full).output();
+    let output = output.expect("it starts");
+    assert_eq!(output.status.code(), Some(126));
+    assert!(text(&output.stderr).starts_with("raddle: could not write the complaints"));
+}
+
+#[test]
+fn no_colours_where_nobody_looks() {
+    let output = raddle().args(["check", RACE]).env_remove("NO_COLOR").output().expect("it starts");
+    assert!(!output.stderr.contains(&b'\x1b'), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_defined_name_selects_lines() {
+    let path = std::env::temp_dir().join(format!("raddle-define-{}.occ", std::process::id()));
+    std::fs::write(&path, "#IF DEFINED (WRONG)\nPROC p ()\n  x := 1\n:\n#ENDIF\nPROC q ()\n  SKIP\n:\n")
+        .expect("written");
+    let codes = [&["-D", "WRONG"][..], &[]].map(|options| {
+        raddle().arg("check").args(options).arg(&path).output().expect("it starts").status.code()
+    });
+    std::fs::remove_file(&path).expect("it was there");
+    assert_eq!(codes, [Some(1), Some(0)]);
+}
+
+#[test]
+fn an_included_file_that_cannot_be_used_is_named() {
+    let folder = std::env::temp_dir().join(format!("raddle-latin-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("made");
+    std::fs::write(folder.join("latin.inc"), b"-- \xE9\n").expect("written");
+    let program = folder.join("main.occ");
+    std::fs::write(&program, "#INCLUDE \"latin.inc\"\nPROC q ()\n  SKIP\n:\n").expect("written");
+    let output = raddle().arg("check").arg(&program).output().expect("it starts");
+    std::fs::remove_dir_all(&folder).expect("it was there");
+    assert_eq!(output.status.code(), Some(126));
+    let said = text(&output.stderr);
+    assert!(said.contains("latin.inc` is no UTF-8 text: byte #E9 in line 1"), "{said}");
+    assert!(!said.contains("O0108"), "{said}");
+}

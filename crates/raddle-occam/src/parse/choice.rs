@@ -10,13 +10,13 @@ use crate::ast::{
 use crate::lex::Kind;
 
 impl Parser<'_> {
-    /// if = IF [ replicator ], and below it choices
+    /// `if = IF [ replicator ], and below it choices`
     pub(super) fn if_process(&mut self) -> Parsed<If> {
         let replicator = self.heading(Kind::If)?;
         Ok(If { replicator, choices: self.entries(Self::choice) })
     }
 
-    /// alt = ALT [ replicator ], and below it alternatives
+    /// `alt = ALT [ replicator ], and below it alternatives`
     pub(super) fn alt(&mut self, prioritised: bool) -> Parsed<Alt> {
         let replicator = self.heading(Kind::Alt)?;
         Ok(Alt { prioritised, replicator, alternatives: self.entries(Self::alternative) })

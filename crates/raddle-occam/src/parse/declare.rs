@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok((fields, level))
     }
 
-    /// field = type name [ end ] { "," name [ end ] } ":"
+    /// `field = type name [ end ] { "," name [ end ] } ":"`
     fn field(&mut self, fields: &mut Vec<Field>) -> Parsed<()> {
         let ty = self.ty()?;
         loop {

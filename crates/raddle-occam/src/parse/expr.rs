@@ -206,7 +206,7 @@ impl Parser<'_> {
         Ok(self.new_expr(ExprKind::Convert { to, rounding, value }, start.to(self.last_span())))
     }
 
-    /// element = primary { "[" expression "]" } [ end ]
+    /// `element = primary { "[" expression "]" } [ end ]`
     pub(super) fn element(&mut self) -> Parsed<ExprId> {
         let start = self.span();
         let mut base = self.primary()?;

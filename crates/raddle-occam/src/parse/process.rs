@@ -138,7 +138,7 @@ impl Parser<'_> {
         if self.eat(Kind::Newline) { Ok(()) } else { self.unexpected("the end of the line") }
     }
 
-    /// construct = ( SEQ | PAR ) [ replicator ], and below it processes (one, if replicated)
+    /// `construct = ( SEQ | PAR ) [ replicator ], and below it processes (one, if replicated)`
     fn construct(&mut self) -> Parsed<ProcessKind> {
         let prioritised = self.at > 0 && self.tokens[self.at - 1].kind == Kind::Pri;
         let word = self.bump().kind;

@@ -119,7 +119,7 @@ impl Parser<'_> {
         self.kind() == Kind::Name && matches!(self.peek(1), Kind::Is | Kind::Retypes | Kind::Reshapes)
     }
 
-    /// abbreviation = [ type ] name [ end ] ( IS | RETYPES | RESHAPES ) expression ":"
+    /// `abbreviation = [ type ] name [ end ] ( IS | RETYPES | RESHAPES ) expression ":"`
     fn abbreviation(&mut self, mode: Mode) -> Parsed<SpecKind> {
         let ty = if self.at_untyped() { None } else { Some(self.ty()?) };
         let name = self.ident("the name that is declared")?;

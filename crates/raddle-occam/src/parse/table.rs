@@ -8,7 +8,7 @@ use crate::diag::Code;
 use crate::lex::Kind;
 
 impl Parser<'_> {
-    /// table = "[" expressions "]" [ suffix ] | "[" element [ FROM e ] [ FOR e ] "]" | "[" replicator "|" e "]"
+    /// `table = "[" expressions "]" [ suffix ] | "[" element [ FROM e ] [ FOR e ] "]" | "[" replicator "|" e "]"`
     pub(super) fn table(&mut self) -> Parsed<ExprId> {
         let start = self.bump().span;
         if self.kind() == Kind::Name

@@ -7,7 +7,7 @@ use crate::ast::{Basic, Direction, Shared, TypeKind, TypeNodeId};
 use crate::lex::Kind;
 
 impl Parser<'_> {
-    /// type = basic | name | name end | "[" [ expression ] "]" type | CHAN [ OF ] item | [ SHARED ] ... | MOBILE type
+    /// `type = basic | name | name end | "[" [ expression ] "]" type | CHAN [ OF ] item | [ SHARED ] ... | MOBILE type`
     pub(super) fn ty(&mut self) -> Parsed<TypeNodeId> {
         self.deeper(Self::type_inner)
     }

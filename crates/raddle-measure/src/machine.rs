@@ -3,6 +3,7 @@
 //! Never: a guess; what cannot be read is an error or "unknown".
 
 use std::fs;
+use std::path::Path;
 
 /// The machine in one line: processor, cores, memory, kernel, and whether it is a virtual one.
 pub fn describe() -> String {
@@ -54,12 +55,21 @@ pub fn processor_ns() -> Result<u64, String> {
     let threads = fs::read_dir("/proc/self/task").map_err(|e| format!("cannot list threads: {e}"))?;
     let mut total = 0;
     for thread in threads.flatten() {
-        let path = thread.path().join("schedstat");
-        let text = fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-        let first = text.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok());
-        total += first.ok_or_else(|| format!("{} holds no number", path.display()))?;
+        total += thread_ns(&thread.path())?;
     }
     Ok(total)
+}
+
+/// What one thread has used; nothing, if it has ended since it was listed.
+fn thread_ns(thread: &Path) -> Result<u64, String> {
+    let path = thread.join("schedstat");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(_) if !thread.exists() => return Ok(0),
+        Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
+    };
+    let first = text.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok());
+    first.ok_or_else(|| format!("{} holds no number", path.display()))
 }
 
 /// The kernel's number of the calling thread.
@@ -114,10 +124,18 @@ mod tests {
 
     #[test]
     fn a_computing_thread_uses_processor_time_and_does_not_sleep() {
-        let before = processor_ns().unwrap();
+        // Of this thread alone: others of the test program come and go, and take their time with them.
+        let this = format!("/proc/self/task/{}", thread_id().unwrap());
+        let before = thread_ns(Path::new(&this)).unwrap();
         std::hint::black_box(crate::work::burn(1, 20_000_000));
-        assert!(processor_ns().unwrap() > before);
+        assert!(thread_ns(Path::new(&this)).unwrap() > before);
+        assert!(processor_ns().unwrap() > 0);
         assert!(!thread_sleeps(thread_id().unwrap()));
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_has_used_nothing() {
+        assert_eq!(thread_ns(Path::new("/proc/self/task/0")), Ok(0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod child;
 #[path = "support/watch.rs"]
 mod watch;
 
-use child::{assert_aborted, assert_said, assert_success, in_child, stderr};
+use child::{assert_aborted, assert_said, assert_success, in_child, in_child_with, stderr};
 use raddle_core::{BuildError, Runtime, csp, task};
 use std::hint::black_box;
 use std::process::exit;
@@ -108,11 +108,14 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
 #[cfg(not(raddle_asan))]
 #[test]
 fn a_refused_os_thread_is_an_error_and_no_worker_stays() {
-    let output = in_child("a_refused_os_thread_is_an_error_and_no_worker_stays", || {
+    // Stacks so large that the limit refuses a thread and leaves room for every small allocation: when memory itself
+    // ends, the standard library may hang while it says so.
+    let stacks = [("RUST_MIN_STACK", "268435456")];
+    let output = in_child_with("a_refused_os_thread_is_an_error_and_no_worker_stays", &stacks, || {
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
         runtime(1).run(|| ());
         let before = threads();
-        limit_address_space(48 << 20);
+        limit_address_space((1 << 30) + (40 << 20));
         match Runtime::builder().workers(1000).build() {
             Err(BuildError::Thread { worker, cause }) => eprintln!("worker {worker}: {cause}"),
             other => panic!("{other:?}"),

@@ -127,7 +127,9 @@ impl<'m, W: World> Solo<'m, W> {
     }
 
     fn ring_due(&self, now: u64) {
-        while let Some(&(at, id)) = self.alarms.borrow().first().filter(|&&(at, _)| at < now) {
+        loop {
+            let first = self.alarms.borrow().first().copied().filter(|&(at, _)| at < now);
+            let Some((at, id)) = first else { break };
             self.alarms.borrow_mut().remove(&(at, id));
             self.machine.ring(self, id);
         }

@@ -47,6 +47,9 @@ mod shared_queue;
 #[cfg(not(loom))]
 mod timer;
 #[cfg(not(loom))]
+#[allow(dead_code, unused_imports, reason = "the locks and channels that wait so come next")]
+mod wait;
+#[cfg(not(loom))]
 mod worker;
 
 #[cfg(not(loom))]

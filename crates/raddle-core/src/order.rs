@@ -149,6 +149,13 @@ mod rows {
         SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
             "who leaves last wakes the scope's owner, who must see what every child did";
 
+        SELECTION_SELECT: AcqRel, pairs with "SELECTION_PARK (acquire) and SELECTION_SEE (release)",
+            "who was selected must see what the selector did before, and the selector the saved context it queues";
+        SELECTION_PARK: Release, pairs with "SELECTION_SELECT",
+            "the selector would queue a context that it does not see saved";
+        SELECTION_SEE: Acquire, pairs with "SELECTION_SELECT",
+            "who was selected must see what the selector did before";
+
         TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
             "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
         TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",

@@ -5,7 +5,7 @@
 //! | fields | who may touch them, and when |
 //! |---|---|
 //! | `header`, `context`, `stack` | the one who holds the process: its queue, the dispatcher, or itself while it runs |
-//! | `token` | anybody, at any time, by its transitions |
+//! | `token`, `selection` | anybody, at any time, by their transitions |
 //! | `join` | the process and its one handle, by its transitions |
 //! | `body`, `payload` | closure: written at spawn, read at start; result: written at the end, then as `join` says |
 //! | `name`, `site`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
@@ -16,6 +16,7 @@ use super::payload::Payload;
 use super::scope::ScopeData;
 use crate::header::{Header, Kind, Runnable};
 use crate::protocol::join::JoinWord;
+use crate::protocol::selection::Selection;
 use crate::protocol::token::Token;
 use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
@@ -40,6 +41,7 @@ pub(crate) struct Block {
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) token: Token,
     pub(crate) join: JoinWord<Header>,
+    pub(crate) selection: Selection,
     pub(crate) body: Cell<&'static Body>,
     pub(crate) payload: Payload,
     pub(crate) stack: Cell<Option<Stack>>,
@@ -51,7 +53,7 @@ pub(crate) struct Block {
 }
 
 // SAFETY: who may touch which field when is the table above; the parts that several threads touch at once are the
-// two protocol words.
+// three protocol words.
 unsafe impl Sync for Block {}
 // SAFETY: as above.
 unsafe impl Send for Block {}
@@ -69,6 +71,7 @@ impl Block {
             context: UnsafeCell::new(Context::empty()),
             token: Token::new(),
             join: JoinWord::new(),
+            selection: Selection::new(),
             body: Cell::new(&NOBODY),
             payload: Payload::new(),
             stack: Cell::new(None),

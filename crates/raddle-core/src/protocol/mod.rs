@@ -9,6 +9,7 @@
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
 //!
 //! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
@@ -17,5 +18,6 @@ pub(crate) mod fresh;
 pub(crate) mod idle;
 pub(crate) mod inbox;
 pub(crate) mod join;
+pub(crate) mod selection;
 pub(crate) mod token;
 pub(crate) mod window;

@@ -109,6 +109,11 @@ impl Timers {
         drop(cancelled);
     }
 
+    /// Whether an alarm has been set and has neither rung nor been cancelled.
+    pub(crate) fn is_set(&self, id: AlarmId) -> bool {
+        self.lock().alarms.contains_key(&id)
+    }
+
     /// Whether something may have to ring now. One relaxed load.
     #[inline]
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub(crate) struct Looks {
     pub(super) prints_stats: bool,
     pub(super) measure_stacks: bool,
+    pub(super) scatters: bool,
 }
 
 /// What all workers of a runtime see.
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) stack_class: SizeClass,
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
+    /// For tests: a thread that yields goes to the next worker.
+    pub(crate) scatters: bool,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -55,6 +58,7 @@ impl Shared {
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,
+            scatters: looks.scatters,
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),

@@ -12,6 +12,7 @@ mod runtimes;
 mod scope;
 mod shutdown;
 mod spawn;
+mod threads;
 mod time;
 mod workers;
 

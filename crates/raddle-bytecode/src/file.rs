@@ -1,0 +1,218 @@
+//! Owns: a module as bytes.
+//! May use: `module`, `insn`.
+//! Never: trusts a byte: a length is believed when as many bytes are there.
+
+use crate::insn::Insn;
+use crate::module::{End, Function, Line, Module, Site};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+const MAGIC: &[u8; 4] = b"RDLB";
+const VERSION: u32 = 1;
+
+/// Why bytes are no module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileError {
+    /// They do not begin as a module does.
+    NotBytecode,
+    /// Of a version that this reader does not know.
+    Version(u32),
+    /// They end too early, or a length does not fit its content.
+    Cut(String),
+    /// No such instruction.
+    Instruction(u32),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::NotBytecode => {
+                f.write_str("this is no Raddle bytecode: it does not begin with `RDLB`")
+            }
+            FileError::Version(version) => {
+                write!(f, "the bytecode has version {version}; this reader knows {VERSION}")
+            }
+            FileError::Cut(chunk) => write!(f, "the bytecode is cut short or damaged in `{chunk}`"),
+            FileError::Instruction(at) => write!(f, "there is no such instruction as number {at}"),
+        }
+    }
+}
+
+impl core::error::Error for FileError {}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn padded(&mut self, count: usize) -> Option<&'a [u8]> {
+        let taken = self.bytes(count)?;
+        self.bytes(count.next_multiple_of(4) - count)?;
+        Some(taken)
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        self.bytes(4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+    }
+
+    fn words<const N: usize>(&mut self) -> Option<[u32; N]> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = self.word()?;
+        }
+        Some(words)
+    }
+
+    /// Reads things until nothing is left.
+    fn all<T>(mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let mut things = Vec::new();
+        while !self.0.is_empty() {
+            things.push(one(&mut self)?);
+        }
+        Some(things)
+    }
+}
+
+fn string(reader: &mut Reader<'_>) -> Option<String> {
+    let length = reader.word()? as usize;
+    let bytes = reader.padded(length)?;
+    Some(String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Option<()> {
+    match tag {
+        b"HEAD" => module.entry = content.word()?,
+        b"STRS" => module.strings = content.all(string)?,
+        b"FUNC" => {
+            let function = |[name, first, count, slots]: [u32; 4]| Function { name, first, count, slots };
+            module.functions = content.all(|reader| reader.words().map(function))?;
+        }
+        b"SITE" => {
+            let site = |[callee, base, at]: [u32; 3]| Site { callee, base, at };
+            module.sites = content.all(|reader| reader.words().map(site))?;
+        }
+        b"POOL" => {
+            let constant = |[low, high]: [u32; 2]| u64::from(low) | u64::from(high) << 32;
+            module.pool = content.all(|reader| reader.words().map(constant))?;
+        }
+        b"DATA" => {
+            let length = content.word()? as usize;
+            module.data = content.padded(length)?.to_vec();
+        }
+        b"LINE" => {
+            let line = |[at, file, line, column]: [u32; 4]| Line { at, file, line, column };
+            module.lines = content.all(|reader| reader.words().map(line))?;
+        }
+        b"ENDS" => {
+            let end = |[from, to, slot, name]: [u32; 4]| {
+                let (output, is_array) = (slot & 1 << 16 != 0, slot & 1 << 17 != 0);
+                End { from, to, slot: slot as u16, output, is_array, name }
+            };
+            module.ends = content.all(|reader| reader.words().map(end))?;
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+fn read_code(mut content: Reader<'_>) -> Result<Vec<Insn>, FileError> {
+    let mut code = Vec::with_capacity(content.0.len() / 8);
+    while let Some(bytes) = content.bytes(8) {
+        let bytes: [u8; 8] = bytes.try_into().expect("eight bytes were asked for");
+        code.push(Insn::from_bytes(bytes).ok_or(FileError::Instruction(u32::from(bytes[0])))?);
+    }
+    Ok(code)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn word(&mut self, word: u32) {
+        self.0.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn padded(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u32);
+        self.0.extend_from_slice(bytes);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
+
+    fn chunk<T>(&mut self, tag: &[u8; 4], things: &[T], mut one: impl FnMut(&mut Self, &T)) {
+        if things.is_empty() {
+            return;
+        }
+        self.0.extend_from_slice(tag);
+        let length_at = self.0.len();
+        self.word(0);
+        things.iter().for_each(|thing| one(self, thing));
+        let length = (self.0.len() - length_at - 4) as u32;
+        self.0[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    fn words<const N: usize>(&mut self, words: [u32; N]) {
+        words.into_iter().for_each(|word| self.word(word));
+    }
+}
+
+impl Module {
+    /// Reads a module from the bytes of a file.
+    ///
+    /// # Errors
+    /// If they are none, of another version, or damaged.
+    ///
+    /// ```
+    /// use raddle_bytecode::Module;
+    /// let module = Module::default();
+    /// assert_eq!(Module::read(&module.write()), Ok(module));
+    /// assert!(Module::read(b"something else").is_err());
+    /// ```
+    pub fn read(bytes: &[u8]) -> Result<Module, FileError> {
+        let mut reader = Reader(bytes);
+        if reader.bytes(4) != Some(MAGIC) {
+            return Err(FileError::NotBytecode);
+        }
+        match reader.word() {
+            Some(VERSION) => {}
+            Some(other) => return Err(FileError::Version(other)),
+            None => return Err(FileError::Cut("header".into())),
+        }
+        let mut module = Module::default();
+        while let Some(tag) = reader.bytes(4) {
+            let cut = || FileError::Cut(String::from_utf8_lossy(tag).into_owned());
+            let length = reader.word().ok_or_else(cut)? as usize;
+            let content = Reader(reader.bytes(length).ok_or_else(cut)?);
+            if tag == b"CODE" {
+                module.code = read_code(content)?;
+            } else {
+                read_chunk(&mut module, tag, content).ok_or_else(cut)?;
+            }
+        }
+        if reader.0.is_empty() { Ok(module) } else { Err(FileError::Cut("the end".into())) }
+    }
+
+    /// The module as the bytes of a file; equal modules give equal bytes.
+    pub fn write(&self) -> Vec<u8> {
+        let mut out = Writer(MAGIC.to_vec());
+        out.word(VERSION);
+        out.chunk(b"HEAD", &[self.entry], |out, &entry| out.word(entry));
+        out.chunk(b"STRS", &self.strings, |out, text| out.padded(text.as_bytes()));
+        out.chunk(b"FUNC", &self.functions, |out, f| out.words([f.name, f.first, f.count, f.slots]));
+        out.chunk(b"CODE", &self.code, |out, insn| out.0.extend_from_slice(&insn.to_bytes()));
+        out.chunk(b"SITE", &self.sites, |out, site| out.words([site.callee, site.base, site.at]));
+        out.chunk(b"POOL", &self.pool, |out, &value| out.words([value as u32, (value >> 32) as u32]));
+        if !self.data.is_empty() {
+            out.chunk(b"DATA", &[&self.data], |out, data| out.padded(data));
+        }
+        out.chunk(b"LINE", &self.lines, |out, it| out.words([it.at, it.file, it.line, it.column]));
+        out.chunk(b"ENDS", &self.ends, |out, end| {
+            let slot = u32::from(end.slot) | u32::from(end.output) << 16 | u32::from(end.is_array) << 17;
+            out.words([end.from, end.to, slot, end.name]);
+        });
+        out.0
+    }
+}

@@ -1,0 +1,25 @@
+//! Owns: Raddle's portable bytecode.
+//! May use: `core` and `alloc` only.
+//! Never: runs a program; `raddle-vm` does.
+//!
+//! `FORMAT.md` beside this crate is the page about the machine and the file. Everything about an instruction stands in one
+//! [table](for_each_op). A compiler makes a [`Module`] with [`build`]; a file becomes one by [`Module::read`]; only
+//! [`verify`](verify()) makes the [`Verified`] that the machine accepts.
+#![no_std]
+
+extern crate alloc;
+
+mod table;
+
+pub mod build;
+pub mod file;
+pub mod insn;
+pub mod module;
+pub mod names;
+pub mod verify;
+
+pub use file::FileError;
+pub use insn::{Form, Insn, Op};
+pub use module::{End, Function, Line, Module, Site};
+pub use names::{Long, Real, Trap};
+pub use verify::{Refusal, Verified, verify};

@@ -1,0 +1,106 @@
+//! Owns: `Module`, a whole program as bytecode.
+//! May use: `insn`.
+//! Never: trusts it; `verify` does.
+
+use crate::insn::Insn;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A function: a piece of the code with its own frame.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Function {
+    /// Its name, by number in [`Module::strings`].
+    pub name: u32,
+    /// Where its code begins.
+    pub first: u32,
+    /// How many instructions it has.
+    pub count: u32,
+    /// How many slots its frame has, frames of what it calls included.
+    pub slots: u32,
+}
+
+/// A place where a function is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Site {
+    /// The function called.
+    pub callee: u32,
+    /// Slot of the caller that is the callee's slot 0; not used by `calld`.
+    pub base: u32,
+    /// The number of the instruction that calls.
+    pub at: u32,
+}
+
+/// From this instruction on the code stems from that place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Line {
+    /// The first instruction.
+    pub at: u32,
+    /// The file's name, by number in [`Module::strings`].
+    pub file: u32,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// While a process runs `from..to`, slot `slot` holds the address of a channel (`is_array`: a descriptor of an array of
+/// such) of which it uses one end. For the report of a deadlock; nothing else reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct End {
+    /// First instruction.
+    pub from: u32,
+    /// Behind the last.
+    pub to: u32,
+    /// The slot.
+    pub slot: u16,
+    /// Whether it outputs.
+    pub output: bool,
+    /// Whether it is an array of channel addresses.
+    pub is_array: bool,
+    /// The channel's name, by number in [`Module::strings`].
+    pub name: u32,
+}
+
+/// A program.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Module {
+    /// Names of functions, files and channels.
+    pub strings: Vec<String>,
+    /// The functions.
+    pub functions: Vec<Function>,
+    /// All code; functions lie one behind the other.
+    pub code: Vec<Insn>,
+    /// The places of calls.
+    pub sites: Vec<Site>,
+    /// 64-bit constants.
+    pub pool: Vec<u64>,
+    /// Constant bytes: tables and texts.
+    pub data: Vec<u8>,
+    /// Where code stems from, in the order of `at`.
+    pub lines: Vec<Line>,
+    /// Who uses which end of what channel.
+    pub ends: Vec<End>,
+    /// The function that is the program.
+    pub entry: u32,
+}
+
+impl Module {
+    /// The string of that number, empty if there is none.
+    pub fn string(&self, number: u32) -> &str {
+        self.strings.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// The number of the function that the instruction belongs to.
+    pub fn function_at(&self, at: u32) -> Option<u32> {
+        let behind = self.functions.partition_point(|function| function.first <= at);
+        let number = behind.checked_sub(1)?;
+        let function = &self.functions[number];
+        (at - function.first < function.count).then_some(number as u32)
+    }
+
+    /// Where that instruction stems from.
+    pub fn line_at(&self, at: u32) -> Option<Line> {
+        let behind = self.lines.partition_point(|line| line.at <= at);
+        self.lines.get(behind.checked_sub(1)?).copied()
+    }
+}

@@ -1,0 +1,124 @@
+//! Owns: which parts of the machine's memory are free.
+//! May use: `memory`.
+//! Never: trusts what it finds there: a block's class and the link to the next free one are compared before use.
+//!
+//! Classes of 16, 24, 32, 48, 64, 96 ... bytes; a free block holds the address of the next of its class. Before each
+//! block in use stand eight bytes, the first four of which are its class.
+
+use crate::memory::Memory;
+
+const CLASSES: usize = 54;
+const HEAD: u32 = 8;
+
+fn class_bytes(class: usize) -> u64 {
+    (if class & 1 == 0 { 16 } else { 24 }) << (class / 2)
+}
+
+fn class_of(bytes: u64) -> usize {
+    let mut class = 2 * (bytes.max(16).ilog2() as usize - 4);
+    while class_bytes(class) < bytes {
+        class += 1;
+    }
+    class
+}
+
+/// The heap.
+#[derive(Debug)]
+pub(crate) struct Heap {
+    /// From here on nothing was ever used: it is zero.
+    fresh: u32,
+    free: [u32; CLASSES],
+    used: u64,
+    used_max: u64,
+}
+
+impl Heap {
+    pub(crate) fn new(from: u32) -> Heap {
+        Heap { fresh: from.next_multiple_of(8), free: [0; CLASSES], used: 0, used_max: 0 }
+    }
+
+    /// The most bytes that were ever in use at once.
+    pub(crate) fn used_max(&self) -> u64 {
+        self.used_max
+    }
+
+    /// A zeroed block of at least `bytes`, at a multiple of eight.
+    pub(crate) fn alloc(&mut self, memory: &Memory, bytes: u64) -> Option<u32> {
+        let class = class_of(bytes.checked_add(u64::from(HEAD)).filter(|&all| all < 1 << 32)?);
+        let size = class_bytes(class);
+        let at = match self.recycled(memory, class, size) {
+            Some(at) => at,
+            None => {
+                let behind = u64::from(self.fresh) + size;
+                if behind > u64::from(memory.bytes()) {
+                    return None;
+                }
+                core::mem::replace(&mut self.fresh, behind as u32)
+            }
+        };
+        memory.store_w(at, class as u32)?;
+        self.used += size;
+        self.used_max = self.used_max.max(self.used);
+        Some(at + HEAD)
+    }
+
+    fn recycled(&mut self, memory: &Memory, class: usize, size: u64) -> Option<u32> {
+        let head = self.free.get_mut(class)?;
+        let at = *head;
+        let fits = at != 0 && at & 7 == 0 && size <= u64::from(memory.bytes()) && memory.has(at, size as u32);
+        if !fits {
+            *head = 0;
+            return None;
+        }
+        *head = memory.load_w(at)?;
+        memory.fill(at, size as u32, 0)?;
+        Some(at)
+    }
+
+    /// Takes a block back. `None` if there never was such a block.
+    pub(crate) fn free(&mut self, memory: &Memory, address: u32) -> Option<()> {
+        let at = address.checked_sub(HEAD).filter(|at| at & 7 == 0)?;
+        let class = memory.load_w(at)? as usize;
+        let head = self.free.get_mut(class)?;
+        memory.store_w(at, *head)?;
+        *head = at;
+        self.used = self.used.saturating_sub(class_bytes(class));
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_fit_and_waste_at_most_half() {
+        for bytes in 1..5000 {
+            let size = class_bytes(class_of(bytes));
+            assert!(size >= bytes && (size <= 16 || size <= bytes + bytes / 2 + 1), "{bytes} in {size}");
+        }
+    }
+
+    #[test]
+    fn blocks_come_back_zeroed_and_memory_ends() {
+        let (memory, mut heap) = (Memory::new(1024), Heap::new(64));
+        let block = heap.alloc(&memory, 100).unwrap();
+        memory.fill(block, 100, 7).unwrap();
+        heap.free(&memory, block).unwrap();
+        assert_eq!(heap.alloc(&memory, 100), Some(block));
+        assert!((0..100).all(|at| memory.load_b(block + at) == Some(0)));
+        assert_eq!(heap.alloc(&memory, 1000), None);
+    }
+
+    #[test]
+    fn a_damaged_list_gives_no_memory_outside() {
+        let (memory, mut heap) = (Memory::new(1024), Heap::new(64));
+        let block = heap.alloc(&memory, 100).unwrap();
+        heap.free(&memory, block).unwrap();
+        memory.store_w(block - HEAD, 0xffff_fff8).unwrap();
+        let again = heap.alloc(&memory, 100).unwrap();
+        assert_eq!(again, block);
+        assert!(heap.alloc(&memory, 100).is_some_and(|at| memory.has(at, 100)));
+        assert_eq!(heap.free(&memory, 12), None);
+    }
+}

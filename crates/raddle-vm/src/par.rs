@@ -1,0 +1,123 @@
+//! Owns: the beginning and the end of processes.
+//! May use: `process`, `atom`, `memory`.
+//! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
+//!
+//! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes on
+//! as, or makes ready, the parent; a parent that waits says so in its record, and is claimed from there by an exchange.
+
+use crate::atom;
+use crate::interp::Step;
+use crate::machine::{Machine, Scheduler};
+use crate::process::{IDLE, JOIN, Lane, Process};
+use core::sync::atomic::Ordering;
+use raddle_bytecode::Trap;
+
+/// What `forkn` starts.
+#[derive(Clone, Copy)]
+pub(crate) struct Many {
+    pub(crate) entry: u32,
+    pub(crate) slots: u32,
+    /// The address of its six slots, and of the frame that they are in.
+    pub(crate) state: u32,
+    pub(crate) link: u32,
+}
+
+impl<L: Default> Machine<L> {
+    /// `fork`: a process that begins at `entry`, and counts in the word at `join`.
+    #[inline(always)]
+    pub(crate) fn fork<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        lane: &mut Lane,
+        me: &Process<L>,
+        (entry, fp, join): (u32, u32, u32),
+    ) -> Result<(), Trap> {
+        let child = self.processes.take(lane).ok_or(Trap::Depth)?;
+        child.save(entry as usize, fp);
+        child.start.set(entry);
+        child.parent.set(me.id());
+        child.join.set(join);
+        child.alt.store(IDLE, Ordering::Relaxed);
+        lane.stats.processes += 1;
+        scheduler.ready(child);
+        Ok(())
+    }
+
+    /// `forkn`.
+    pub(crate) fn fork_many<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        lane: &mut Lane,
+        me: &Process<L>,
+        many: Many,
+    ) -> Result<(), Trap> {
+        let word = |slot: u32| self.memory.load_w(many.state + 4 * slot).ok_or(Trap::Address);
+        let (base, count, step) = (word(1)?, word(2)?, word(3)?);
+        if (count as i32) < 0 {
+            return Err(Trap::Count);
+        }
+        let size = 4 * many.slots;
+        let block = if count == 0 { 0 } else { self.alloc(u64::from(size) * u64::from(count))? };
+        let memory = &self.memory;
+        memory.store_w(many.state, count + 1).ok_or(Trap::Address)?;
+        memory.store_w(many.state + 16, block).ok_or(Trap::Address)?;
+        let (mut fp, mut index) = (block, base);
+        for _ in 0..count {
+            memory.store_w(fp + 4, many.link).ok_or(Trap::Address)?;
+            memory.store_w(fp + 8, index).ok_or(Trap::Address)?;
+            self.fork(scheduler, lane, me, (many.entry, fp, many.state))?;
+            fp += size;
+            index = index.wrapping_add(step);
+        }
+        Ok(())
+    }
+
+    /// `join`. The caller has saved itself.
+    #[inline(always)]
+    pub(crate) fn join<const SHARED: bool>(&self, me: &Process<L>, join: u32) -> Result<Step, Trap> {
+        let word = self.memory.word(join).ok_or(Trap::Address)?;
+        me.wait.store(join | JOIN, Ordering::Relaxed);
+        if atom::add::<SHARED>(word, u32::MAX) != 0 {
+            return Ok(Step::Waits);
+        }
+        Ok(if self.withdraw::<SHARED>(me, join | JOIN) { Step::Done } else { Step::Waits })
+    }
+
+    /// `joinn`, which is executed once more when all have ended.
+    pub(crate) fn join_many<const SHARED: bool>(&self, me: &Process<L>, state: u32) -> Result<Step, Trap> {
+        // The acquire pairs with the additions of those that ended.
+        let counted = atom::load::<SHARED>(self.memory.word(state).ok_or(Trap::Address)?);
+        if counted != 0 && matches!(self.join::<SHARED>(me, state)?, Step::Waits) {
+            return Ok(Step::Waits);
+        }
+        let block = self.memory.load_w(state + 16).ok_or(Trap::Address)?;
+        self.memory.store_w(state + 16, 0).ok_or(Trap::Address)?;
+        if block != 0 {
+            self.free(block)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// `end`. The process is gone.
+    #[inline(always)]
+    pub(crate) fn end<S: Scheduler<Link = L>, const SHARED: bool>(
+        &self,
+        scheduler: &S,
+        lane: &mut Lane,
+        me: &Process<L>,
+    ) -> Result<(), Trap> {
+        let (parent, join) = (me.parent.get(), me.join.get());
+        if parent == 0 {
+            scheduler.finished();
+            return Ok(());
+        }
+        self.processes.give(lane, me);
+        let word = self.memory.word(join).ok_or(Trap::Address)?;
+        if atom::add::<SHARED>(word, u32::MAX) == 0 {
+            let parent = self.processes.get(parent).ok_or(Trap::Channel)?;
+            atom::exchange::<SHARED>(&parent.wait, join | JOIN, 0).map_err(|_| Trap::Channel)?;
+            scheduler.ready(parent);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Owns: `Process`, all that the machine knows of one process, and the table of them.
+//! May use: `spin`, atomics.
+//! Never: moves or frees a process while the machine lives: a number that a program made up must lead to one.
+//!
+//! | field | who may touch it, and when |
+//! |---|---|
+//! | `ip`, `fp`, `message`, `length` | who runs it; while it waits, who has claimed it |
+//! | `wait` | itself from 0, before it is to be found anywhere; back to 0 whoever claims it, by an exchange |
+//! | `alt` | `IDLE`, `ENABLING`, `WAITING` by itself; `READY` by whoever has something for it |
+//! | `parent`, `join`, `start` | written when it is made |
+
+use crate::spin::Spin;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// What a process waits for: the address of a word, with one of these in its low bits; 0 if for nothing of the kind.
+pub(crate) const LOCK: u32 = 0;
+pub(crate) const OUTPUT: u32 = 1;
+pub(crate) const INPUT: u32 = 2;
+pub(crate) const JOIN: u32 = 3;
+
+/// Values of `alt`.
+pub(crate) const IDLE: u32 = 0;
+pub(crate) const ENABLING: u32 = 1;
+pub(crate) const WAITING: u32 = 2;
+pub(crate) const READY: u32 = 3;
+
+/// Set in a channel's word beside the number of a process in an ALT.
+pub(crate) const IN_ALT: u32 = 1 << 31;
+/// Set in `length` if the message is the value of a slot, not bytes in memory.
+pub(crate) const IN_SLOT: u32 = 1 << 31;
+/// `start` of a process that does not live.
+pub(crate) const DEAD: u32 = u32::MAX;
+
+/// A word that its holder reads and writes.
+#[derive(Debug, Default)]
+pub(crate) struct Word(AtomicU32);
+
+impl Word {
+    #[inline(always)]
+    pub(crate) fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, value: u32) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
+
+/// One process. `link` is its scheduler's, and first, so that the scheduler finds the process by it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Process<L> {
+    /// The scheduler's part.
+    pub link: L,
+    pub(crate) ip: Word,
+    pub(crate) fp: Word,
+    pub(crate) wait: AtomicU32,
+    pub(crate) alt: AtomicU32,
+    pub(crate) message: Word,
+    pub(crate) length: Word,
+    pub(crate) parent: Word,
+    pub(crate) join: Word,
+    pub(crate) start: Word,
+    pub(crate) id: Word,
+}
+
+impl<L> Process<L> {
+    /// Its number, which is not 0.
+    pub fn id(&self) -> u32 {
+        self.id.get()
+    }
+
+    #[inline(always)]
+    pub(crate) fn save(&self, ip: usize, fp: u32) {
+        self.ip.set(ip as u32);
+        self.fp.set(fp);
+    }
+}
+
+const FIRST_BITS: u32 = 5;
+const CHUNKS: usize = 24;
+
+/// All processes, by number.
+#[derive(Debug)]
+pub(crate) struct Table<L> {
+    /// Chunk k holds 32 * 2^k processes.
+    chunks: [AtomicPtr<Process<L>>; CHUNKS],
+    grow: Spin<u32>,
+}
+
+/// Free processes of one worker.
+#[derive(Debug, Default)]
+pub struct Lane {
+    first: u32,
+    /// How many processes began and ended here, how often one was run, and messages passed.
+    pub(crate) stats: crate::machine::Stats,
+}
+
+impl Lane {
+    /// What was counted here.
+    pub fn stats(&self) -> crate::machine::Stats {
+        self.stats
+    }
+}
+
+fn place(id: u32) -> (usize, usize) {
+    let at = id + (1 << FIRST_BITS);
+    let chunk = at.ilog2() - FIRST_BITS;
+    (chunk as usize, (at - (1 << (chunk + FIRST_BITS))) as usize)
+}
+
+impl<L: Default> Table<L> {
+    pub(crate) fn new() -> Table<L> {
+        Table { chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS], grow: Spin::new(1) }
+    }
+
+    /// The process of that number, if there ever was one.
+    #[inline(always)]
+    pub(crate) fn get(&self, id: u32) -> Option<&Process<L>> {
+        if id >= 1 << 28 {
+            return None;
+        }
+        let (chunk, at) = place(id);
+        // Acquire pairs with the release in `refill`.
+        let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: a chunk has that many processes, and stays until the table is dropped.
+        Some(unsafe { &*chunk.add(at) })
+    }
+
+    /// A process that nobody uses. Numbers begin at 1.
+    #[inline(always)]
+    pub(crate) fn take(&self, lane: &mut Lane) -> Option<&Process<L>> {
+        if lane.first == 0 {
+            self.refill(lane)?;
+        }
+        let process = self.get(lane.first)?;
+        lane.first = process.message.get();
+        Some(process)
+    }
+
+    #[inline(always)]
+    pub(crate) fn give(&self, lane: &mut Lane, process: &Process<L>) {
+        process.start.set(DEAD);
+        process.wait.store(0, Ordering::Relaxed);
+        process.message.set(lane.first);
+        lane.first = process.id();
+    }
+
+    /// Numbers that were never used, eight at a time.
+    #[cold]
+    fn refill(&self, lane: &mut Lane) -> Option<()> {
+        let mut next = self.grow.lock();
+        let ids = *next..*next + 8;
+        for id in ids.clone() {
+            let (chunk, at) = place(id);
+            let place = self.chunks.get(chunk)?;
+            if place.load(Ordering::Relaxed).is_null() {
+                let fresh: Box<[Process<L>]> = (0..1 << (chunk as u32 + FIRST_BITS)).map(|_| dead()).collect();
+                // Release pairs with the acquire in `get`.
+                place.store(Box::into_raw(fresh).cast(), Ordering::Release);
+            }
+            // SAFETY: the chunk has been made, and has that many.
+            let process = unsafe { &*place.load(Ordering::Relaxed).add(at) };
+            process.id.set(id);
+            process.message.set(if id + 1 == ids.end { lane.first } else { id + 1 });
+        }
+        lane.first = ids.start;
+        *next = ids.end;
+        Some(())
+    }
+
+    /// Those that live.
+    pub(crate) fn living(&self) -> impl Iterator<Item = &Process<L>> {
+        let behind = *self.grow.lock();
+        (1..behind).filter_map(|id| self.get(id)).filter(|process| process.start.get() != DEAD)
+    }
+}
+
+fn dead<L: Default>() -> Process<L> {
+    let process = Process::default();
+    process.start.set(DEAD);
+    process
+}
+
+impl<L> Drop for Table<L> {
+    fn drop(&mut self) {
+        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+            let chunk = *chunk.get_mut();
+            if !chunk.is_null() {
+                let all = core::ptr::slice_from_raw_parts_mut(chunk, 1 << (number as u32 + FIRST_BITS));
+                // SAFETY: it was made as a box of that many, and nobody has the table any more.
+                drop(unsafe { Box::from_raw(all) });
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Owns: the scheduler for one thread, which needs no operating system.
+//! May use: `machine`; a `World` that the host brings.
+//! Never: a lock, an atomic exchange, a thread.
+//!
+//! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
+
+use crate::machine::{Fault, Machine, Port, Scheduler, Stats};
+use crate::process::{Lane, Process};
+use alloc::collections::{BTreeSet, VecDeque};
+use core::cell::{Cell, RefCell};
+use raddle_bytecode::{Trap, Verified};
+
+/// How long the world may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Until {
+    /// Return at once.
+    Now,
+    /// At this time (see [`World::now`]).
+    At(u64),
+    /// When there is a key.
+    Ever,
+}
+
+/// What the world says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A byte from the keyboard.
+    Key(u8),
+    /// There will be none any more.
+    NoMoreKeys,
+    /// The time has come, or nothing has happened.
+    Nothing,
+    /// The program is to end.
+    Quit,
+}
+
+/// What a single-threaded machine needs of the world.
+pub trait World {
+    /// Microseconds since any moment.
+    fn now(&mut self) -> u64;
+    /// Waits, for a key only if `keys`.
+    fn wait(&mut self, until: Until, keys: bool) -> Event;
+    /// The program writes.
+    fn output(&mut self, port: Port, bytes: &[u8]);
+    /// A call to the host; `None` if there is none of that number.
+    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
+}
+
+/// How a program has ended otherwise than by its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// A run-time error.
+    Fault(Fault),
+    /// Every process waits for another.
+    Deadlock,
+    /// The world wanted it.
+    Quit,
+}
+
+/// A machine with its world, run by one thread.
+pub struct Solo<'m, W> {
+    machine: &'m Machine<()>,
+    ready: RefCell<VecDeque<&'m Process<()>>>,
+    alarms: RefCell<BTreeSet<(u64, u32)>>,
+    world: RefCell<W>,
+    /// Dispatches until the next look at the world.
+    patience: Cell<u32>,
+    keys: Cell<Keys>,
+    over: Cell<Option<Failure>>,
+    random: Cell<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Unwanted,
+    Wanted,
+    Offered,
+    Ended,
+}
+
+const PATIENCE: u32 = 256;
+
+/// Runs a program to its end.
+///
+/// `seed` 0 is first in, first out; every other number is a schedule of its own.
+///
+/// # Errors
+/// A run-time error, or a deadlock; the machine is given back either way, for a report.
+pub fn run<W: World>(machine: &Machine<()>, world: W, lane: &mut Lane, seed: u64) -> Result<Stats, Failure> {
+    let ready = RefCell::new(VecDeque::from([machine.main()]));
+    let solo = Solo {
+        machine,
+        ready,
+        alarms: RefCell::default(),
+        world: RefCell::new(world),
+        patience: Cell::new(PATIENCE),
+        keys: Cell::new(Keys::Unwanted),
+        over: Cell::new(None),
+        random: Cell::new(seed),
+    };
+    if let Some(first) = solo.next() {
+        machine.run(&solo, lane, first).map_err(Failure::Fault)?;
+    }
+    match solo.over.get() {
+        Some(failure) => Err(failure),
+        None => Ok(lane.stats()),
+    }
+}
+
+/// Makes a machine of a program and runs it to its end.
+///
+/// # Errors
+/// A run-time error, or a deadlock.
+pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> Result<Stats, Failure> {
+    let mut lane = Lane::default();
+    let fault = |trap: Trap| Failure::Fault(Fault { trap, process: 0, at: 0 });
+    let machine = Machine::new(program, memory_bytes, &mut lane).map_err(fault)?;
+    run(&machine, world, &mut lane, 0)
+}
+
+impl<'m, W: World> Solo<'m, W> {
+    /// The time of the program's clock in the world's.
+    fn absolute(&self, time: u32) -> u64 {
+        let now = self.world.borrow_mut().now();
+        let distance = time.wrapping_sub(now as u32) as i32;
+        now.saturating_add_signed(i64::from(distance))
+    }
+
+    fn ring_due(&self, now: u64) {
+        loop {
+            let first = self.alarms.borrow().first().copied().filter(|&(at, _)| at < now);
+            let Some((at, id)) = first else { break };
+            self.alarms.borrow_mut().remove(&(at, id));
+            self.machine.ring(self, id);
+        }
+    }
+
+    fn take_event(&self, event: Event) {
+        match event {
+            Event::Key(key) => {
+                self.keys.set(Keys::Offered);
+                if self.machine.offer_key(self, key) == Ok(crate::Step::Done) {
+                    self.keys.set(Keys::Wanted);
+                }
+            }
+            Event::NoMoreKeys => self.keys.set(Keys::Ended),
+            Event::Nothing => {}
+            Event::Quit => self.over.set(Some(Failure::Quit)),
+        }
+    }
+
+    #[cold]
+    fn look_around(&self) {
+        self.patience.set(PATIENCE);
+        let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
+        self.take_event(event);
+        if !self.alarms.borrow().is_empty() {
+            let now = self.world.borrow_mut().now();
+            self.ring_due(now);
+        }
+    }
+
+    /// Nobody can run: waits for the world until somebody can. False if that will never be.
+    #[cold]
+    fn idle(&self) -> bool {
+        let wanted = self.keys.get() == Keys::Wanted;
+        let first = self.alarms.borrow().first().map(|&(at, _)| at);
+        let until = match first {
+            Some(at) => Until::At(at + 1),
+            None if wanted => Until::Ever,
+            None => return false,
+        };
+        let event = self.world.borrow_mut().wait(until, wanted);
+        self.take_event(event);
+        let now = self.world.borrow_mut().now();
+        self.ring_due(now);
+        true
+    }
+
+    /// By the seed.
+    #[cold]
+    fn shuffle(&self, ready: &mut VecDeque<&'m Process<()>>) {
+        // xorshift64*, Vigna 2016.
+        let mut state = self.random.get();
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.random.set(state);
+        let draw = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+        if !ready.is_empty() {
+            let other = draw as usize % ready.len();
+            ready.swap(0, other);
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&self) -> Option<&'m Process<()>> {
+        let mut ready = self.ready.borrow_mut();
+        if self.random.get() != 0 {
+            self.shuffle(&mut ready);
+        }
+        ready.pop_front()
+    }
+}
+
+impl<'m, W: World> Scheduler for Solo<'m, W> {
+    const SHARED: bool = false;
+    type Link = ();
+
+    #[inline(always)]
+    fn ready(&self, process: &Process<()>) {
+        if let Some(process) = self.machine.process(process.id()) {
+            self.ready.borrow_mut().push_back(process);
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self) -> Option<&Process<()>> {
+        loop {
+            self.patience.set(self.patience.get() - 1);
+            if self.patience.get() == 0 {
+                self.look_around();
+            }
+            if self.over.get().is_some() {
+                return None;
+            }
+            match self.pop() {
+                Some(process) if core::ptr::eq(process, self.machine.keyboard()) => self.keys.set(Keys::Wanted),
+                Some(process) => return Some(process),
+                None if self.machine.is_finished() => return None,
+                None => {
+                    if !self.idle() {
+                        self.over.set(Some(Failure::Deadlock));
+                    }
+                }
+            }
+        }
+    }
+
+    fn alarm(&self, process: &Process<()>, time: u32) {
+        let at = self.absolute(time);
+        self.alarms.borrow_mut().insert((at, process.id()));
+    }
+
+    fn cancel(&self, process: &Process<()>, time: u32) {
+        let at = self.absolute(time);
+        self.alarms.borrow_mut().remove(&(at, process.id()));
+    }
+
+    fn now(&self) -> u32 {
+        self.world.borrow_mut().now() as u32
+    }
+
+    fn output(&self, port: Port, bytes: &[u8]) {
+        self.world.borrow_mut().output(port, bytes);
+    }
+
+    fn want_key(&self) {
+        if self.keys.get() == Keys::Unwanted {
+            self.keys.set(Keys::Wanted);
+        }
+    }
+
+    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        self.world.borrow_mut().call(number, words)
+    }
+
+    fn finished(&self) {
+        self.machine.set_finished();
+        self.ready.borrow_mut().clear();
+    }
+}

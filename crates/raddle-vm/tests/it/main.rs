@@ -1,0 +1,4 @@
+//! The machine from outside: programs made with the builder, what they print, and how they fail.
+
+mod channels;
+mod support;

@@ -6,6 +6,7 @@ mod cells;
 mod default;
 mod fairness;
 mod fork;
+mod native;
 mod panics;
 mod park;
 mod runtimes;

@@ -3,8 +3,8 @@
 //! Never: a probe; before the first block was made all threads are the C library's.
 //!
 //! glibc's own asks the kernel for the processors of the thread's number, which the kernel does not know, and refuses.
-//! Collectors and runtimes of languages ask for the bounds of the stack by it. What the program links gets this one; a
-//! library that is loaded later and looks the name up in the C library gets `ESRCH`.
+//! Collectors, runtimes of languages and AddressSanitizer ask for the bounds of the stack by it. A linker exports a
+//! program's definition of a name that a shared library has, too, so that libraries find this one.
 
 use super::block::is_number_of_ours;
 use super::facts;
@@ -17,7 +17,6 @@ type GetAttributes = unsafe extern "C" fn(libc::pthread_t, *mut libc::pthread_at
 ///
 /// # Safety
 /// `thread` is alive, and `attributes` can be written.
-#[cfg(not(raddle_asan))]
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_getattr_np(
     thread: libc::pthread_t,

@@ -1,0 +1,9 @@
+//! What a user of the crate may rely on.
+
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the tests in `agree` are run against `std::thread` and against ours"
+)]
+
+mod on_raddle;
+mod on_std;

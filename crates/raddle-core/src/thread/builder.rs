@@ -69,8 +69,9 @@ impl Builder {
     /// Spawns the thread.
     ///
     /// # Errors
-    /// `InvalidInput` if no size class is large enough for the stack, or there is no worker of this number; what
-    /// starting the default runtime answers, if this is its first use.
+    /// `InvalidInput` if no size class is large enough for the stack, or there is no worker of this number;
+    /// `Unsupported` where threads cannot have storage of their own (another C library than glibc); what starting the
+    /// default runtime answers, if this is its first use.
     ///
     /// # Panics
     /// If the name holds a null byte.
@@ -114,7 +115,7 @@ impl Builder {
         F: FnOnce() -> T,
     {
         let bytes = self.stack_size.unwrap_or_else(default_stack_bytes).max(STACK_BYTES_MIN);
-        let mut process = process::Builder::new().stack_size(bytes);
+        let mut process = process::Builder::new().own_tls(true).stack_size(bytes);
         if let Some(name) = self.name {
             drop(CString::new(&*name).expect("thread name may not contain interior null bytes"));
             process = process.name(name);

@@ -1,6 +1,6 @@
 //! The tests in `agree` against Raddle: it does what the standard library does, wherever the caller runs.
 
-use raddle::thread;
+use raddle::{thread, thread_local};
 
 type Test = fn();
 

@@ -1,6 +1,6 @@
 //! The tests in `agree` against the standard library: they ask for no more than it does.
 
-use std::thread;
+use std::{thread, thread_local};
 
 type Test = fn();
 

@@ -2,13 +2,14 @@
 //!
 //! Threads of these tests wait for each other by the module's own means only: a `std` channel would hold a worker.
 
-use super::{PLACES, thread};
+use super::{PLACES, thread, thread_local};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 mod builder;
 mod current;
+mod local;
 mod park;
 mod scope;
 mod signatures;

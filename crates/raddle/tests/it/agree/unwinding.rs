@@ -40,6 +40,33 @@ fn a_thread_made_while_unwinding_does_not_unwind() {
 }
 
 #[test]
+fn threads_that_unwind_at_once_do_not_disturb_each_other() {
+    everywhere(|| {
+        let inside = Arc::new(AtomicUsize::new(0));
+        let unwinding: Vec<_> = (0..8)
+            .map(|n| {
+                let inside = inside.clone();
+                thread::spawn(move || {
+                    let _meet = OnDrop(|| {
+                        assert!(thread::panicking());
+                        inside.fetch_add(1, Ordering::Relaxed);
+                        let calm = thread::scope(|s| s.spawn(|| !thread::panicking()).join().unwrap());
+                        assert!(calm && thread::panicking());
+                    });
+                    panic!("number {n}");
+                })
+            })
+            .collect();
+        for (n, thread) in unwinding.into_iter().enumerate() {
+            let payload = thread.join().unwrap_err();
+            assert_eq!(*payload.downcast::<String>().unwrap(), format!("number {n}"));
+        }
+        assert_eq!(inside.load(Ordering::Relaxed), 8);
+        assert!(!thread::panicking());
+    });
+}
+
+#[test]
 fn a_panic_may_be_caught_many_times_over() {
     everywhere(|| {
         let thread = thread::spawn(|| {

@@ -21,6 +21,8 @@ mod protocol;
 pub mod model;
 
 #[cfg(not(loom))]
+mod blocking;
+#[cfg(not(loom))]
 mod cell;
 #[cfg(not(loom))]
 mod clock;
@@ -55,6 +57,8 @@ mod wait;
 mod worker;
 
 #[cfg(not(loom))]
+pub use blocking::blocking;
+#[cfg(not(loom))]
 pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
@@ -75,5 +79,7 @@ pub mod csp {
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]
 pub mod task {
-    pub use crate::cell::{JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, yield_now};
+    pub use crate::cell::{
+        JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, spawn_blocking, yield_now,
+    };
 }

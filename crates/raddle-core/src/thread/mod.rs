@@ -14,17 +14,19 @@
 //! | `std::thread::current()` in it | has its name | has a number, no name; [`current`] has both |
 //! | [`park`], [`sleep`], `join` inside of a cell | stop the worker | panic: a cell uses `.await` |
 //!
-//! Beyond `std`: [`sleep_until`], [`Builder::pin`].
+//! Beyond `std`: [`sleep_until`], [`Builder::pin`], [`Thread::pin`].
 
 mod builder;
 mod handle;
 mod id;
+mod pin;
 mod scoped;
 mod wait;
 
 pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, current};
 pub use id::ThreadId;
+pub use pin::PinGuard;
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::{AccessError, LocalKey, Result, available_parallelism, panicking};
 pub use wait::{park, park_timeout, sleep, sleep_until, yield_now};

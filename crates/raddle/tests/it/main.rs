@@ -5,5 +5,6 @@
     reason = "the tests in `agree` are run against `std::thread` and against ours"
 )]
 
+mod beyond_std;
 mod on_raddle;
 mod on_std;

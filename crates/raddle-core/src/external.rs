@@ -5,7 +5,7 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
-use crate::header::{Header, Kind};
+use crate::header::{AWAY, Header, Kind};
 use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use crate::report;
 use crate::worker::current_header;
@@ -62,7 +62,8 @@ pub(crate) fn wait(register: impl FnOnce(*mut Header) -> bool) {
 /// A process comes here only while it unwinds, and then holds its worker.
 fn in_process() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.
-    unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Process)
+    unsafe { current_header().as_ref() }
+        .is_some_and(|running| running.kind == Kind::Process && !running.is(AWAY))
 }
 
 /// Wakes the OS thread behind a header of kind `OsThread`.

@@ -21,6 +21,8 @@ mod protocol;
 pub mod model;
 
 #[cfg(not(loom))]
+mod blocking;
+#[cfg(not(loom))]
 mod cell;
 #[cfg(not(loom))]
 mod clock;
@@ -45,6 +47,8 @@ mod runtime;
 #[cfg(not(loom))]
 mod shared_queue;
 #[cfg(not(loom))]
+pub mod thread;
+#[cfg(not(loom))]
 mod timer;
 #[cfg(not(loom))]
 #[allow(dead_code, unused_imports, reason = "the locks and channels that wait so come next")]
@@ -52,6 +56,8 @@ mod wait;
 #[cfg(not(loom))]
 mod worker;
 
+#[cfg(not(loom))]
+pub use blocking::blocking;
 #[cfg(not(loom))]
 pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
@@ -73,5 +79,7 @@ pub mod csp {
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]
 pub mod task {
-    pub use crate::cell::{JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, yield_now};
+    pub use crate::cell::{
+        JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, spawn_blocking, yield_now,
+    };
 }

@@ -314,7 +314,10 @@ impl<L: Default> Machine<L> {
         let so_far = self.memory.load_w(state + CHOSEN)? as i32;
         let last = self.memory.load_w(state + LAST)? as i32;
         let number = number as i32;
-        if so_far < 0 || (number > last && so_far <= last) || (number < so_far && (number > last) == (so_far > last)) {
+        if so_far < 0
+            || (number > last && so_far <= last)
+            || (number < so_far && (number > last) == (so_far > last))
+        {
             self.memory.store_w(state + CHOSEN, number as u32)?;
         }
         Some(())

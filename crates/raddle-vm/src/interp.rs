@@ -10,7 +10,7 @@ use crate::arith;
 use crate::comm::{Message, after};
 use crate::machine::{Fault, Machine, Scheduler};
 use crate::par::Many;
-use crate::process::{INPUT, IN_SLOT, Lane, OUTPUT, Process};
+use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
 use crate::{atom, process};
 use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::{Insn, Long, Op, Trap};
@@ -203,19 +203,71 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 }
             };
         }
-        macro_rules! b { () => { get!(insn.b) as i32 }; }
-        macro_rules! c { () => { get!(insn.c) as i32 }; }
-        macro_rules! imm { () => { i32::from(insn.c as i16) }; }
-        macro_rules! bl { () => { getl!(insn.b) as i64 }; }
-        macro_rules! cl { () => { getl!(insn.c) as i64 }; }
-        macro_rules! bf { () => { f32::from_bits(get!(insn.b)) }; }
-        macro_rules! cf { () => { f32::from_bits(get!(insn.c)) }; }
-        macro_rules! bd { () => { f64::from_bits(getl!(insn.b)) }; }
-        macro_rules! cd { () => { f64::from_bits(getl!(insn.c)) }; }
-        macro_rules! w { ($value:expr) => { set!(insn.a, $value as u32) }; }
-        macro_rules! l { ($value:expr) => { setl!(insn.a, $value as u64) }; }
-        macro_rules! f { ($value:expr) => { set!(insn.a, ($value).to_bits()) }; }
-        macro_rules! d { ($value:expr) => { setl!(insn.a, ($value).to_bits()) }; }
+        macro_rules! b {
+            () => {
+                get!(insn.b) as i32
+            };
+        }
+        macro_rules! c {
+            () => {
+                get!(insn.c) as i32
+            };
+        }
+        macro_rules! imm {
+            () => {
+                i32::from(insn.c as i16)
+            };
+        }
+        macro_rules! bl {
+            () => {
+                getl!(insn.b) as i64
+            };
+        }
+        macro_rules! cl {
+            () => {
+                getl!(insn.c) as i64
+            };
+        }
+        macro_rules! bf {
+            () => {
+                f32::from_bits(get!(insn.b))
+            };
+        }
+        macro_rules! cf {
+            () => {
+                f32::from_bits(get!(insn.c))
+            };
+        }
+        macro_rules! bd {
+            () => {
+                f64::from_bits(getl!(insn.b))
+            };
+        }
+        macro_rules! cd {
+            () => {
+                f64::from_bits(getl!(insn.c))
+            };
+        }
+        macro_rules! w {
+            ($value:expr) => {
+                set!(insn.a, $value as u32)
+            };
+        }
+        macro_rules! l {
+            ($value:expr) => {
+                setl!(insn.a, $value as u64)
+            };
+        }
+        macro_rules! f {
+            ($value:expr) => {
+                set!(insn.a, ($value).to_bits())
+            };
+        }
+        macro_rules! d {
+            ($value:expr) => {
+                setl!(insn.a, ($value).to_bits())
+            };
+        }
         macro_rules! next {
             () => {{
                 match scheduler.next() {
@@ -291,7 +343,8 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 if right == 0 {
                     trap!(Trap::Division);
                 }
-                let result = if insn.op == Op::Div { left.checked_div(right) } else { Some(left.wrapping_rem(right)) };
+                let result =
+                    if insn.op == Op::Div { left.checked_div(right) } else { Some(left.wrapping_rem(right)) };
                 w!(some!(result, Overflow));
             }
             Op::Neg => w!(some!(b!().checked_neg(), Overflow)),
@@ -334,7 +387,11 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 if right == 0 {
                     trap!(Trap::Division);
                 }
-                let result = if insn.op == Op::DivL { left.checked_div(right) } else { Some(left.wrapping_rem(right)) };
+                let result = if insn.op == Op::DivL {
+                    left.checked_div(right)
+                } else {
+                    Some(left.wrapping_rem(right))
+                };
                 l!(some!(result, Overflow));
             }
             Op::NegL => l!(some!(bl!().checked_neg(), Overflow)),

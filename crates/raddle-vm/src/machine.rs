@@ -120,9 +120,18 @@ impl<L: Default> Machine<L> {
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
         let (heap, locks) = (Spin::new(heap), Spin::new(Queues::default()));
         let processes = Table::new();
-        let mut machine =
-            Machine { program, sites, memory, heap, processes, locks, data: FLOOR, keyboard: 0, main: 0,
-                finished: AtomicBool::new(false) };
+        let mut machine = Machine {
+            program,
+            sites,
+            memory,
+            heap,
+            processes,
+            locks,
+            data: FLOOR,
+            keyboard: 0,
+            main: 0,
+            finished: AtomicBool::new(false),
+        };
         machine.begin(lane)?;
         Ok(machine)
     }

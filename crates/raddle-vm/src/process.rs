@@ -160,7 +160,8 @@ impl<L: Default> Table<L> {
             let (chunk, at) = place(id);
             let place = self.chunks.get(chunk)?;
             if place.load(Ordering::Relaxed).is_null() {
-                let fresh: Box<[Process<L>]> = (0..1 << (chunk as u32 + FIRST_BITS)).map(|_| dead()).collect();
+                let fresh: Box<[Process<L>]> =
+                    (0..1 << (chunk as u32 + FIRST_BITS)).map(|_| dead()).collect();
                 // Release pairs with the acquire in `get`.
                 place.store(Box::into_raw(fresh).cast(), Ordering::Release);
             }

@@ -225,7 +225,9 @@ impl<'m, W: World> Scheduler for Solo<'m, W> {
                 return None;
             }
             match self.pop() {
-                Some(process) if core::ptr::eq(process, self.machine.keyboard()) => self.keys.set(Keys::Wanted),
+                Some(process) if core::ptr::eq(process, self.machine.keyboard()) => {
+                    self.keys.set(Keys::Wanted)
+                }
                 Some(process) => return Some(process),
                 None if self.machine.is_finished() => return None,
                 None => {

@@ -210,6 +210,7 @@ fn fill<F: FnOnce() -> T, T>(
 fn mark_thread(block: &Block, own_tls: bool) {
     if own_tls {
         block.header.flags.set(MOVABLE | OWN_TLS);
+        block.pins.set(0);
     }
 }
 

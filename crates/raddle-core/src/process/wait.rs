@@ -8,12 +8,12 @@
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
 //! | a light process that is unwinding | blocks its worker: panics are counted for the OS thread, which others share |
-//! | an OS thread of the program | a futex |
+//! | an OS thread of the program, or a process inside of a `blocking` | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use super::block::Block;
 use crate::external;
-use crate::header::{Header, Kind, OWN_TLS};
+use crate::header::{AWAY, Header, Kind, OWN_TLS};
 use crate::protocol::join::Registered;
 use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
@@ -34,7 +34,8 @@ pub(crate) fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
-    if running.kind == Kind::Process && (!std::thread::panicking() || running.is(OWN_TLS)) {
+    let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
+    if running.kind == Kind::Process && may_switch {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }

@@ -72,13 +72,23 @@ impl Worker {
     /// `block` is what runs on this OS thread, and is queued or will be; `to` is suspended or primed and ours alone.
     #[inline(always)]
     unsafe fn switch(&self, block: &Block, to: Next) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.switch_only(block, to) };
+        // SAFETY: whoever resumed it said on which worker it runs now.
+        unsafe { Worker::of(&block.header) }.arrive();
+    }
+
+    /// As [`switch`](Self::switch), but whoever resumes the running process may be no worker.
+    ///
+    /// # Safety
+    /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
+    #[inline(always)]
+    unsafe fn switch_only(&self, block: &Block, to: Next) {
         // A light process that follows a thread needs the OS thread's storage again.
         let leaves_own = block.header.is(OWN_TLS) && to.storage == 0;
         let storage = if leaves_own { self.home_storage.get() } else { to.storage };
         // SAFETY: passed on to the caller.
         unsafe { transfer_with(block.context.get(), to.context, storage) };
-        // SAFETY: whoever resumed it said on which worker it runs now.
-        unsafe { Worker::of(&block.header) }.arrive();
     }
 
     /// The running process waits for `child`, which is the very next to start here: goes there directly. False if it is
@@ -123,6 +133,18 @@ impl Worker {
         self.after.set(Some(After { run, data }));
         // SAFETY: passed on to the caller.
         unsafe { self.leave(block) };
+    }
+
+    /// As [`leave_after`](Self::leave_after), for a thread that goes on on an OS thread that is no worker.
+    ///
+    /// # Safety
+    /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
+    #[inline(never)]
+    pub(crate) unsafe fn leave_workers(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.after.set(Some(After { run, data }));
+        let to = self.pick();
+        // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+        unsafe { self.switch_only(block, to) };
     }
 
     /// Puts the running process at the end of the batch and goes to the next, if there is one.

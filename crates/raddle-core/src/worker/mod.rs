@@ -32,7 +32,7 @@ mod turn;
 
 use crate::counters::Counters;
 use crate::fifo::Fifo;
-use crate::header::{Header, Kind, MOVABLE, OWN_TLS, Runnable};
+use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
 use crate::ids::Ids;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
@@ -157,6 +157,9 @@ impl Worker {
     pub(crate) fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let header = unsafe { current_header().as_ref() }?;
+        if header.is(AWAY) {
+            return None;
+        }
         // SAFETY: what runs has a worker, and it is this thread's.
         Some(unsafe { Worker::of(header) })
     }

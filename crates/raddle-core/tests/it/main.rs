@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
+mod blocking;
 mod cells;
 mod default;
 mod fairness;

@@ -42,7 +42,11 @@ fn bytes_and_halves_arrive_extended() {
             code.ldi(8, -1);
             code.ldi(9, value);
             code.fork(7, branch);
-            if input_first { code.input(6, 8, bytes) } else { code.output(6, 9, bytes) }
+            if input_first {
+                code.input(6, 8, bytes)
+            } else {
+                code.output(6, 9, bytes)
+            }
             code.join(7);
             code.ldi(10, expected);
             code.jne(8, 10, bad);
@@ -50,7 +54,11 @@ fn bytes_and_halves_arrive_extended() {
             code.bind(bad);
             code.stop();
             code.bind(branch);
-            if input_first { code.output(6, 9, bytes) } else { code.input(6, 8, bytes) }
+            if input_first {
+                code.output(6, 9, bytes)
+            } else {
+                code.input(6, 8, bytes)
+            }
             code.end();
             assert_eq!(run(single(code, 16)).unwrap(), "", "{bytes} bytes");
         }

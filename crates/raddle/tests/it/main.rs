@@ -1,0 +1,10 @@
+//! What a user of the crate may rely on.
+
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the tests in `agree` are run against `std::thread` and against ours"
+)]
+
+mod beyond_std;
+mod on_raddle;
+mod on_std;

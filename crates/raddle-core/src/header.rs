@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Process,
     /// A Rust future, polled on the worker's own stack.
     Cell,
+    /// One of many of an engine's, which runs it on the worker's own stack.
+    Engine,
     /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
     OsThread,
     /// The worker's own stack: the loop that everything returns to. Never queued.

@@ -31,6 +31,8 @@ mod config;
 #[cfg(not(loom))]
 mod counters;
 #[cfg(not(loom))]
+pub mod engine;
+#[cfg(not(loom))]
 mod external;
 #[cfg(not(loom))]
 mod fork;

@@ -630,7 +630,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             Op::Par => w!(insn.imm() + 1),
             Op::Fork => {
                 let entry = at.wrapping_add_signed(insn.distance() as isize) as u32;
-                okay!(machine.fork(scheduler, lane, me, (entry, fp, slot_at(insn.a))));
+                okay!(machine.fork(scheduler, lane, me, (entry, fp, slot_at(insn.a)), false));
             }
             Op::Join => step!(at, machine.join::<SHARED>(me, slot_at(insn.a))),
             Op::ForkN => {

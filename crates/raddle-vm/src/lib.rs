@@ -19,9 +19,11 @@ mod machine;
 mod memory;
 mod par;
 mod process;
+mod report;
 pub mod solo;
 mod spin;
 
 pub use interp::Step;
 pub use machine::{Fault, Machine, Port, Scheduler, Stats};
 pub use process::{Lane, Process};
+pub use report::{Place, Report, Waiting};

@@ -36,6 +36,11 @@ pub trait Scheduler {
 
     /// A process may run. From here on it may be running elsewhere.
     fn ready(&self, process: &Process<Self::Link>);
+    /// A process that has just been made, as one of a few or, if `many`, of a replicated PAR.
+    fn begin(&self, process: &Process<Self::Link>, many: bool) {
+        let _ = many;
+        self.ready(process);
+    }
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
     /// Has the machine signal the process after `time`, once.
@@ -74,6 +79,14 @@ pub struct Stats {
     pub messages: u64,
     /// How often a process was given the processor.
     pub dispatches: u64,
+}
+
+impl core::ops::AddAssign for Stats {
+    fn add_assign(&mut self, other: Stats) {
+        self.processes += other.processes;
+        self.messages += other.messages;
+        self.dispatches += other.dispatches;
+    }
 }
 
 /// A call site, as the interpreter wants it.

@@ -31,6 +31,7 @@ impl<L: Default> Machine<L> {
         lane: &mut Lane,
         me: &Process<L>,
         (entry, fp, join): (u32, u32, u32),
+        many: bool,
     ) -> Result<(), Trap> {
         let child = self.processes.take(lane).ok_or(Trap::Depth)?;
         child.save(entry as usize, fp);
@@ -39,7 +40,7 @@ impl<L: Default> Machine<L> {
         child.join.set(join);
         child.alt.store(IDLE, Ordering::Relaxed);
         lane.stats.processes += 1;
-        scheduler.ready(child);
+        scheduler.begin(child, many);
         Ok(())
     }
 
@@ -65,7 +66,7 @@ impl<L: Default> Machine<L> {
         for _ in 0..count {
             memory.store_w(fp + 4, many.link).ok_or(Trap::Address)?;
             memory.store_w(fp + 8, index).ok_or(Trap::Address)?;
-            self.fork(scheduler, lane, me, (many.entry, fp, many.state))?;
+            self.fork(scheduler, lane, me, (many.entry, fp, many.state), true)?;
             fp += size;
             index = index.wrapping_add(step);
         }

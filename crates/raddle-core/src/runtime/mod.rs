@@ -55,6 +55,10 @@ impl Runtime {
         Builder::default()
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// The number of workers.
     pub fn workers(&self) -> usize {
         self.shared.workers().len()

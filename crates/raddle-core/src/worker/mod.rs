@@ -18,6 +18,7 @@
 //! | file | what |
 //! |---|---|
 //! | `dispatch` | from one runnable to the next: the fast path |
+//! | `engine` | what engines may do on a worker |
 //! | `turn` | the loop on the worker's own stack |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `search` | stealing and its manners |
@@ -25,6 +26,7 @@
 
 mod boundary;
 mod dispatch;
+mod engine;
 mod search;
 mod sleep;
 mod submit;

@@ -41,13 +41,13 @@ impl Worker {
 
     /// Somebody sleeps deeply while we spawn: have it look, or under `share` give it the work.
     #[cold]
-    fn knock(&self) {
+    pub(super) fn knock(&self) {
         self.fresh.set_mark();
         self.shared().idle.knock();
     }
 
     #[cold]
-    fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
+    pub(super) fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
         let shared = self.shared();
         if let Some(index) = placed {
             return self.place(fresh, index);

@@ -71,6 +71,7 @@ impl Worker {
                     fork::end_of_orphan();
                 }
             }
+            Kind::Engine => self.run_engine(next),
             Kind::Process if next.header().is(STARTED) => self.run_process(next),
             Kind::Process => match self.start(next) {
                 Ok(()) => self.run_process(next),

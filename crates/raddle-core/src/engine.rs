@@ -1,0 +1,173 @@
+//! Owns: `Link` and `Turn`, by which another crate runs things of its own on our workers.
+//! May use: `header`, `worker`.
+//! Never: knows what an engine's processes are.
+//!
+//! An engine - the machine that interprets occam - has processes of its own, without stacks: some words of state each.
+//! Each begins with a [`Link`], and is queued like everything else: woken into its waker's batch, laid out for thieves as
+//! surplus. When a worker takes one, it calls the engine with a [`Turn`], and the engine goes on with the next of its own
+//! from the same batch ([`Turn::next`]) without coming back, as long as the batch's budget lasts.
+//!
+//! A link is a header and one pointer: 32 bytes.
+
+use crate::header::{Header, Kind, MOVABLE, Runnable};
+use crate::runtime::Runtime;
+use crate::timer::{Alarm as Ring, AlarmId};
+use crate::worker::Worker;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::task::Waker;
+use std::time::Duration;
+
+/// What a worker calls when it has taken one of the engine's.
+///
+/// # Safety
+/// `run` treats the link as its own: nobody else has it until it is made ready again.
+pub unsafe trait Engine: Sync {
+    /// Runs what `link` begins.
+    fn run(&self, turn: Turn<'_>, link: NonNull<Link>);
+}
+
+/// The place of an engine in memory, to which links point.
+pub struct Handle(&'static dyn Engine);
+
+impl Handle {
+    /// # Safety
+    /// The engine, and the handle that this gives, stay where they are until no worker has a link of it any more: at the
+    /// latest when the runtime has ended.
+    pub unsafe fn new(engine: &dyn Engine) -> Handle {
+        // SAFETY: the caller vouches that it outlives every use.
+        Handle(unsafe { std::mem::transmute::<&dyn Engine, &'static dyn Engine>(engine) })
+    }
+}
+
+/// The first bytes of what an engine has queued.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Link {
+    header: Header,
+    handle: Cell<*const Handle>,
+}
+
+// SAFETY: header and pointer are touched by whoever holds the right to the link only, which passes on with it.
+unsafe impl Sync for Link {}
+// SAFETY: as above.
+unsafe impl Send for Link {}
+
+impl Default for Link {
+    fn default() -> Link {
+        Link { header: Header::new(Kind::Engine, MOVABLE), handle: Cell::new(std::ptr::null()) }
+    }
+}
+
+impl Link {
+    /// Says whose it is, before it is first made ready. Only its holder may.
+    #[inline(always)]
+    pub fn belongs_to(&self, handle: &Handle) {
+        self.handle.set(handle);
+    }
+
+    /// It has never been anywhere: for one that begins anew.
+    #[inline(always)]
+    pub fn forget_worker(&self) {
+        self.header.worker.set(std::ptr::null_mut());
+    }
+}
+
+/// Takes the engine's part of what a worker has dequeued.
+pub(crate) fn run(worker: &Worker, next: Runnable) {
+    let link: NonNull<Link> = NonNull::new(next.as_ptr().cast()).expect("a runnable is not null");
+    // SAFETY: who made it ready vouched that it is a link, whose holder we are.
+    let handle = unsafe { link.as_ref() }.handle.get();
+    // SAFETY: handles live until the runtime has ended.
+    unsafe { &*handle }.0.run(Turn { worker }, link);
+}
+
+/// A worker, lent to an engine while it runs one of its own there.
+#[derive(Clone, Copy)]
+pub struct Turn<'w> {
+    worker: &'w Worker,
+}
+
+impl<'w> Turn<'w> {
+    /// The turn of whoever calls this on a worker of any runtime, out of an alarm for instance.
+    pub fn current() -> Option<Turn<'w>> {
+        Worker::current().map(|worker| Turn { worker })
+    }
+
+    /// Number of the worker, from 0.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.worker.index
+    }
+
+    /// Queues one that waited, or has just been made, here.
+    ///
+    /// # Safety
+    /// `link` begins something of an engine's, belongs to a handle, stays where it is, and the caller gives up the
+    /// right to queue it.
+    #[inline(always)]
+    pub unsafe fn ready(self, link: NonNull<Link>) {
+        // SAFETY: the caller vouches that it is alive and theirs.
+        let header = unsafe { &link.as_ref().header };
+        self.worker.adopt_new(header);
+        // SAFETY: passed on to the caller.
+        unsafe { self.worker.wake(link.as_ptr().cast()) };
+    }
+
+    /// Queues one that has just been made where thieves find it at once.
+    ///
+    /// # Safety
+    /// As [`ready`](Turn::ready).
+    pub unsafe fn fresh(self, link: NonNull<Link>) {
+        // SAFETY: passed on to the caller.
+        let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
+        self.worker.submit_engine(runnable.expect("it is not null"));
+    }
+
+    /// The next of this engine's own that this worker has to run, if that is what comes next.
+    #[inline(always)]
+    pub fn next(self, handle: &Handle) -> Option<NonNull<Link>> {
+        let next: NonNull<Link> = NonNull::new(self.worker.next_engine()?.as_ptr().cast())?;
+        // SAFETY: its kind says that it is a link, and it has just been dequeued: it is ours.
+        if std::ptr::eq(unsafe { next.as_ref() }.handle.get(), handle) {
+            return Some(next);
+        }
+        self.worker.put_back(next.cast());
+        None
+    }
+
+    /// Has `waker` called on a worker after that time.
+    pub fn alarm(self, after: Duration, waker: Waker) -> Alarm {
+        let id = self.worker.timers().set(self.worker.deadline(after), Ring::Waker(waker));
+        Alarm { keeper: self.worker.index, id }
+    }
+
+    /// Takes an alarm back that was set on this runtime.
+    pub fn cancel(self, alarm: Alarm) {
+        self.worker.shared().cancel_alarm(alarm.keeper, alarm.id);
+    }
+}
+
+/// Names an alarm.
+#[derive(Clone, Copy, Debug)]
+pub struct Alarm {
+    keeper: usize,
+    id: AlarmId,
+}
+
+impl Runtime {
+    /// Queues one of an engine's from outside.
+    ///
+    /// # Safety
+    /// As [`Turn::ready`]; and the link was never queued in another runtime.
+    pub unsafe fn ready(&self, link: NonNull<Link>) {
+        // SAFETY: passed on to the caller.
+        let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
+        self.shared().inject(runnable.expect("it is not null"));
+    }
+
+    /// Takes an alarm back that was set on this runtime.
+    pub fn cancel(&self, alarm: Alarm) {
+        self.shared().cancel_alarm(alarm.keeper, alarm.id);
+    }
+}

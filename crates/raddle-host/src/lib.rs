@@ -1,0 +1,86 @@
+//! Owns: running a program of bytecode on an operating system, on one core or all.
+//! May use: `raddle-core` as a scheduler, `raddle-vm`; clock and OS threads of the standard library.
+//! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
+//!
+//! With one worker, or with a seed, the machine's own single-threaded scheduler runs ([`one`]); with several, each
+//! process is a runnable of `raddle-core` ([`many`]). Both know the same end: the program's, a run-time error, a deadlock.
+
+mod many;
+mod one;
+mod screen;
+mod watch;
+mod world;
+
+pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
+pub use world::World;
+
+use raddle_bytecode::{Trap, Verified};
+use std::sync::Arc;
+
+/// How to run a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// OS threads; 0 for as many as there are cores.
+    pub workers: usize,
+    /// One schedule, replayable; runs on one worker.
+    pub seed: Option<u64>,
+    /// The most memory that frames, arrays and mobiles may take, in bytes.
+    pub memory_bytes: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { workers: 0, seed: None, memory_bytes: 1 << 30 }
+    }
+}
+
+/// How a program has ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// By itself, or why not.
+    pub result: Result<(), Failure>,
+    /// For a run-time error or a deadlock: what happened where.
+    pub report: Option<raddle_vm::Report>,
+    /// What was counted.
+    pub stats: Stats,
+    /// The most bytes of memory that were in use at once.
+    pub memory_max: u64,
+    /// How many OS threads ran it.
+    pub workers: usize,
+}
+
+impl Outcome {
+    fn not_begun(trap: Trap) -> Outcome {
+        let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
+        Outcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
+    }
+}
+
+/// Runs a program to its end.
+///
+/// ```
+/// use raddle_bytecode::{build::ModuleBuilder, verify};
+/// let mut module = ModuleBuilder::new();
+/// let main = module.declare("main");
+/// let mut code = module.function();
+/// code.ldi(5, i32::from(b'!'));
+/// code.output(3, 5, 1);
+/// code.ret();
+/// module.define(main, code, 6);
+/// module.entry(main);
+/// let program = verify(module.finish())?;
+/// let outcome = raddle_host::run(program, raddle_host::Options::default(), raddle_host::NoKeys::new());
+/// assert!(outcome.result.is_ok());
+/// # Ok::<(), raddle_bytecode::Refusal>(())
+/// ```
+pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Outcome {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if options.workers == 0 { cores() } else { options.workers };
+    if workers == 1 || options.seed.is_some() {
+        one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world)
+    } else {
+        many::run(program, options.memory_bytes, workers, world)
+    }
+}
+
+pub use world::NoKeys;

@@ -1,0 +1,389 @@
+//! Owns: several workers: the machine's processes as runnables of `raddle-core`.
+//! May use: `raddle_core::engine`.
+//! Never: touches a process that it has made ready.
+//!
+//! A process begins with the scheduler's link, so that a link that comes out of a queue is a process. The caller's
+//! thread watches meanwhile: it offers keys, and looks some tens of times in a second whether anybody still runs. A
+//! program is in a deadlock if twice, some time apart, no worker was in the machine, no worker had been since, no alarm
+//! is set, no key is awaited, and every living process waits.
+
+use crate::one::report;
+use crate::screen::Screen;
+use crate::watch::{Keys, News};
+use crate::world::World;
+use crate::{Failure, Outcome, Stats};
+use raddle_bytecode::Verified;
+use raddle_core::Runtime;
+use raddle_core::engine::{Alarm, Engine, Handle, Link, Turn};
+use raddle_vm::{Lane, Machine, Port, Process, Scheduler, Step};
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_millis(10);
+
+/// One worker's share of the machine.
+#[derive(Default)]
+#[repr(align(128))]
+struct Place {
+    lane: UnsafeCell<Lane>,
+    /// Goes up when the worker enters the machine, and when it leaves: odd while it is in there.
+    visits: AtomicU64,
+}
+
+// SAFETY: the lane is touched by the worker of that number only, and by the watcher when all workers have ended.
+unsafe impl Sync for Place {}
+
+/// The alarm of each process that has one, with a number by which a late bell knows that it is not meant.
+#[derive(Default)]
+struct Alarms {
+    set: HashMap<u32, (u64, Alarm)>,
+    ever: u64,
+}
+
+/// What all workers share.
+struct Host {
+    machine: Machine<Link>,
+    places: Box<[Place]>,
+    screen: Screen,
+    world: Arc<dyn World>,
+    news: Sender<News>,
+    begun: Instant,
+    over: AtomicBool,
+    wants_key: AtomicBool,
+    failure: OnceLock<Failure>,
+    alarms: Mutex<Alarms>,
+    handle: OnceLock<Handle>,
+}
+
+/// The scheduler as one worker sees it.
+struct OnWorker<'h> {
+    host: &'h Host,
+    turn: Turn<'h>,
+}
+
+/// The scheduler as the watcher sees it.
+struct FromOutside<'h> {
+    host: &'h Host,
+    runtime: &'h Runtime,
+}
+
+fn link_of(process: &Process<Link>) -> NonNull<Link> {
+    NonNull::from(process).cast()
+}
+
+impl Host {
+    #[inline(always)]
+    fn handle(&self) -> &Handle {
+        self.handle.get().expect("set before anything runs")
+    }
+
+    /// # Safety
+    /// `link` came out of a queue into which one of this machine's processes was put.
+    #[inline(always)]
+    unsafe fn process_of(&self, link: NonNull<Link>) -> &Process<Link> {
+        // SAFETY: a process begins with its link, and the pointer was made from the whole process.
+        unsafe { link.cast::<Process<Link>>().as_ref() }
+    }
+
+    fn alarms(&self) -> MutexGuard<'_, Alarms> {
+        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, failure: Option<Failure>) {
+        if let Some(failure) = failure {
+            let _first = self.failure.set(failure);
+        }
+        self.over.store(true, Ordering::Relaxed);
+        let _told = self.news.send(News::Over);
+    }
+
+    fn now(&self) -> u32 {
+        self.begun.elapsed().as_micros() as u32
+    }
+
+    /// Whether nobody has been in the machine between this and the last call with that sum; and the sum.
+    fn visits(&self) -> Option<u64> {
+        let mut sum = 0;
+        for place in &self.places {
+            // Acquire pairs with the release on leaving: what the worker did is seen.
+            let visits = place.visits.load(Ordering::Acquire);
+            if visits & 1 == 1 {
+                return None;
+            }
+            sum += visits;
+        }
+        Some(sum)
+    }
+}
+
+// SAFETY: the process is run by the one who has dequeued it, until it waits or is made ready again.
+unsafe impl Engine for Host {
+    fn run(&self, turn: Turn<'_>, link: NonNull<Link>) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let place = &self.places[turn.index()];
+        let visits = place.visits.load(Ordering::Relaxed);
+        place.visits.store(visits + 1, Ordering::Relaxed);
+        // SAFETY: this is the worker of that number, and it is here once.
+        let lane = unsafe { &mut *place.lane.get() };
+        let scheduler = OnWorker { host: self, turn };
+        // SAFETY: the worker took it out of a queue.
+        let process = unsafe { self.process_of(link) };
+        if let Some(first) = scheduler.unless_keyboard(process).or_else(|| scheduler.next())
+            && let Err(fault) = self.machine.run(&scheduler, lane, first)
+        {
+            self.end(Some(Failure::Fault(fault)));
+        }
+        // Release pairs with the acquire in `visits`.
+        place.visits.store(visits + 2, Ordering::Release);
+    }
+}
+
+impl<'h> OnWorker<'h> {
+    #[inline(always)]
+    fn unless_keyboard<'p>(&self, process: &'p Process<Link>) -> Option<&'p Process<Link>> {
+        if std::ptr::eq(process, self.host.machine.keyboard()) {
+            let _told = self.host.news.send(News::KeyTaken);
+            return None;
+        }
+        Some(process)
+    }
+}
+
+impl Scheduler for OnWorker<'_> {
+    const SHARED: bool = true;
+    type Link = Link;
+
+    #[inline(always)]
+    fn ready(&self, process: &Process<Link>) {
+        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        unsafe { self.turn.ready(link_of(process)) };
+    }
+
+    #[inline(always)]
+    fn begin(&self, process: &Process<Link>, many: bool) {
+        process.link.belongs_to(self.host.handle());
+        process.link.forget_worker();
+        if many {
+            // SAFETY: as above.
+            unsafe { self.turn.fresh(link_of(process)) };
+        } else {
+            self.ready(process);
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self) -> Option<&Process<Link>> {
+        if self.host.over.load(Ordering::Relaxed) {
+            return None;
+        }
+        loop {
+            let link = self.turn.next(self.host.handle())?;
+            // SAFETY: it came out of a queue.
+            let next = self.unless_keyboard(unsafe { self.host.process_of(link) });
+            if next.is_some() {
+                return next;
+            }
+        }
+    }
+
+    fn alarm(&self, process: &Process<Link>, time: u32) {
+        let after = time.wrapping_sub(self.host.now()) as i32;
+        let after = Duration::from_micros(u64::try_from(after).unwrap_or(0) + 1);
+        // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
+        let host: &'static Host = unsafe { &*std::ptr::from_ref(self.host) };
+        let mut alarms = self.host.alarms();
+        if self.host.over.load(Ordering::Relaxed) {
+            return;
+        }
+        alarms.ever += 1;
+        let number = alarms.ever;
+        let waker = Waker::from(Arc::new(Bell { host, process: process.id(), number }));
+        let before = alarms.set.insert(process.id(), (number, self.turn.alarm(after, waker)));
+        drop(alarms);
+        if let Some((_, before)) = before {
+            self.turn.cancel(before);
+        }
+    }
+
+    fn cancel(&self, process: &Process<Link>, _: u32) {
+        let alarm = self.host.alarms().set.remove(&process.id());
+        if let Some((_, alarm)) = alarm {
+            self.turn.cancel(alarm);
+        }
+    }
+
+    fn now(&self) -> u32 {
+        self.host.now()
+    }
+
+    fn output(&self, port: Port, bytes: &[u8]) {
+        self.host.screen.write(port, bytes);
+    }
+
+    fn want_key(&self) {
+        if !self.host.wants_key.swap(true, Ordering::Relaxed) {
+            let _told = self.host.news.send(News::WantsKey);
+        }
+    }
+
+    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        self.host.world.call(number, words)
+    }
+
+    fn finished(&self) {
+        self.host.end(None);
+    }
+}
+
+impl Scheduler for FromOutside<'_> {
+    const SHARED: bool = true;
+    type Link = Link;
+
+    fn ready(&self, process: &Process<Link>) {
+        process.link.belongs_to(self.host.handle());
+        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        unsafe { self.runtime.ready(link_of(process)) };
+    }
+
+    fn next(&self) -> Option<&Process<Link>> {
+        None
+    }
+
+    fn alarm(&self, _: &Process<Link>, _: u32) {}
+    fn cancel(&self, _: &Process<Link>, _: u32) {}
+
+    fn now(&self) -> u32 {
+        self.host.now()
+    }
+
+    fn output(&self, _: Port, _: &[u8]) {}
+    fn want_key(&self) {}
+
+    fn call(&self, _: i32, _: [u32; 4]) -> Option<[u32; 4]> {
+        None
+    }
+
+    fn finished(&self) {}
+}
+
+/// Rings for a process.
+struct Bell {
+    host: &'static Host,
+    process: u32,
+    number: u64,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let mut alarms = self.host.alarms();
+        if alarms.set.get(&self.process).is_some_and(|(number, _)| *number == self.number) {
+            alarms.set.remove(&self.process);
+        }
+        drop(alarms);
+        if let Some(turn) = Turn::current() {
+            self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
+        }
+    }
+}
+
+/// Runs a program on `workers` OS threads.
+pub(crate) fn run(program: Verified, memory_bytes: u32, workers: usize, world: Arc<dyn World>) -> Outcome {
+    let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
+    // SAFETY: nobody else has the places yet.
+    let lane = unsafe { &mut *places[0].lane.get() };
+    let machine = match Machine::new(program, memory_bytes, lane) {
+        Ok(machine) => machine,
+        Err(trap) => return Outcome::not_begun(trap),
+    };
+    let runtime = match Runtime::builder().workers(workers).build() {
+        Ok(runtime) => runtime,
+        Err(_) => return Outcome::not_begun(raddle_bytecode::Trap::Host),
+    };
+    let (mut keys, news) = Keys::new(world.clone());
+    let host = Box::new(Host {
+        machine,
+        places,
+        screen: Screen::new(world.clone()),
+        world,
+        news: keys.news(),
+        begun: Instant::now(),
+        over: AtomicBool::new(false),
+        wants_key: AtomicBool::new(false),
+        failure: OnceLock::new(),
+        alarms: Mutex::default(),
+        handle: OnceLock::new(),
+    });
+    // SAFETY: the host lies in a box that is dropped after the runtime has ended.
+    let handle = unsafe { Handle::new(&*host) };
+    assert!(host.handle.set(handle).is_ok(), "just made");
+    let outside = FromOutside { host: &host, runtime: &runtime };
+    host.machine.keyboard().link.belongs_to(host.handle());
+    outside.ready(host.machine.main());
+    watch(&outside, &mut keys, &news);
+    let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
+    alarms.into_iter().for_each(|alarm| runtime.cancel(alarm));
+    runtime.shutdown();
+    host.screen.flush();
+    outcome(&host, workers)
+}
+
+fn outcome(host: &Host, workers: usize) -> Outcome {
+    let failure = host.failure.get().copied();
+    let mut stats = Stats::default();
+    for place in &host.places {
+        // SAFETY: the workers have ended.
+        stats += unsafe { &*place.lane.get() }.stats();
+    }
+    let report = failure.and_then(|failure| report(&host.machine, failure));
+    let result = failure.map_or(Ok(()), Err);
+    Outcome { result, report, stats, memory_max: host.machine.memory_max(), workers }
+}
+
+/// The caller's thread while the program runs.
+fn watch(outside: &FromOutside<'_>, keys: &mut Keys, news: &Receiver<News>) {
+    let host = outside.host;
+    let mut awaited = false;
+    let mut quiet = None;
+    loop {
+        match news.recv_timeout(TICK) {
+            Ok(News::Over) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(News::WantsKey | News::KeyTaken) => {
+                awaited = true;
+                host.screen.flush();
+                keys.ask();
+            }
+            Ok(News::Key(None)) => awaited = false,
+            Ok(News::Key(Some(key))) => {
+                awaited = false;
+                match host.machine.offer_key(outside, key) {
+                    Ok(Step::Waits) => {}
+                    Ok(Step::Done) => {
+                        awaited = true;
+                        keys.ask();
+                    }
+                    Err(_) => return host.end(Some(Failure::Quit)),
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                host.screen.flush();
+                if host.world.wants_end() {
+                    return host.end(Some(Failure::Quit));
+                }
+                let visits = host.visits();
+                let still = visits.is_some() && visits == quiet && !awaited && host.alarms().set.is_empty();
+                if still && host.machine.all_wait() && host.visits() == visits {
+                    return host.end(Some(Failure::Deadlock));
+                }
+                quiet = visits;
+            }
+        }
+    }
+}

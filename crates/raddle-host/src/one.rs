@@ -1,0 +1,119 @@
+//! Owns: one worker: the machine's own scheduler on the caller's thread.
+//! May use: `raddle_vm::solo`, the clock.
+//! Never: another thread than the one that reads keys.
+
+use crate::screen::Screen;
+use crate::watch::{Keys, News};
+use crate::world::World;
+use crate::{Failure, Outcome};
+use raddle_bytecode::Verified;
+use raddle_vm::solo::{self, Event, Until};
+use raddle_vm::{Lane, Machine, Port};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+/// The world is asked whether it wants an end, and the screen shown, so often.
+const TICK: Duration = Duration::from_millis(20);
+
+struct Outside {
+    world: Arc<dyn World>,
+    screen: Screen,
+    keys: Keys,
+    news: Receiver<News>,
+    asked: bool,
+    begun: Instant,
+    ticked: Instant,
+}
+
+impl Outside {
+    fn tick(&mut self) -> bool {
+        if self.ticked.elapsed() < TICK {
+            return false;
+        }
+        self.ticked = Instant::now();
+        self.screen.flush();
+        self.world.wants_end()
+    }
+
+    fn take(&mut self, news: News) -> Event {
+        match news {
+            News::Key(key) => {
+                self.asked = false;
+                key.map_or(Event::NoMoreKeys, Event::Key)
+            }
+            _ => Event::Nothing,
+        }
+    }
+}
+
+impl solo::World for &mut Outside {
+    fn now(&mut self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn wait(&mut self, until: Until, keys: bool) -> Event {
+        if keys && !self.asked {
+            self.asked = true;
+            self.screen.flush();
+            self.keys.ask();
+        }
+        if until == Until::Now {
+            if self.tick() {
+                return Event::Quit;
+            }
+            return self.news.try_recv().map_or(Event::Nothing, |news| self.take(news));
+        }
+        self.screen.flush();
+        loop {
+            let left = match until {
+                Until::At(time) => Duration::from_micros(time.saturating_sub(solo::World::now(self))),
+                _ => TICK,
+            };
+            if left.is_zero() {
+                return Event::Nothing;
+            }
+            if let Ok(news) = self.news.recv_timeout(left.min(TICK)) {
+                return self.take(news);
+            }
+            if self.world.wants_end() {
+                return Event::Quit;
+            }
+        }
+    }
+
+    fn output(&mut self, port: Port, bytes: &[u8]) {
+        self.screen.write(port, bytes);
+    }
+
+    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        self.world.call(number, words)
+    }
+}
+
+/// Runs a program on the caller's thread.
+pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> Outcome {
+    let mut lane = Lane::default();
+    let machine = match Machine::new(program, memory_bytes, &mut lane) {
+        Ok(machine) => machine,
+        Err(trap) => return Outcome::not_begun(trap),
+    };
+    let (keys, news) = Keys::new(world.clone());
+    let screen = Screen::new(world.clone());
+    let begun = Instant::now();
+    let mut outside = Outside { world, screen, keys, news, asked: false, begun, ticked: begun };
+    let result = solo::run(&machine, &mut outside, &mut lane, seed);
+    outside.screen.flush();
+    let report = result.err().and_then(|failure| report(&machine, failure));
+    let (stats, memory_max) = (lane.stats(), machine.memory_max());
+    Outcome { result: result.map(drop), report, stats, memory_max, workers: 1 }
+}
+
+/// What happened where.
+pub(crate) fn report<L: Default>(machine: &Machine<L>, failure: Failure) -> Option<raddle_vm::Report> {
+    match failure {
+        Failure::Fault(fault) => Some(machine.report_fault(fault)),
+        Failure::Deadlock => Some(machine.report_deadlock()),
+        Failure::Quit => None,
+    }
+}

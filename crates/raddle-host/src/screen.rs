@@ -1,0 +1,45 @@
+//! Owns: what the program has written and the world has not seen yet.
+//! May use: a lock of the standard library, held for a copy.
+//! Never: keeps a byte for longer than the watcher's tick, or past the end.
+
+use crate::world::World;
+use raddle_vm::Port;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many bytes are passed on at once.
+const ENOUGH: usize = 4096;
+
+/// The screen's buffer.
+pub(crate) struct Screen {
+    world: Arc<dyn World>,
+    kept: Mutex<Vec<u8>>,
+}
+
+impl Screen {
+    pub(crate) fn new(world: Arc<dyn World>) -> Screen {
+        Screen { world, kept: Mutex::new(Vec::with_capacity(ENOUGH)) }
+    }
+
+    /// The program writes.
+    pub(crate) fn write(&self, port: Port, bytes: &[u8]) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if port == Port::Screen {
+            kept.extend_from_slice(bytes);
+            if kept.len() < ENOUGH {
+                return;
+            }
+        }
+        if !kept.is_empty() {
+            self.world.output(Port::Screen, &kept);
+            kept.clear();
+        }
+        if port != Port::Screen {
+            self.world.output(port, bytes);
+        }
+    }
+
+    /// All that was written is to be seen.
+    pub(crate) fn flush(&self) {
+        self.write(Port::Error, &[]);
+    }
+}

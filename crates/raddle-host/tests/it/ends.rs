@@ -1,0 +1,108 @@
+//! Owns: tests of how programs end: errors, deadlocks, the keyboard.
+//! May use: `support`.
+//! Never: a time limit of its own.
+
+use crate::support::{WORKERS, run, single};
+use raddle_bytecode::build::{Code, ModuleBuilder};
+use raddle_bytecode::{End, Module, Trap};
+use raddle_host::Failure;
+
+/// Two processes that both output first.
+fn crossed() -> Module {
+    let mut module = ModuleBuilder::new();
+    let main = module.declare("main");
+    let [file, a, b] = ["crossed.occ", "a", "b"].map(|text| module.string(text));
+    let mut code = module.function();
+    code.zero(5, 8);
+    code.addr(7, 20);
+    code.addr(8, 24);
+    let branch = code.label();
+    code.place(file, 3, 3);
+    code.par(9, 1);
+    code.fork(9, branch);
+    let end = |from, to, slot, output, name| End { from, to, slot, output, is_array: false, name };
+    code.place(file, 5, 7);
+    let from = code.here();
+    code.output(7, 10, 4);
+    code.input(8, 10, 4);
+    code.uses_end(end(from, code.here(), 7, true, a));
+    code.uses_end(end(from, code.here(), 8, false, b));
+    code.join(9);
+    code.ret();
+    code.bind(branch);
+    code.place(file, 9, 7);
+    let from = code.here();
+    code.output(8, 11, 4);
+    code.input(7, 11, 4);
+    code.uses_end(end(from, code.here(), 8, true, b));
+    code.uses_end(end(from, code.here(), 7, false, a));
+    code.end();
+    module.define(main, code, 12);
+    module.entry(main);
+    module.finish()
+}
+
+#[test]
+fn a_deadlock_names_processes_channels_and_lines() {
+    for workers in WORKERS {
+        let (outcome, _) = run(&crossed(), workers, "");
+        assert_eq!(outcome.result, Err(Failure::Deadlock));
+        let report = outcome.report.expect("a deadlock is reported");
+        assert_eq!((report.cycle, report.processes.len()), (2, 2), "{report}");
+        let text = report.to_string();
+        for part in ["crossed.occ:5:7", "crossed.occ:9:7", "output on channel `a`", "output on channel `b`"] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert_eq!(report.svg().matches("<line").count(), 2);
+    }
+}
+
+#[test]
+fn a_process_that_waits_for_the_keyboard_is_no_deadlock_before_its_end() {
+    let mut code = Code::default();
+    let again = code.label();
+    code.ldi(5, 3);
+    code.bind(again);
+    code.input(2, 4, 1);
+    code.output(3, 4, 1);
+    code.add_i(5, 5, -1);
+    code.jnz(5, again);
+    code.ret();
+    let module = single(code, 6);
+    for workers in WORKERS {
+        let (outcome, text) = run(&module, workers, "abcd");
+        assert_eq!((outcome.result, text.as_str()), (Ok(()), "abc"));
+        let (outcome, text) = run(&module, workers, "ab");
+        assert_eq!((outcome.result, text.as_str()), (Err(Failure::Deadlock), "ab"));
+    }
+}
+
+#[test]
+fn an_error_ends_a_program_that_never_would() {
+    let mut code = Code::default();
+    let (spin, wait) = (code.label(), code.label());
+    code.par(7, 2);
+    code.fork(7, spin);
+    code.fork(7, wait);
+    code.time(6);
+    code.plus_i(6, 6, 2000);
+    code.wait(6);
+    code.stop();
+    code.bind(spin);
+    code.jump(spin);
+    code.bind(wait);
+    code.time(5);
+    code.ldi(4, 1_000_000_000);
+    code.plus(5, 5, 4);
+    code.wait(5);
+    code.end();
+    let module = single(code, 12);
+    for workers in WORKERS {
+        let (outcome, _) = run(&module, workers, "");
+        assert!(
+            matches!(outcome.result, Err(Failure::Fault(fault)) if fault.trap == Trap::Stop),
+            "{:?}",
+            outcome.result
+        );
+    }
+}

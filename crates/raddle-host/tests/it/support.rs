@@ -1,0 +1,51 @@
+//! Owns: a world that remembers, and runs with 1, 2 and 8 workers.
+//! May use: the host's public face.
+//! Never: real keys.
+
+use raddle_bytecode::build::{Code, ModuleBuilder};
+use raddle_bytecode::{Module, verify};
+use raddle_host::{Options, Outcome, Port, World};
+use std::sync::{Arc, Mutex};
+
+pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
+
+#[derive(Default)]
+pub(crate) struct Paper {
+    pub(crate) text: Mutex<String>,
+    pub(crate) keys: Mutex<Vec<u8>>,
+}
+
+impl World for Paper {
+    fn output(&self, _: Port, bytes: &[u8]) {
+        self.text.lock().unwrap().push_str(&String::from_utf8_lossy(bytes));
+    }
+
+    fn key(&self) -> Option<u8> {
+        self.keys.lock().unwrap().pop()
+    }
+}
+
+/// A module whose only function is `code`.
+pub(crate) fn single(code: Code, slots: u32) -> Module {
+    let mut module = ModuleBuilder::new();
+    let main = module.declare("main");
+    module.define(main, code, slots);
+    module.entry(main);
+    module.finish()
+}
+
+pub(crate) fn run(module: &Module, workers: usize, keys: &str) -> (Outcome, String) {
+    let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let paper = Arc::new(Paper { keys: Mutex::new(keys.bytes().rev().collect()), ..Paper::default() });
+    let options = Options { workers, memory_bytes: 1 << 26, ..Options::default() };
+    let outcome = raddle_host::run(program, options, paper.clone());
+    let text = paper.text.lock().unwrap().clone();
+    (outcome, text)
+}
+
+/// Prints slot `slot` as a decimal digit.
+pub(crate) fn print(code: &mut Code, slot: u16, scratch: u16) {
+    code.ldi(scratch, 20);
+    code.add_i(scratch + 1, slot, i32::from(b'0'));
+    code.output(scratch, scratch + 1, 1);
+}

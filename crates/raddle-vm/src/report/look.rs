@@ -1,0 +1,212 @@
+//! Owns: looking at the processes of a machine that does not run.
+//! May use: the machine's insides.
+//! Never: more than some thousands of processes.
+
+use super::{Place, Report, Waiting};
+use crate::machine::{Fault, Machine};
+use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+use raddle_bytecode::{End, Op};
+
+const PROCESSES_MAX: usize = 5000;
+const CALLS_MAX: usize = 64;
+
+/// Who holds an end: (channel, whether to output) -> numbers of processes.
+type Holders = BTreeMap<(u32, bool), Vec<u32>>;
+
+impl<L: Default> Machine<L> {
+    /// Whether every process waits for another one, or for time. Meaningful while nothing runs.
+    pub fn all_wait(&self) -> bool {
+        self.processes.living().all(|process| {
+            process.wait.load(Ordering::Relaxed) != 0 || process.alt.load(Ordering::Relaxed) == WAITING
+        })
+    }
+
+    fn place_of(&self, at: u32) -> Place {
+        let module = self.program.module();
+        let Some(line) = module.line_at(at) else { return Place::default() };
+        Place { file: module.string(line.file).to_string(), line: line.line, column: line.column }
+    }
+
+    fn function_name(&self, at: u32) -> String {
+        let module = self.program.module();
+        let function = module.function_at(at).map(|number| module.functions[number as usize].name);
+        function.map_or_else(|| "?".to_string(), |name| module.string(name).to_string())
+    }
+
+    /// The instruction at which it stands or which failed.
+    fn stands_at(&self, process: &Process<L>) -> u32 {
+        let ip = process.ip.get();
+        let again = self.code().get(ip as usize).is_some_and(|insn| matches!(insn.op, Op::JoinN | Op::Wait));
+        if again { ip } else { ip.saturating_sub(1) }
+    }
+
+    /// Instruction and frame of a process and of what has called it, from the inside out.
+    fn frames(&self, at: u32, fp: u32) -> Vec<(u32, u32)> {
+        let mut frames = vec![(at, fp)];
+        let mut fp = fp;
+        while frames.len() < CALLS_MAX {
+            let token = self.memory.load_w(fp).unwrap_or(0);
+            let Some(site) = token.checked_sub(1).and_then(|number| self.sites.get(number as usize)) else {
+                break;
+            };
+            fp = match site.dynamic {
+                true => self.memory.load_w(fp.wrapping_add(4)).unwrap_or(0),
+                false => fp.wrapping_sub(site.base_bytes),
+            };
+            frames.push((site.back - 1, fp));
+        }
+        frames
+    }
+
+    fn within(&self, process: &Process<L>, at: u32) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut frames = self.frames(at, process.fp.get());
+        let mut process = process;
+        while lines.len() < CALLS_MAX {
+            for &(at, _) in &frames[1..] {
+                lines.push(format!("called at {} in `{}`", self.place_of(at), self.function_name(at)));
+            }
+            let start = process.start.get();
+            let Some(parent) = self.processes.get(process.parent.get()).filter(|_| process.parent.get() != 0)
+            else {
+                break;
+            };
+            let by = self.function_name(self.stands_at(parent));
+            lines.push(format!("begun at {} by `{by}`", self.place_of(start)));
+            process = parent;
+            frames = self.frames(self.stands_at(parent), parent.fp.get());
+        }
+        lines
+    }
+
+    /// The ends that a piece of code holds, and the channels that they are of.
+    fn ends_at(&self, at: u32, fp: u32) -> Vec<(End, u32)> {
+        let mut found = Vec::new();
+        let here = |end: &&End| (end.from..end.to).contains(&at);
+        for end in self.program.module().ends.iter().filter(here) {
+            let slot = fp.wrapping_add(4 * u32::from(end.slot));
+            let value = self.memory.load_w(slot).unwrap_or(0);
+            if !end.is_array {
+                found.push((*end, value));
+                continue;
+            }
+            let count = self.memory.load_w(slot.wrapping_add(4)).unwrap_or(0).min(1000);
+            for index in 0..count {
+                let channel = self.memory.load_w(value.wrapping_add(4 * index)).unwrap_or(0);
+                found.push((*end, channel));
+            }
+        }
+        found
+    }
+
+    fn holders(&self, processes: &[&Process<L>]) -> Holders {
+        let mut holders = Holders::new();
+        // One that waits for its children leaves it to them.
+        for process in processes.iter().filter(|process| process.wait.load(Ordering::Relaxed) & 3 != JOIN) {
+            for (at, fp) in self.frames(self.stands_at(process), process.fp.get()) {
+                for (end, channel) in self.ends_at(at, fp) {
+                    let who = holders.entry((channel, end.output)).or_default();
+                    if who.last() != Some(&process.id()) {
+                        who.push(process.id());
+                    }
+                }
+            }
+        }
+        holders
+    }
+
+    fn channel_name(&self, process: &Process<L>, at: u32, channel: u32) -> String {
+        match channel {
+            16 => return "`keyboard`".to_string(),
+            20 => return "`screen`".to_string(),
+            _ => {}
+        }
+        let ends = self.ends_at(at, process.fp.get());
+        let name =
+            ends.iter().find(|(_, at)| *at == channel).map(|(end, _)| self.program.module().string(end.name));
+        name.map_or_else(|| format!("number {channel}"), |name| format!("`{name}`"))
+    }
+
+    /// What it does, and the ends (channel, whether to output) that others would have to use.
+    fn doing(&self, process: &Process<L>, at: u32) -> (String, Vec<(u32, bool)>) {
+        let wait = process.wait.load(Ordering::Relaxed);
+        let channel = wait & !3;
+        let name = |channel| self.channel_name(process, at, channel);
+        match (wait, wait & 3) {
+            (0, _) if process.alt.load(Ordering::Relaxed) == WAITING => {
+                let mine = |channel: u32| self.memory.load_w(channel) == Some(process.id() | IN_ALT);
+                let ends = self.ends_at(at, process.fp.get());
+                let channels: Vec<u32> = ends.iter().map(|&(_, at)| at).filter(|&at| mine(at)).collect();
+                let names: Vec<String> = channels.iter().map(|&channel| name(channel)).collect();
+                let what = match names.is_empty() {
+                    true => "waits in an ALT or for time".to_string(),
+                    false => format!("waits in an ALT for channel {}", names.join(", ")),
+                };
+                (what, channels.into_iter().map(|channel| (channel, true)).collect())
+            }
+            (0, _) => ("can run".to_string(), Vec::new()),
+            (_, OUTPUT) => (format!("waits to output on channel {}", name(channel)), vec![(channel, false)]),
+            (_, INPUT) => (format!("waits to input from channel {}", name(channel)), vec![(channel, true)]),
+            (_, JOIN) => ("waits for the processes of its PAR".to_string(), Vec::new()),
+            _ => ("waits for a CLAIM".to_string(), Vec::new()),
+        }
+    }
+
+    fn waiting(&self, process: &Process<L>) -> Waiting {
+        let at = self.stands_at(process);
+        let (id, name, place) = (process.id(), self.function_name(at), self.place_of(at));
+        let (doing, within) = (self.doing(process, at).0, self.within(process, at));
+        Waiting { id, name, place, doing, within, waits_for: Vec::new() }
+    }
+
+    /// The account of a deadlock. Meaningful while nothing runs.
+    pub fn report_deadlock(&self) -> Report {
+        let all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
+        let more = self.processes.living().count() - all.len();
+        let holders = self.holders(&all);
+        let place_of: BTreeMap<u32, usize> = all.iter().enumerate().map(|(at, it)| (it.id(), at)).collect();
+        let mut processes: Vec<Waiting> = all.iter().map(|process| self.waiting(process)).collect();
+        for (number, process) in all.iter().enumerate() {
+            let (_, needs) = self.doing(process, self.stands_at(process));
+            let mut others: Vec<usize> = Vec::new();
+            for need in needs {
+                let who = holders.get(&need).into_iter().flatten().filter(|&&id| id != process.id());
+                others.extend(who.filter_map(|id| place_of.get(id)));
+            }
+            if process.wait.load(Ordering::Relaxed) & 3 == JOIN {
+                let child = |it: &&Process<L>| it.parent.get() == process.id();
+                others.extend(all.iter().copied().filter(child).filter_map(|it| place_of.get(&it.id())));
+            }
+            others.sort_unstable();
+            others.dedup();
+            processes[number].waits_for = others;
+        }
+        let total = all.len() + more;
+        let headline = format!(
+            "deadlock: {total} process{} wait, and nothing can go on",
+            if total == 1 { "" } else { "es" }
+        );
+        let mut report = Report { headline, processes, cycle: 0, more };
+        report.find_cycle();
+        report
+    }
+
+    /// The account of a run-time error.
+    pub fn report_fault(&self, fault: Fault) -> Report {
+        let headline = format!("run-time error: {}: {}", fault.trap.word(), fault.trap.what());
+        let Some(process) = self.processes.get(fault.process).filter(|_| fault.process != 0) else {
+            return Report { headline, ..Report::default() };
+        };
+        let doing = fault.trap.word().to_string();
+        let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
+        let within = self.within(process, fault.at);
+        let process = Waiting { id: fault.process, name, place, doing, within, waits_for: Vec::new() };
+        Report { headline, processes: vec![process], cycle: 0, more: 0 }
+    }
+}

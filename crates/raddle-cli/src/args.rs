@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::Check;
 use crate::explain::Explain;
+use crate::occam::{self, Compile, Ended, Refused};
 use crate::program::{Error, Program};
 use crate::settings::Settings;
 
@@ -30,6 +31,10 @@ pub(crate) enum Command {
     /// Check occam programs without running them: grammar, types, races, aliases
     #[command(after_help = CHECK_HELP)]
     Check(Check),
+    /// Compile an occam program to portable bytecode
+    Build(Build),
+    /// Show the instructions of an occam program
+    Disasm(Disasm),
     /// Explain a code that `raddle check` shows
     Explain(Explain),
     /// Show what the runtime finds on this machine and which settings are in force
@@ -71,7 +76,20 @@ pub(crate) struct Run {
     #[command(flatten)]
     settings: Settings,
 
-    /// A Rust file that is an example or a binary of a Cargo package, or an executable
+    #[command(flatten)]
+    compile: Compile,
+
+    /// Choose among the processes that could run by this number: one number, one schedule, on one worker
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "occam")]
+    seed: u64,
+
+    /// Memory that the program may use, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, help_heading = "occam")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
+    memory: u32,
+
+    /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package, or
+    /// an executable
     ///
     /// A Rust file is looked up in the package that it lies in, built in release, and then run.
     #[arg(value_name = "PATH")]
@@ -82,13 +100,75 @@ pub(crate) struct Run {
     args: Vec<OsString>,
 }
 
+/// What came of running an occam program.
+pub(crate) enum Outcome {
+    Ended(Ended),
+    Refused,
+    Trouble(Error),
+}
+
 impl Run {
-    /// Becomes the program; returns only if that fails.
-    pub(crate) fn carry_out(self) -> Error {
-        match Program::prepare(&self.path) {
+    /// Becomes the program, or runs it when it is occam; returns otherwise only if that fails.
+    pub(crate) fn carry_out(self) -> Outcome {
+        if self.path.extension().is_some_and(|extension| extension == "occ" || extension == "rbc") {
+            return match self.compile.module(self.path.as_os_str()) {
+                Ok(module) => match occam::run(module, self.memory << 20, self.seed) {
+                    Ok(ended) => Outcome::Ended(ended),
+                    Err(error) => Outcome::Trouble(error),
+                },
+                Err(Refused::Program) => Outcome::Refused,
+                Err(Refused::Trouble(error)) => Outcome::Trouble(error),
+            };
+        }
+        Outcome::Trouble(match Program::prepare(&self.path) {
             Ok(program) => program.become_it(&self.args, self.settings.variables()),
             Err(error) => error,
-        }
+        })
+    }
+}
+
+/// `raddle build`.
+#[derive(clap::Args)]
+pub(crate) struct Build {
+    #[command(flatten)]
+    compile: Compile,
+
+    /// Where the bytecode goes; beside the source if not said
+    #[arg(short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// An occam program
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+impl Build {
+    /// Writes the bytecode.
+    pub(crate) fn carry_out(self) -> Result<(), Refused> {
+        let module = self.compile.module(self.path.as_os_str())?;
+        let output = self.output.unwrap_or_else(|| self.path.with_extension("rbc"));
+        std::fs::write(&output, module.write()).map_err(|error| {
+            Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
+        })
+    }
+}
+
+/// `raddle disasm`.
+#[derive(clap::Args)]
+pub(crate) struct Disasm {
+    #[command(flatten)]
+    compile: Compile,
+
+    /// An occam program or bytecode
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+impl Disasm {
+    /// The text to show.
+    pub(crate) fn text(self) -> Result<String, Refused> {
+        let module = self.compile.module(self.path.as_os_str())?;
+        Ok(occam::listing(&module))
     }
 }
 

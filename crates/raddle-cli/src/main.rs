@@ -10,6 +10,7 @@ mod args;
 mod check;
 mod explain;
 mod info;
+mod occam;
 mod program;
 mod project;
 mod settings;
@@ -19,8 +20,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, Outcome};
 use check::Verdict;
+use occam::{Ended, Refused};
 use program::Error;
 
 /// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers.
@@ -34,12 +36,21 @@ fn exit_code(error: &Error) -> u8 {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::Run(run) => {
-            let error = run.carry_out();
-            // Nobody may be left to read it; the exit code says it too.
-            let _ = writeln!(std::io::stderr(), "raddle: {error}");
-            ExitCode::from(exit_code(&error))
-        }
+        Command::Run(run) => match run.carry_out() {
+            Outcome::Ended(Ended::Well) => ExitCode::SUCCESS,
+            Outcome::Ended(Ended::Failed) => ExitCode::from(3),
+            Outcome::Ended(Ended::Interrupted) => ExitCode::from(130),
+            Outcome::Refused => ExitCode::from(1),
+            Outcome::Trouble(error) => complain(&error),
+        },
+        Command::Build(build) => match build.carry_out() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(refused) => not_compiled(refused),
+        },
+        Command::Disasm(disasm) => match disasm.text() {
+            Ok(text) => show(&text),
+            Err(refused) => not_compiled(refused),
+        },
         Command::Check(check) => match check.carry_out() {
             Verdict::Accepted => ExitCode::SUCCESS,
             Verdict::Refused => ExitCode::from(1),
@@ -48,6 +59,19 @@ fn main() -> ExitCode {
         Command::Explain(explain) => show(&explain.text()),
         Command::Info => show(&info::report()),
     }
+}
+
+fn not_compiled(refused: Refused) -> ExitCode {
+    match refused {
+        Refused::Program => ExitCode::from(1),
+        Refused::Trouble(error) => complain(&error),
+    }
+}
+
+fn complain(error: &Error) -> ExitCode {
+    // Nobody may be left to read it; the exit code says it too.
+    let _ = writeln!(std::io::stderr(), "raddle: {error}");
+    ExitCode::from(exit_code(error))
 }
 
 /// Writes what was asked for. A reader that has gone away (`| head`) is no error.

@@ -14,6 +14,7 @@ mod condition;
 pub mod diag;
 pub mod layout;
 pub mod lex;
+pub mod lower;
 pub mod parse;
 pub mod pre;
 pub mod program;

@@ -116,6 +116,8 @@ pub struct Program {
     pub replicator_names: Vec<NameId>,
     /// The value of each whole-number or BOOL expression that is constant and was asked for.
     pub constants: crate::symbol::FastMap<u32, i64>,
+    /// The value of each VAL name over whole numbers or BOOL that is constant.
+    pub values: crate::symbol::FastMap<u32, i64>,
 }
 
 impl Program {

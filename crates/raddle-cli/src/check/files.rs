@@ -11,7 +11,7 @@ use raddle_occam::pre::Files;
 use crate::program::Error;
 
 /// The name and the text of a program given on the command line.
-pub(super) fn program(file: &OsStr) -> Result<(String, String), Error> {
+pub(crate) fn program(file: &OsStr) -> Result<(String, String), Error> {
     if file == "-" {
         let mut bytes = Vec::new();
         let read = io::Read::read_to_end(&mut io::stdin(), &mut bytes);
@@ -24,21 +24,21 @@ pub(super) fn program(file: &OsStr) -> Result<(String, String), Error> {
 }
 
 /// What is said of a program that the front end has no room for.
-pub(super) fn too_long(name: &str) -> Error {
+pub(crate) fn too_long(name: &str) -> Error {
     Error::CannotRun(format!(
         "`{name}` is too long: a program may have 2 GiB of text, included files and all"
     ))
 }
 
 /// The files that #INCLUDE and #USE name: beside the file that names them, then in the folders of `-I`.
-pub(super) struct Disk<'a> {
+pub(crate) struct Disk<'a> {
     folders: &'a [PathBuf],
     /// Files that are there and could not be used.
-    pub(super) refused: Vec<Error>,
+    pub(crate) refused: Vec<Error>,
 }
 
 impl<'a> Disk<'a> {
-    pub(super) fn new(folders: &'a [PathBuf]) -> Self {
+    pub(crate) fn new(folders: &'a [PathBuf]) -> Self {
         Self { folders, refused: Vec::new() }
     }
 }

@@ -16,26 +16,26 @@ use raddle_occam::source::Sources;
 const LINES_TOGETHER_MAX: u32 = 100;
 
 /// Writes complaints for people.
-pub(super) struct Human {
+pub(crate) struct Human {
     renderer: Renderer,
 }
 
 /// The last line of all.
-pub(super) fn summary(errors: usize, warnings: usize) -> String {
+pub(crate) fn summary(errors: usize, warnings: usize) -> String {
     let counted = |count, word| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"))
 }
 
 impl Human {
     /// With colours if standard error is a terminal and the user has not declined them (`NO_COLOR`).
-    pub(super) fn for_standard_error() -> Self {
+    pub(crate) fn for_standard_error() -> Self {
         let declined = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let able = io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb");
         Self { renderer: if able && !declined { Renderer::styled() } else { Renderer::plain() } }
     }
 
     /// The complaint, with an empty line after it.
-    pub(super) fn text(&self, diagnostic: &Diagnostic, sources: &Sources) -> String {
+    pub(crate) fn text(&self, diagnostic: &Diagnostic, sources: &Sources) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,

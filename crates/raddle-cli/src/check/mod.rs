@@ -6,8 +6,8 @@
 //! others from being checked. Complaints for people go to standard error, as a compiler's do; JSON is data that was
 //! asked for, so it goes to standard output, where a pipe finds it.
 
-mod files;
-mod human;
+pub(crate) mod files;
+pub(crate) mod human;
 mod json;
 
 use std::ffi::OsString;

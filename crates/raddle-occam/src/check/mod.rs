@@ -20,7 +20,7 @@ mod spec;
 mod target;
 mod types;
 
-pub(crate) use constant::wrap;
+pub(crate) use constant::{range, wrap};
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
@@ -73,6 +73,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         names: Vec::new(),
         routines: Vec::new(),
         constants: FastMap::default(),
+        values: FastMap::default(),
         symbols,
     };
     let mut checker = Checker {
@@ -94,6 +95,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         checker.spec(spec);
     }
     let mut program = checker.program;
+    program.values = checker.values;
     program.ast = ast;
     program
 }

@@ -1,0 +1,337 @@
+//! Owns: calls of PROCs and FUNCTIONs: windows, parameters, results.
+//! May use: `free` for what a routine needs besides its parameters.
+//! Never: lowers a routine; `routine` does.
+//!
+//! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,
+//! then the outer names that the routine uses, in the order of their numbers, then the parameters.
+
+use super::function::{Dim, Home, View};
+use super::place::Place;
+use super::shape::{Class, Shape};
+use super::{Lowerer, Slot};
+use crate::ast::{ExprId, ExprKind, Mode};
+use crate::program::{Body, NameId, NameKind, RoutineId};
+use crate::source::Span;
+use crate::types::TypeId;
+
+/// How something is passed.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Pass {
+    /// Not at all.
+    Nothing,
+    /// Its value.
+    Value(Class),
+    /// Its address.
+    Address,
+    /// Its address and sizes; so many dimensions beside the first are not known from its type.
+    View(u32),
+}
+
+/// An argument, evaluated as far as must be before the window is open.
+enum Argument {
+    Nothing,
+    /// To be evaluated into the window.
+    Value(ExprId),
+    Slot(Slot, Class),
+    View(View, TypeId),
+}
+
+impl Pass {
+    pub(super) fn slots(&self) -> u32 {
+        match self {
+            Self::Nothing => 0,
+            Self::Value(class) => class.slots(),
+            Self::Address => 1,
+            Self::View(open) => 2 + open,
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    pub(super) fn pass(&self, ty: TypeId, by_value: bool) -> Pass {
+        match self.shape(ty) {
+            Shape::Scalar(class) if by_value => Pass::Value(class),
+            Shape::Mobile(_) | Shape::End(_) if by_value => Pass::Value(Class::Word),
+            Shape::Scalar(_) | Shape::Mobile(_) | Shape::End(_) | Shape::Record(_) => Pass::Address,
+            Shape::Chan(_) => Pass::Value(Class::Word),
+            Shape::Array if self.shape(self.innermost(ty)) == Shape::Timer => Pass::Nothing,
+            Shape::Array => {
+                let open = self.type_dims(ty).iter().skip(1).filter(|size| size.is_none()).count();
+                Pass::View(open as u32)
+            }
+            Shape::Timer | Shape::Other => Pass::Nothing,
+        }
+    }
+
+    /// How a parameter is passed.
+    pub(super) fn pass_formal(&self, formal: NameId) -> Pass {
+        let name = self.program.name(formal);
+        let by_value = matches!(name.kind, NameKind::Formal(Mode::Val | Mode::Initial));
+        self.pass(name.ty, by_value)
+    }
+
+    /// How a routine gets at an outer name.
+    pub(super) fn pass_outer(&mut self, name: NameId, changed: bool) -> Pass {
+        let declared = self.program.name(name);
+        let (ty, index) = (declared.ty, declared.kind == NameKind::Index);
+        if self.program.values.contains_key(&name.0) || self.constant_of(name).is_some() {
+            return Pass::Nothing;
+        }
+        let scalar = matches!(self.shape(ty), Shape::Scalar(_));
+        self.pass(ty, scalar && (!changed || index))
+    }
+
+    /// Whether results come back through addresses only.
+    pub(super) fn results_by_address(&self, routine: RoutineId, ty: TypeId) -> bool {
+        self.program.routines[routine.0 as usize].recursive || self.in_memory(ty)
+    }
+
+    /// Takes the slots of a call: those of the machine and those for what is passed.
+    pub(super) fn window(&mut self, routine: RoutineId) -> Slot {
+        let known = &self.program.routines[routine.0 as usize];
+        let (formals, results) = (known.formals.clone(), known.results.clone());
+        let mut count = 2;
+        count += results.iter().filter(|&&ty| self.results_by_address(routine, ty)).count() as u32;
+        for (name, changed) in self.free.of(routine).clone() {
+            count += self.pass_outer(name, changed).slots();
+        }
+        count += formals.iter().map(|&formal| self.pass_formal(formal).slots()).sum::<u32>();
+        let room: u32 = results.iter().map(|&ty| self.shape(ty).class().map_or(0, Class::slots)).sum();
+        self.slots(count.max(2 + room))
+    }
+
+    /// Passes the outer names that a routine uses, from that slot on; gives the slot behind them.
+    pub(super) fn pass_free(&mut self, routine: RoutineId, mut at: Slot) -> Slot {
+        for (name, changed) in self.free.of(routine).clone() {
+            let pass = self.pass_outer(name, changed);
+            let mark = self.mark();
+            self.pass_name(name, &pass, at);
+            self.release(mark);
+            at += pass.slots() as Slot;
+        }
+        at
+    }
+
+    fn pass_name(&mut self, name: NameId, pass: &Pass, at: Slot) {
+        match (pass, self.home(name).cloned()) {
+            (Pass::Nothing, _) => {}
+            (Pass::Value(class), Some(Home::Slot(slot))) => self.move_slots(at, slot, *class),
+            (Pass::Value(class), Some(Home::At(slot))) => self.load_at(slot, 0, *class, at),
+            (Pass::Address, Some(Home::Slot(slot))) => self.f.code.addr(at, i32::from(slot) * 4),
+            (Pass::Address, Some(Home::At(slot))) => self.f.code.mov(at, slot),
+            (Pass::Address, Some(Home::View(view))) => self.f.code.mov(at, view.at),
+            (Pass::View(_), Some(Home::View(view))) => self.pass_view(&view, self.program.name(name).ty, at),
+            _ => {
+                let message = format!("`{}` is not supported in a nested routine yet", self.program.spelling(name));
+                self.refuse(self.program.name(name).span, message);
+            }
+        }
+    }
+
+    /// Address, first size, and the sizes that the type does not tell.
+    fn pass_view(&mut self, view: &View, ty: TypeId, at: Slot) {
+        self.f.code.mov(at, view.at);
+        let mut next = at + 1;
+        for (number, size) in self.type_dims(ty).into_iter().enumerate() {
+            if number > 0 && size.is_some() {
+                continue;
+            }
+            match view.dims.get(number) {
+                Some(&Dim::Const(size)) => self.f.code.ldi(next, size as i32),
+                Some(&Dim::Slot(slot)) => self.f.code.mov(next, slot),
+                None => {}
+            }
+            next += 1;
+        }
+    }
+
+    /// Evaluates what may need memory before the window is opened; the callee's frame overwrites what is behind it.
+    fn argument(&mut self, formal: NameId, argument: ExprId) -> Argument {
+        let pass = self.pass_formal(formal);
+        let name = self.program.name(formal);
+        let (ty, initial) = (name.ty, name.kind == NameKind::Formal(Mode::Initial));
+        match (&pass, self.shape(ty)) {
+            (Pass::Nothing, _) => Argument::Nothing,
+            (_, Shape::Chan(_)) => Argument::Slot(self.channel(argument), Class::Word),
+            (Pass::Value(_), Shape::Mobile(_) | Shape::End(_)) => {
+                let value = if initial || !self.is_word(argument) {
+                    self.mobile_value(argument, ty)
+                } else {
+                    let (place, to) = (self.place(argument), self.slot());
+                    self.load(&place, Class::Word, to);
+                    to
+                };
+                Argument::Slot(value, Class::Word)
+            }
+            (Pass::Value(_), _) => Argument::Value(argument),
+            (Pass::Address, Shape::Mobile(_) | Shape::End(_)) => {
+                let place = self.place(argument);
+                Argument::Slot(self.address(&place, 4), Class::Word)
+            }
+            (Pass::Address, Shape::Scalar(class)) => {
+                let address = if self.is_mobile(argument) {
+                    self.mobile_address(argument)
+                } else {
+                    let place = self.place(argument);
+                    self.address(&place, class.bytes())
+                };
+                Argument::Slot(address, Class::Word)
+            }
+            (Pass::Address, _) => Argument::Slot(self.view(argument).at, Class::Word),
+            (Pass::View(_), _) => {
+                let view = self.view(argument);
+                self.check_passed(&view, ty);
+                Argument::View(view, ty)
+            }
+        }
+    }
+
+    /// Whether an expression is a mobile or end that lies in a variable.
+    fn is_word(&self, expr: ExprId) -> bool {
+        use crate::ast::ExprKind::{End, Index, Name};
+        let named = matches!(self.ast.expr(expr).kind, Name(_) | Index { .. } | End(..));
+        named && matches!(self.shape(self.program.type_of(expr)), Shape::Mobile(_) | Shape::End(_))
+    }
+
+    /// Traps if sizes that the parameter's type tells differ from those of the argument.
+    pub(super) fn check_passed(&mut self, view: &View, ty: TypeId) {
+        let dims = view.dims.clone();
+        for (size, dim) in self.type_dims(ty).into_iter().zip(dims) {
+            if let (Some(size), Dim::Slot(slot)) = (size, dim) {
+                let wanted = self.dim(Dim::Const(size));
+                self.f.code.chk_size(slot, wanted);
+            }
+        }
+    }
+
+    /// Calls a PROC.
+    pub(super) fn call_proc(&mut self, callee: NameId, arguments: &[ExprId], span: Span) {
+        let Some(routine) = self.program.routine_of(callee) else { return };
+        if self.program.routines[routine.0 as usize].body == Body::Predefined {
+            return self.predefined_proc(callee, arguments, span);
+        }
+        let mark = self.mark();
+        let base = self.prepare(routine, arguments, &[]);
+        self.call_function(routine, base);
+        self.release(mark);
+    }
+
+    /// Fills a window: addresses for results, outer names, arguments.
+    pub(super) fn prepare(&mut self, routine: RoutineId, arguments: &[ExprId], results: &[Place]) -> Slot {
+        let known = &self.program.routines[routine.0 as usize];
+        let (formals, types) = (known.formals.clone(), known.results.clone());
+        let mut addresses = Vec::new();
+        for (place, &ty) in results.iter().zip(&types) {
+            if self.results_by_address(routine, ty) {
+                let bytes = self.size(ty);
+                addresses.push(self.address(place, bytes));
+            }
+        }
+        let evaluated: Vec<Argument> =
+            formals.iter().zip(arguments).map(|(&formal, &argument)| self.argument(formal, argument)).collect();
+        let base = self.window(routine);
+        let mut at = base + 2;
+        for address in addresses {
+            self.f.code.mov(at, address);
+            at += 1;
+        }
+        at = self.pass_free(routine, at);
+        for (&formal, argument) in formals.iter().zip(evaluated) {
+            match argument {
+                Argument::Nothing => {}
+                Argument::Value(expr) => self.scalar_into(expr, at),
+                Argument::Slot(slot, class) => self.move_slots(at, slot, class),
+                Argument::View(view, ty) => self.pass_view(&view, ty, at),
+            }
+            at += self.pass_formal(formal).slots() as Slot;
+        }
+        base
+    }
+
+    /// The call itself, in the window or in a frame of its own when the callee's size is not known yet.
+    pub(super) fn call_function(&mut self, routine: RoutineId, base: Slot) {
+        let Some(&function) = self.functions.get(&routine) else {
+            return self.refuse(Span::default(), "a routine is called before it is lowered");
+        };
+        match self.module.slots_of(function) {
+            Some(slots) if u32::from(base) + slots <= 65_000 => {
+                self.f.peak = self.f.peak.max(u32::from(base) + slots);
+                self.f.code.call(function, base);
+            }
+            _ => {
+                let frame = self.slot();
+                self.f.code.frame(frame, function.0 as i32);
+                for slot in base + 2..frame {
+                    self.f.code.str_w(slot, frame, i32::from(slot - base) * 4);
+                }
+                self.f.code.calld(frame, function);
+            }
+        }
+    }
+
+    /// A call with one result that is held in slots.
+    pub(super) fn call_scalar(&mut self, callee: NameId, arguments: &[ExprId], to: Slot, class: Class, span: Span) {
+        let Some(routine) = self.program.routine_of(callee) else { return };
+        if self.program.routines[routine.0 as usize].body == Body::Predefined {
+            return self.predefined_function(callee, arguments, &[(to, class)], span);
+        }
+        self.call_into(callee, arguments, &[Place::Slot(to)], span);
+    }
+
+    /// A call whose results go to these places.
+    pub(super) fn call_into(&mut self, callee: NameId, arguments: &[ExprId], places: &[Place], span: Span) {
+        let Some(routine) = self.program.routine_of(callee) else { return };
+        let types = self.program.routines[routine.0 as usize].results.clone();
+        if self.program.routines[routine.0 as usize].body == Body::Predefined {
+            return self.predefined_into(callee, arguments, places, &types, span);
+        }
+        let mark = self.mark();
+        let base = self.prepare(routine, arguments, places);
+        self.call_function(routine, base);
+        let mut at = base + 2;
+        for (place, &ty) in places.iter().zip(&types) {
+            let Some(class) = self.shape(ty).class() else { continue };
+            if self.results_by_address(routine, ty) {
+                continue;
+            }
+            self.store(place, class, at);
+            at += class.slots() as Slot;
+        }
+        self.release(mark);
+    }
+
+    /// The results of a call or VALOF with several, in fresh slots or memory.
+    pub(super) fn results_of(&mut self, expr: ExprId, types: &[TypeId]) -> Vec<Place> {
+        let ast = self.ast;
+        let mut places = Vec::new();
+        for &ty in types {
+            places.push(match self.shape(ty).class() {
+                Some(class) => Place::Slot(self.slots(class.slots())),
+                None => {
+                    let dims = self.const_dims(ty).unwrap_or_default();
+                    Place::View(self.room(ty, dims, false))
+                }
+            });
+        }
+        match &ast.expr(expr).kind {
+            ExprKind::Call { arguments, .. } => {
+                self.call_into(self.program.name_of(expr), arguments, &places, ast.expr(expr).span);
+            }
+            ExprKind::Valof(valof) => {
+                self.valof_open(valof);
+                for ((&result, place), &ty) in valof.results.iter().zip(&places).zip(types) {
+                    self.put_value(place, ty, result);
+                }
+            }
+            _ => {}
+        }
+        places
+    }
+
+    /// A call of the program's own operator.
+    pub(super) fn user_operator(&mut self, expr: ExprId, operands: &[ExprId], to: Slot) {
+        let class = self.class(expr);
+        let span = self.ast.expr(expr).span;
+        self.call_scalar(self.program.name_of(expr), operands, to, class, span);
+    }
+}

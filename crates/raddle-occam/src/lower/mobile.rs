@@ -1,0 +1,377 @@
+//! Owns: mobiles and ends of bundles: making, moving, cloning, giving back.
+//! May use: `place`.
+//! Never: looks at who owns what over calls; a reference to the variable is passed.
+//!
+//! A mobile is the address of its own memory, 0 when undefined. An array's memory begins with the size of each
+//! dimension. A bundle's memory holds a count of its ends, the two locks, and the channels.
+
+use super::function::{Dim, Owned, View};
+use super::place::Place;
+use super::shape::{BUNDLE_CHANNELS, Class, Shape};
+use super::{Lowerer, Slot, shape};
+use crate::ast::{ExprId, ExprKind, TypeNodeId};
+use crate::program::NameId;
+use crate::types::{Type, TypeId};
+use raddle_bytecode::Trap;
+
+impl Lowerer<'_> {
+    /// The address of a mobile's memory. One of known size that is undefined gets memory now.
+    pub(super) fn mobile_address(&mut self, expr: ExprId) -> Slot {
+        let ty = self.program.type_of(expr);
+        let address = self.slot();
+        if let ExprKind::NewMobile(_) | ExprKind::Call { .. } | ExprKind::Clone(_) = self.ast.expr(expr).kind {
+            let value = self.mobile_value(expr, ty);
+            self.f.code.mov(address, value);
+            self.f.owned.push(Owned::Memory(address));
+            return address;
+        }
+        let place = self.place(expr);
+        self.load(&place, Class::Word, address);
+        let there = self.f.code.label();
+        self.f.code.jnz(address, there);
+        let of = self.content(ty);
+        match self.const_dims(of) {
+            Some(dims) => {
+                let fresh = self.allocate(of, &dims);
+                self.f.code.mov(address, fresh);
+                self.store(&place, Class::Word, address);
+            }
+            None => self.f.code.trap(Trap::Undefined as i32),
+        }
+        self.f.code.bind(there);
+        address
+    }
+
+    /// The array or record in a mobile's memory.
+    pub(super) fn mobile_view(&mut self, address: Slot, of: TypeId) -> View {
+        let sizes = self.type_dims(of);
+        if sizes.is_empty() {
+            return View { at: address, dims: Vec::new(), frame: None };
+        }
+        let at = self.slots(2);
+        self.plus(at, address, sizes.len() as u32 * 4);
+        self.f.code.ldr_w(at + 1, address, 0);
+        let mut dims = Vec::new();
+        for (number, size) in sizes.into_iter().enumerate() {
+            dims.push(match size {
+                Some(size) => Dim::Const(size),
+                None if number == 0 => Dim::Slot(at + 1),
+                None => {
+                    let slot = self.slot();
+                    self.f.code.ldr_w(slot, address, number as i32 * 4);
+                    Dim::Slot(slot)
+                }
+            });
+        }
+        View { at, dims, frame: None }
+    }
+
+    /// Fresh memory for a mobile of that type and these sizes.
+    fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
+        let address = self.slot();
+        let header = dims.len() as u32 * 4;
+        match self.stride(dims, of) {
+            Dim::Const(bytes) => self.f.code.alloc_i(address, (header + bytes) as i32),
+            Dim::Slot(bytes) => {
+                let total = self.slot();
+                self.plus(total, bytes, header);
+                self.f.code.alloc(address, total);
+            }
+        }
+        for (number, &dim) in dims.iter().enumerate() {
+            let mark = self.mark();
+            let size = self.dim(dim);
+            self.f.code.str_w(size, address, number as i32 * 4);
+            self.release(mark);
+        }
+        address
+    }
+
+    /// `MOBILE TYPE`.
+    fn new_mobile(&mut self, node: TypeNodeId, ty: TypeId) -> Slot {
+        let of = self.content(ty);
+        let mut dims = Vec::new();
+        let mut at = node;
+        for size in self.type_dims(of) {
+            let written = match self.ast.ty(at).kind {
+                crate::ast::TypeKind::Array { size, element } => {
+                    at = element;
+                    size
+                }
+                _ => None,
+            };
+            dims.push(match (size, written) {
+                (Some(size), _) => Dim::Const(size),
+                (None, Some(size)) => {
+                    let size = self.scalar(size);
+                    self.f.code.chk_count(size);
+                    Dim::Slot(size)
+                }
+                _ => Dim::Const(0),
+            });
+        }
+        self.allocate(of, &dims)
+    }
+
+    /// A mobile or end that is now the receiver's: moved from its variable, cloned, or made.
+    pub(super) fn mobile_value(&mut self, expr: ExprId, ty: TypeId) -> Slot {
+        let ast = self.ast;
+        let own = self.program.type_of(expr);
+        match &ast.expr(expr).kind {
+            &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
+            &ExprKind::Clone(value) => return self.clone_of(value),
+            &ExprKind::End(of, _) => return self.mobile_value(of, ty),
+            ExprKind::Call { arguments, .. } if !matches!(self.shape(own), Shape::Array | Shape::Record(_)) => {
+                let to = self.slot();
+                self.call_scalar(self.program.name_of(expr), arguments, to, Class::Word, ast.expr(expr).span);
+                return to;
+            }
+            _ => {}
+        }
+        match self.program.types.get(own) {
+            Type::Mobile(_) | Type::End { shared: false, .. } => {
+                let place = self.place(expr);
+                let to = self.slot();
+                self.load(&place, Class::Word, to);
+                let zero = self.slot();
+                self.f.code.ldi(zero, 0);
+                self.store(&place, Class::Word, zero);
+                to
+            }
+            Type::End { .. } => {
+                let to = self.end_value(expr);
+                let count = self.slot();
+                self.f.code.inc(count, to);
+                to
+            }
+            _ => self.mobile_of(expr, ty),
+        }
+    }
+
+    /// A mobile made of an ordinary value.
+    fn mobile_of(&mut self, expr: ExprId, ty: TypeId) -> Slot {
+        let of = self.content(ty);
+        if let Some(class) = self.shape(of).class() {
+            let value = self.scalar(expr);
+            let address = self.allocate(of, &[]);
+            self.store_at(address, 0, class, value);
+            return address;
+        }
+        let view = self.view(expr);
+        let address = self.allocate(of, &view.dims.clone());
+        let to = self.slot();
+        self.plus(to, address, view.dims.len() as u32 * 4);
+        self.copy_view(&View { at: to, dims: view.dims.clone(), frame: None }, &view, of);
+        address
+    }
+
+    fn clone_of(&mut self, value: ExprId) -> Slot {
+        let ty = self.program.type_of(value);
+        if let Shape::End(_) = self.shape(ty) {
+            let to = self.end_value(value);
+            let count = self.slot();
+            self.f.code.inc(count, to);
+            return to;
+        }
+        let of = self.content(ty);
+        let place = self.place(value);
+        let from = self.slot();
+        self.load(&place, Class::Word, from);
+        let there = self.f.code.label();
+        self.f.code.jnz(from, there);
+        self.f.code.trap(Trap::Undefined as i32);
+        self.f.code.bind(there);
+        self.clone_memory(from, of)
+    }
+
+    /// A copy of a mobile's memory, with copies of the mobiles in it.
+    fn clone_memory(&mut self, from: Slot, of: TypeId) -> Slot {
+        let view = self.mobile_view(from, of);
+        let address = self.allocate(of, &view.dims.clone());
+        let to = self.slots(2);
+        self.plus(to, address, view.dims.len() as u32 * 4);
+        let copy = View { at: to, dims: view.dims.clone(), frame: None };
+        self.set_count(to, &copy.dims);
+        self.copy_view(&copy, &view, of);
+        if self.holds_mobiles(of) {
+            self.each_word(&copy, of, &mut |lowerer, at, ty| {
+                let old = lowerer.slot();
+                lowerer.f.code.ldr_w(old, at, 0);
+                let none = lowerer.f.code.label();
+                lowerer.f.code.jz(old, none);
+                if let Shape::Mobile(of) = lowerer.shape(ty) {
+                    let new = lowerer.clone_memory(old, of);
+                    lowerer.f.code.str_w(new, at, 0);
+                } else {
+                    let count = lowerer.slot();
+                    lowerer.f.code.inc(count, old);
+                }
+                lowerer.f.code.bind(none);
+            });
+        }
+        address
+    }
+
+    /// Whether there are mobiles or ends within values of that type.
+    pub(super) fn holds_mobiles(&self, ty: TypeId) -> bool {
+        match self.shape(ty) {
+            Shape::Mobile(_) | Shape::End(_) => true,
+            Shape::Array => self.holds_mobiles(self.innermost(ty)),
+            Shape::Record(record) => {
+                shape::fields(&self.program.types, record).iter().any(|&(_, ty)| self.holds_mobiles(ty))
+            }
+            _ => false,
+        }
+    }
+
+    /// Does something with the address of every mobile or end in an array or record.
+    fn each_word(&mut self, view: &View, ty: TypeId, work: &mut dyn FnMut(&mut Self, Slot, TypeId)) {
+        match self.shape(ty) {
+            Shape::Array => {
+                let innermost = self.innermost(ty);
+                let bytes = self.size(innermost);
+                let dims = view.dims.clone();
+                let (at, left) = (self.slot(), self.slot());
+                self.f.code.mov(at, view.at);
+                self.f.code.ldi(left, 1);
+                for dim in dims {
+                    let mark = self.mark();
+                    let size = self.dim(dim);
+                    self.f.code.times(left, left, size);
+                    self.release(mark);
+                }
+                let (again, done) = (self.f.code.label(), self.f.code.label());
+                self.f.code.bind(again);
+                self.f.code.jz(left, done);
+                let one = View { at, dims: Vec::new(), frame: None };
+                self.each_word(&one, innermost, work);
+                self.plus(at, at, bytes);
+                self.f.code.add_i(left, left, -1);
+                self.f.code.jump(again);
+                self.f.code.bind(done);
+            }
+            Shape::Record(record) => {
+                for (offset, field) in shape::fields(&self.program.types, record) {
+                    if self.holds_mobiles(field) {
+                        let dims = self.const_dims(field).unwrap_or_default();
+                        let part = self.view_at(view.at, offset, dims, None);
+                        self.each_word(&part, field, work);
+                    }
+                }
+            }
+            Shape::Mobile(_) | Shape::End(_) => {
+                let mark = self.mark();
+                work(self, view.at, ty);
+                self.release(mark);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives back a mobile or end whose address stands in the slot, and what is in it.
+    fn drop_word(&mut self, slot: Slot, ty: TypeId) {
+        let mark = self.mark();
+        let none = self.f.code.label();
+        match self.shape(ty) {
+            Shape::Mobile(of) => {
+                if self.holds_mobiles(of) {
+                    self.f.code.jz(slot, none);
+                    let view = self.mobile_view(slot, of);
+                    self.drop_words(&view, of);
+                }
+                self.f.code.bind(none);
+                self.f.code.free(slot);
+            }
+            _ => {
+                self.f.code.jz(slot, none);
+                let count = self.slot();
+                self.f.code.dec(count, slot);
+                self.f.code.jnz(count, none);
+                self.f.code.free(slot);
+                self.f.code.bind(none);
+            }
+        }
+        self.release(mark);
+    }
+
+    fn drop_words(&mut self, view: &View, ty: TypeId) {
+        self.each_word(view, ty, &mut |lowerer, at, ty| {
+            let slot = lowerer.slot();
+            lowerer.f.code.ldr_w(slot, at, 0);
+            lowerer.drop_word(slot, ty);
+        });
+    }
+
+    /// Gives back what a variable still holds at the end of its scope.
+    pub(super) fn drop_variable(&mut self, name: NameId) {
+        let ty = self.program.name(name).ty;
+        match self.home(name).cloned() {
+            Some(super::function::Home::Slot(slot)) => self.drop_word(slot, ty),
+            Some(super::function::Home::View(view)) => {
+                let mark = self.mark();
+                self.drop_words(&view, ty);
+                self.release(mark);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a mobile or end into a variable and gives back what was there.
+    pub(super) fn store_mobile(&mut self, place: &Place, value: Slot, ty: TypeId) {
+        let old = self.slot();
+        self.load(place, Class::Word, old);
+        self.drop_word(old, ty);
+        self.store(place, Class::Word, value);
+    }
+
+    /// DEFINED.
+    pub(super) fn defined(&mut self, value: ExprId, to: Slot) {
+        let ty = self.program.type_of(value);
+        if !matches!(self.shape(ty), Shape::Mobile(_) | Shape::End(_)) {
+            return self.f.code.ldi(to, 1);
+        }
+        let place = self.place(value);
+        self.load(&place, Class::Word, to);
+        self.f.code.eq_i(to, to, 0);
+        self.f.code.not_bool(to, to);
+    }
+
+    /// The address of the bundle that an end belongs to.
+    pub(super) fn end_value(&mut self, end: ExprId) -> Slot {
+        if let ExprKind::End(of, _) = self.ast.expr(end).kind {
+            return self.end_value(of);
+        }
+        let place = self.place(end);
+        let to = self.slot();
+        self.load(&place, Class::Word, to);
+        let there = self.f.code.label();
+        self.f.code.jnz(to, there);
+        self.f.code.trap(Trap::Undefined as i32);
+        self.f.code.bind(there);
+        to
+    }
+
+    /// The address of one of a bundle's channels.
+    pub(super) fn bundle_channel(&mut self, end: Slot, bundle: u32, index: ExprId) -> Slot {
+        let ExprKind::Name(symbol) = self.ast.expr(index).kind else { return end };
+        let fields = &self.program.types.bundles[bundle as usize].fields;
+        let number = fields.iter().position(|field| field.name == symbol).unwrap_or(0);
+        let to = self.slot();
+        self.plus(to, end, BUNDLE_CHANNELS + 4 * number as u32);
+        to
+    }
+
+    /// `client, server := MOBILE BUNDLE`.
+    pub(super) fn new_bundle(&mut self, targets: &[ExprId], bundle: u32) {
+        let channels = self.program.types.bundles[bundle as usize].fields.len() as u32;
+        let (address, two) = (self.slot(), self.slot());
+        self.f.code.alloc_i(address, (BUNDLE_CHANNELS + 4 * channels) as i32);
+        self.f.code.ldi(two, 2);
+        self.f.code.str_w(two, address, 0);
+        for &target in targets {
+            let place = self.place(target);
+            let ty = self.program.type_of(target);
+            self.store_mobile(&place, address, ty);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Owns: checked programs to bytecode.
+//! May use: the checked program, `raddle-bytecode`'s builder.
+//! Never: judges a program; the checker has. What it cannot lower yet it says with a place.
+//!
+//! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from
+//! outside that it uses become parameters before its own (`free`). The branches of a PAR stay in the function
+//! around, each with slots of its own in the frame; the body of a replicated PAR becomes a function that copies
+//! what it needs from its parent's frame when it starts.
+//!
+//! Slots are a stack: a scope or a statement takes what it needs and gives it back at its end. A value lives in
+//! slots; an array in memory, with its address and its size in two slots ([`View`]). Where a name lives is its
+//! [`Home`].
+
+mod alt;
+mod array;
+mod branch;
+mod call;
+mod choice;
+mod constant;
+mod convert;
+mod expr;
+mod free;
+mod function;
+mod message;
+mod mobile;
+mod operator;
+mod par;
+mod place;
+mod predefined;
+mod process;
+mod routine;
+mod shape;
+mod spec;
+mod table;
+
+use raddle_bytecode::Module;
+use raddle_bytecode::build::{FunctionId, ModuleBuilder};
+
+use crate::ast::Ast;
+use crate::diag::{Code, Diagnostic};
+use crate::program::{NameId, Program, RoutineId};
+use crate::source::{Sources, Span};
+use crate::symbol::FastMap;
+use function::{Function, Home};
+
+/// The number of a slot.
+type Slot = u16;
+
+struct Lowerer<'a> {
+    program: &'a Program,
+    ast: &'a Ast,
+    sources: &'a Sources,
+    module: ModuleBuilder,
+    free: free::Free,
+    /// The function being made.
+    f: Function,
+    /// The functions that routines became.
+    functions: FastMap<RoutineId, FunctionId>,
+    /// What VAL names are, when constant.
+    constants: FastMap<NameId, Option<constant::Constant>>,
+    /// Constant bytes that are in the module already.
+    data: FastMap<Vec<u8>, i32>,
+    files: FastMap<String, u32>,
+    /// CLAIMs around, by the root of the end.
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The bytecode of a checked program.
+///
+/// # Errors
+/// What it uses that cannot be lowered yet.
+pub fn lower(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
+    let mut lowerer = Lowerer {
+        program,
+        ast: &program.ast,
+        sources,
+        module: ModuleBuilder::new(),
+        free: free::Free::new(program),
+        f: Function::default(),
+        functions: FastMap::default(),
+        constants: FastMap::default(),
+        data: FastMap::default(),
+        files: FastMap::default(),
+        diagnostics: Vec::new(),
+    };
+    lowerer.whole();
+    if lowerer.diagnostics.is_empty() { Ok(lowerer.module.finish()) } else { Err(lowerer.diagnostics) }
+}
+
+impl Lowerer<'_> {
+    /// The outermost declarations, then a call of the program.
+    fn whole(&mut self) {
+        let main = self.module.declare("program");
+        self.module.entry(main);
+        let Some(entry) = self.program.entry() else {
+            self.refuse(Span::default(), "a program ends with a PROC, which is run");
+            return;
+        };
+        let _ = self.begin_function(0);
+        for &spec in &self.ast.top {
+            self.spec(spec);
+        }
+        self.call_entry(entry);
+        self.f.code.end();
+        self.finish_function(main);
+    }
+
+    fn call_entry(&mut self, entry: RoutineId) {
+        let routine = &self.program.routines[entry.0 as usize];
+        let formals = routine.formals.clone();
+        let base = self.window(entry);
+        let mut at = self.pass_free(entry, base + 2);
+        let mut seen = (false, false);
+        for (position, formal) in formals.into_iter().enumerate() {
+            let name = self.program.name(formal);
+            let Some(channel) = self.host_channel(name.ty, position, &mut seen) else {
+                let message = "the PROC that is run takes a part of (CHAN BYTE keyboard?, screen!, error!)";
+                self.refuse(name.span, message);
+                return;
+            };
+            self.f.code.ldi(at, channel);
+            at += 1;
+        }
+        self.call_function(entry, base);
+    }
+
+    /// The address of the host's channel for a parameter of the program.
+    fn host_channel(&self, ty: crate::types::TypeId, position: usize, seen: &mut (bool, bool)) -> Option<i32> {
+        use crate::ast::{Direction, Shared};
+        use crate::types::Type;
+        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else { return None };
+        let direction =
+            direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
+        let (flag, first, second) = match direction {
+            Direction::Input => (&mut seen.0, 16, None),
+            Direction::Output => (&mut seen.1, 20, Some(24)),
+        };
+        if std::mem::replace(flag, true) { second } else { Some(first) }
+    }
+
+    fn refuse(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(Code::NotSupported, span, message));
+    }
+
+    /// The next instructions stem from there.
+    fn at(&mut self, span: Span) {
+        let Some(place) = self.sources.place(span.lo) else { return };
+        let file = match self.files.get(place.file) {
+            Some(&file) => file,
+            None => {
+                let file = self.module.string(place.file);
+                self.files.insert(place.file.to_owned(), file);
+                file
+            }
+        };
+        self.f.code.place(file, place.line, place.column);
+    }
+
+    fn home(&self, name: NameId) -> Option<&Home> {
+        self.f.homes.get(&name)
+    }
+}

@@ -1,0 +1,136 @@
+//! Owns: PAR.
+//! May use: `call` for what a replicated body needs from around.
+//! Never: gives two branches the same slots.
+//!
+//! The branches of a PAR work in the frame of the function around; each begins behind the most that those before it
+//! use. The last is done by the process itself. The body of a replicated PAR is a function, because its instances
+//! cannot share slots; it begins with copies of what it uses, read from its parent's frame, whose address stands in
+//! its slot 1. Its index stands in slot 2.
+
+use super::call::Pass;
+use super::function::{Dim, Home, View};
+use super::shape::Class;
+use super::{Lowerer, Slot};
+use crate::ast::{ProcessId, Replicator};
+use crate::program::NameId;
+
+impl Lowerer<'_> {
+    pub(super) fn par(&mut self, body: &[ProcessId]) {
+        let Some((&last, others)) = body.split_last() else { return };
+        if others.is_empty() {
+            return self.process(last);
+        }
+        let join = self.slot();
+        self.f.code.par(join, others.len() as i32);
+        let labels: Vec<_> = others.iter().map(|_| self.f.code.label()).collect();
+        for &label in &labels {
+            self.f.code.fork(join, label);
+        }
+        let (top, peak) = (self.f.top, self.f.peak);
+        let mut highest = self.branch_process(last);
+        self.f.code.join(join);
+        let done = self.f.code.label();
+        self.f.code.jump(done);
+        for (&process, label) in others.iter().zip(labels) {
+            self.f.code.bind(label);
+            highest = highest.max(self.branch_process(process));
+            self.f.code.end();
+        }
+        self.f.code.bind(done);
+        self.f.top = top;
+        self.f.peak = peak.max(highest);
+    }
+
+    /// A branch; the next one begins behind all its slots.
+    fn branch_process(&mut self, process: ProcessId) -> u32 {
+        self.f.peak = self.f.top;
+        // Memory that the scopes around own is theirs to give back.
+        self.process(process);
+        self.f.top = self.f.peak.min(65_000);
+        self.f.peak
+    }
+
+    pub(super) fn replicated_par(&mut self, replicator: &Replicator, body: &[ProcessId]) {
+        let index = self.program.replicator_names[replicator.number as usize];
+        let (names, alts) = self.free.of_processes(self.program, body, index);
+        let routine = self.module.declare("PAR");
+        let state = self.slots(6);
+        self.scalar_into(replicator.base, state + 1);
+        self.scalar_into(replicator.count, state + 2);
+        match replicator.step {
+            Some(step) => self.scalar_into(step, state + 3),
+            None => self.f.code.ldi(state + 3, 1),
+        }
+        self.f.code.chk_count(state + 2);
+        let mut homes = Vec::new();
+        for (name, changed) in names {
+            let pass = self.pass_outer(name, changed);
+            if let Some(home) = self.home(name).cloned() {
+                homes.push((name, pass, home));
+            }
+        }
+        self.f.code.forkn(state, routine.0 as i32);
+        self.f.code.joinn(state);
+        let around = self.begin_function(alts);
+        let own = self.slot();
+        self.f.homes.insert(index, Home::Slot(own));
+        for (name, pass, home) in homes {
+            self.capture(name, &pass, &home);
+        }
+        self.reserve_alts(alts);
+        body.iter().for_each(|&process| self.process(process));
+        self.f.code.end();
+        self.finish_function(routine);
+        self.f = around;
+    }
+
+    /// Copies what a name needs from the parent's frame.
+    fn capture(&mut self, name: NameId, pass: &Pass, home: &Home) {
+        const PARENT: Slot = 1;
+        let home = match (pass, home) {
+            (Pass::Nothing, _) => return,
+            (Pass::Value(class), &Home::Slot(slot)) => {
+                let to = self.slots(class.slots());
+                let class = if class.slots() == 2 { Class::Long } else { Class::Word };
+                self.load_at(PARENT, u32::from(slot) * 4, class, to);
+                Home::Slot(to)
+            }
+            (Pass::Value(class), &Home::At(slot)) => {
+                let (address, to) = (self.slot(), self.slots(class.slots()));
+                self.load_at(PARENT, u32::from(slot) * 4, Class::Word, address);
+                self.load_at(address, 0, *class, to);
+                Home::Slot(to)
+            }
+            (_, &Home::Slot(slot)) => {
+                let to = self.slot();
+                self.plus(to, PARENT, u32::from(slot) * 4);
+                Home::At(to)
+            }
+            (_, &Home::At(slot)) => {
+                let to = self.slot();
+                self.load_at(PARENT, u32::from(slot) * 4, Class::Word, to);
+                Home::At(to)
+            }
+            (_, Home::View(view)) => Home::View(self.capture_view(view)),
+        };
+        self.f.homes.insert(name, home);
+    }
+
+    fn capture_view(&mut self, view: &View) -> View {
+        let at = self.slots(if view.dims.is_empty() { 1 } else { 2 });
+        self.load_at(1, u32::from(view.at) * 4, Class::Word, at);
+        let mut dims = Vec::new();
+        for (number, &dim) in view.dims.iter().enumerate() {
+            dims.push(match dim {
+                Dim::Const(size) => Dim::Const(size),
+                Dim::Slot(slot) => {
+                    let to = if number == 0 { at + 1 } else { self.slot() };
+                    self.load_at(1, u32::from(slot) * 4, Class::Word, to);
+                    Dim::Slot(to)
+                }
+            });
+        }
+        self.set_count(at, &dims);
+        View { at, dims, frame: None }
+    }
+}

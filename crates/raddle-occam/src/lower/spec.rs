@@ -1,0 +1,316 @@
+//! Owns: specifications: variables, channels, abbreviations, RETYPES.
+//! May use: `place`, `array`.
+//! Never: emits anything for a name that is constant.
+
+use super::function::{Dim, Home, Owned, View};
+use super::place::Place;
+use super::shape::{Shape, channel_bytes};
+use super::{Lowerer, Slot};
+use crate::ast::{ExprId, Mode, Renaming, SpecId, SpecKind};
+use crate::program::{NameId, NameKind};
+use crate::types::TypeId;
+
+impl Lowerer<'_> {
+    pub(super) fn specs(&mut self, specs: &[SpecId]) {
+        for &spec in specs {
+            self.spec(spec);
+        }
+    }
+
+    pub(super) fn spec(&mut self, id: SpecId) {
+        let ast = self.ast;
+        let spec = ast.spec(id);
+        match &spec.kind {
+            SpecKind::Declare { names, .. } => {
+                for name in self.program.declared(id, names.len()) {
+                    self.declare(name);
+                }
+            }
+            &SpecKind::Abbreviate { mode, renaming, value, .. } => {
+                self.at(spec.span);
+                let name = NameId(self.program.spec_names[id.0 as usize].0);
+                self.abbreviate(name, mode, renaming, value);
+            }
+            SpecKind::Proc { .. } | SpecKind::Function { .. } => {
+                let name = self.program.spec_names[id.0 as usize];
+                if let Some(routine) = self.program.routine_of(name) {
+                    self.routine(routine);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a variable its place, and nothing in it.
+    pub(super) fn declare(&mut self, name: NameId) {
+        let ty = self.program.name(name).ty;
+        let home = match self.shape(ty) {
+            Shape::Scalar(class) => {
+                let slot = self.slots(class.slots());
+                match class.slots() {
+                    1 => self.f.code.ldi(slot, 0),
+                    _ => self.f.code.ldi_l(slot, 0),
+                }
+                Home::Slot(slot)
+            }
+            Shape::Mobile(_) | Shape::End(_) => {
+                let slot = self.slot();
+                self.f.code.ldi(slot, 0);
+                self.f.owned.push(Owned::Variable(name));
+                Home::Slot(slot)
+            }
+            Shape::Chan(shared) => {
+                let words = channel_bytes(shared) / 4;
+                let slot = self.slots(1 + words);
+                self.f.code.addr(slot, (i32::from(slot) + 1) * 4);
+                self.f.code.zero(slot + 1, (words * 4) as i32);
+                Home::Slot(slot)
+            }
+            Shape::Array if matches!(self.shape(self.innermost(ty)), Shape::Chan(_)) => {
+                Home::View(self.channels(ty))
+            }
+            Shape::Array if self.shape(self.innermost(ty)) == Shape::Timer => return,
+            Shape::Array | Shape::Record(_) => {
+                let dims = self.const_dims(ty).unwrap_or_default();
+                let room = self.room(ty, dims, true);
+                if self.holds_mobiles(ty) {
+                    self.f.owned.push(Owned::Variable(name));
+                }
+                Home::View(room)
+            }
+            Shape::Timer | Shape::Other => return,
+        };
+        self.f.homes.insert(name, home);
+    }
+
+    /// An array of channels: their blocks, and the array of the blocks' addresses.
+    fn channels(&mut self, ty: TypeId) -> View {
+        let innermost = self.innermost(ty);
+        let Shape::Chan(shared) = self.shape(innermost) else { return View { at: 2, dims: Vec::new(), frame: None } };
+        let bytes = channel_bytes(shared);
+        let dims = self.const_dims(ty).unwrap_or_default();
+        let count: u32 = dims.iter().map(|dim| if let Dim::Const(size) = dim { *size } else { 0 }).product();
+        let addresses = self.room(ty, dims, false);
+        let blocks = self.slot();
+        if count * bytes <= 512 {
+            let first = self.slots(count * bytes / 4);
+            self.f.code.addr(blocks, i32::from(first) * 4);
+            self.f.code.zero(first, (count * bytes) as i32);
+        } else {
+            self.f.code.alloc_i(blocks, (count * bytes) as i32);
+            self.f.owned.push(Owned::Memory(blocks));
+        }
+        if count == 0 {
+            return addresses;
+        }
+        let mark = self.mark();
+        let (to, block, left) = (self.slot(), self.slot(), self.slot());
+        self.f.code.mov(to, addresses.at);
+        self.f.code.mov(block, blocks);
+        self.f.code.ldi(left, count as i32);
+        let again = self.f.code.label();
+        self.f.code.bind(again);
+        self.f.code.str_w(block, to, 0);
+        self.f.code.plus_i(to, to, 4);
+        self.f.code.plus_i(block, block, bytes as i32);
+        self.f.code.add_i(left, left, -1);
+        self.f.code.jnz(left, again);
+        self.release(mark);
+        addresses
+    }
+
+    fn abbreviate(&mut self, name: NameId, mode: Mode, renaming: Renaming, value: ExprId) {
+        if self.program.values.contains_key(&name.0) || self.constant_of(name).is_some() {
+            return;
+        }
+        let ty = self.program.name(name).ty;
+        let home = match (mode, renaming) {
+            (_, Renaming::Retypes | Renaming::Reshapes) => self.retyped(name, mode, value, ty),
+            (Mode::Initial, _) => return self.initial(name, value, ty),
+            (Mode::Val, _) => self.val(value, ty),
+            _ => self.reference(value, ty),
+        };
+        if let Some(home) = home {
+            self.f.homes.insert(name, home);
+        }
+    }
+
+    fn val(&mut self, value: ExprId, ty: TypeId) -> Option<Home> {
+        match self.shape(ty) {
+            Shape::Scalar(class) => {
+                // A value's own name stays as it is while the abbreviation is in scope, by rule A2.
+                let name = self.plain_name(value);
+                if let Some(name) = name
+                    && !self.is_mobile(value)
+                    && let Some(Home::Slot(slot)) = self.home(name)
+                {
+                    return Some(Home::Slot(*slot));
+                }
+                let slot = self.slots(class.slots());
+                self.scalar_into(value, slot);
+                Some(Home::Slot(slot))
+            }
+            Shape::Array | Shape::Record(_) => {
+                let view = self.view(value);
+                Some(Home::View(self.typed(view, ty)))
+            }
+            Shape::Mobile(_) | Shape::End(_) => self.reference(value, ty),
+            _ => None,
+        }
+    }
+
+    /// A view with the sizes that its type tells, which are checked.
+    fn typed(&mut self, view: View, ty: TypeId) -> View {
+        self.check_passed(&view, ty);
+        let sizes = self.type_dims(ty);
+        let dims = view.dims.iter().zip(sizes).map(|(&dim, size)| size.map_or(dim, Dim::Const)).collect();
+        View { dims, ..view }
+    }
+
+    fn reference(&mut self, value: ExprId, ty: TypeId) -> Option<Home> {
+        match self.shape(ty) {
+            Shape::Array | Shape::Record(_) => {
+                let view = self.view(value);
+                Some(Home::View(self.typed(view, ty)))
+            }
+            Shape::Chan(_) => {
+                let channel = self.channel(value);
+                Some(Home::Slot(channel))
+            }
+            Shape::Timer | Shape::Other => None,
+            shape => {
+                if self.is_mobile(value) && !matches!(shape, Shape::Mobile(_)) {
+                    return Some(Home::At(self.mobile_address(value)));
+                }
+                let place = self.place(value);
+                if let Place::Slot(slot) = place {
+                    return Some(Home::Slot(slot));
+                }
+                let bytes = shape.class().map_or(4, super::shape::Class::bytes);
+                let address = self.address(&place, bytes);
+                Some(Home::At(address))
+            }
+        }
+    }
+
+    fn initial(&mut self, name: NameId, value: ExprId, ty: TypeId) {
+        match self.shape(ty) {
+            Shape::Scalar(class) => {
+                let slot = self.slots(class.slots());
+                self.scalar_into(value, slot);
+                self.f.homes.insert(name, Home::Slot(slot));
+            }
+            Shape::Mobile(_) | Shape::End(_) => {
+                let slot = self.slot();
+                let mark = self.mark();
+                let from = self.mobile_value(value, ty);
+                self.f.code.mov(slot, from);
+                self.release(mark);
+                self.f.homes.insert(name, Home::Slot(slot));
+                self.f.owned.push(Owned::Variable(name));
+            }
+            Shape::Array | Shape::Record(_) => {
+                let from = self.view(value);
+                let from = self.typed(from, ty);
+                let room = self.room(ty, from.dims.clone(), false);
+                self.copy_view(&room, &from, ty);
+                self.f.homes.insert(name, Home::View(room));
+            }
+            _ => {}
+        }
+    }
+
+    /// The same bytes as another type.
+    fn retyped(&mut self, name: NameId, mode: Mode, value: ExprId, ty: TypeId) -> Option<Home> {
+        let from_ty = self.content(self.program.type_of(value));
+        if self.program.types.is_channel_like(from_ty) {
+            return self.reference(value, ty).or_else(|| self.home_of_value(value));
+        }
+        let (at, bytes) = self.bytes_at(value, from_ty);
+        match self.shape(ty) {
+            Shape::Scalar(class) => {
+                if let Dim::Slot(bytes) = bytes {
+                    let wanted = self.dim(Dim::Const(class.bytes()));
+                    self.f.code.chk_size(bytes, wanted);
+                }
+                if mode != Mode::Val && mode != Mode::Initial {
+                    return Some(Home::At(at));
+                }
+                let slot = self.slots(class.slots());
+                self.load_at(at, 0, class, slot);
+                Some(Home::Slot(slot))
+            }
+            Shape::Array | Shape::Record(_) => {
+                let view = self.retyped_view(at, bytes, ty);
+                if mode != Mode::Initial {
+                    return Some(Home::View(view));
+                }
+                let room = self.room(ty, view.dims.clone(), false);
+                self.copy_view(&room, &view, ty);
+                Some(Home::View(room))
+            }
+            _ => {
+                self.refuse(self.program.name(name).span, "this RETYPES is not supported yet");
+                None
+            }
+        }
+    }
+
+    fn home_of_value(&mut self, value: ExprId) -> Option<Home> {
+        let view = self.view(value);
+        Some(Home::View(view))
+    }
+
+    /// Address and number of the bytes that a value consists of.
+    fn bytes_at(&mut self, value: ExprId, ty: TypeId) -> (Slot, Dim) {
+        if let Some(class) = self.shape(ty).class() {
+            let address = if self.is_mobile(value) {
+                self.mobile_address(value)
+            } else if self.fold(value).is_none() && self.is_named(value) {
+                let place = self.place(value);
+                self.address(&place, class.bytes())
+            } else {
+                let slot = self.slots(class.slots());
+                self.scalar_into(value, slot);
+                self.address_of_slot(slot)
+            };
+            return (address, Dim::Const(class.bytes()));
+        }
+        let view = self.view(value);
+        let bytes = self.view_bytes(&view, ty);
+        (view.at, bytes)
+    }
+
+    fn is_named(&self, expr: ExprId) -> bool {
+        use crate::ast::ExprKind::{Index, Name};
+        matches!(self.ast.expr(expr).kind, Name(_) | Index { .. })
+            && self.plain_name(expr).is_none_or(|name| !matches!(self.program.name(name).kind, NameKind::Type))
+    }
+
+    fn retyped_view(&mut self, at: Slot, bytes: Dim, ty: TypeId) -> View {
+        let sizes = self.type_dims(ty);
+        let mut dims: Vec<Dim> = sizes.iter().map(|size| Dim::Const(size.unwrap_or(1))).collect();
+        let to = self.slots(if dims.is_empty() { 1 } else { 2 });
+        if let Some(open) = sizes.iter().position(Option::is_none) {
+            let each = self.stride(&dims, ty);
+            let count = match (bytes, each) {
+                (Dim::Const(bytes), Dim::Const(each)) => Dim::Const(bytes / each.max(1)),
+                _ => {
+                    let (bytes, each, count) = (self.dim(bytes), self.dim(each), self.slots(2));
+                    self.f.code.div(count, bytes, each);
+                    self.f.code.mul(count + 1, count, each);
+                    self.f.code.chk_size(count + 1, bytes);
+                    Dim::Slot(count)
+                }
+            };
+            dims[open] = count;
+        } else if let Dim::Slot(bytes) = bytes {
+            let wanted = self.stride(&dims, ty);
+            let wanted = self.dim(wanted);
+            self.f.code.chk_size(bytes, wanted);
+        }
+        self.f.code.mov(to, at);
+        self.set_count(to, &dims);
+        View { at: to, dims, frame: None }
+    }
+}

@@ -23,6 +23,8 @@ pub mod model;
 #[cfg(not(loom))]
 mod cell;
 #[cfg(not(loom))]
+pub mod channel;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod config;

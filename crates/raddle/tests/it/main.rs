@@ -1,0 +1,5 @@
+//! What a user of the crate may rely on.
+
+#![allow(clippy::duplicate_mod, reason = "the tests in `agree` are run against the original and against ours")]
+
+mod channels;

@@ -25,6 +25,8 @@ mod blocking;
 #[cfg(not(loom))]
 mod cell;
 #[cfg(not(loom))]
+pub mod channel;
+#[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
 mod config;

@@ -156,6 +156,13 @@ mod rows {
         SELECTION_SEE: Acquire, pairs with "SELECTION_SELECT",
             "who was selected must see what the selector did before";
 
+        SHORT_TAKE: Acquire, pairs with "SHORT_GIVE",
+            "who enters would not see all that the one before did inside";
+        SHORT_GIVE: Release, pairs with "SHORT_TAKE",
+            "who enters would not see all that the one before did inside";
+        SHORT_LOOK_FENCE: Fence, pairs with "SHORT_LOOK_FENCE, of the other who has sent and now looks",
+            "two who each send into one channel and look into the other's would both find nothing";
+
         TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
             "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
         TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",

@@ -35,6 +35,18 @@ impl<T> Link<T> {
     }
 }
 
+/// Waits a moment for another OS thread that is inside a few instructions: the longer the wait, the more time for it.
+#[cold]
+pub(crate) fn give_way(round: u32) {
+    match round {
+        0..64 => (0..=round / 4).for_each(|_| spin_loop()),
+        // The kernel has stopped the other one. It may share our processor.
+        64..256 => std::thread::yield_now(),
+        // And we may have a higher priority than it.
+        _ => std::thread::sleep(Duration::from_micros(50)),
+    }
+}
+
 /// Stores over a word that others may change by read-modify-writes; see the model's twin for why it has a name.
 macro_rules! overwrite {
     ($word:expr, $value:expr, $order:expr) => {
@@ -62,6 +74,7 @@ impl<T> Guarded<T> {
 
     /// # Safety
     /// Nobody else looks at the value meanwhile.
+    #[inline(always)]
     pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: passed on to the caller.
         f(unsafe { &mut *self.0.get() })

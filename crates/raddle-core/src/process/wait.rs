@@ -43,6 +43,12 @@ pub(crate) fn caller(what: &str) -> Caller {
     Caller::Thread
 }
 
+/// Whether the caller could wait at all: a cell must not.
+pub(crate) fn may_wait() -> bool {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    unsafe { current_header().as_ref() }.is_none_or(|running| running.kind != Kind::Worker)
+}
+
 #[cold]
 fn refuse_in_cell(kind: Kind, what: &str) {
     if kind == Kind::Worker && !std::thread::panicking() {

@@ -10,6 +10,7 @@
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
+//! | [`short`] | whoever shares a channel | free or held, and a note beside it |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
 //!
 //! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
@@ -19,5 +20,6 @@ pub(crate) mod idle;
 pub(crate) mod inbox;
 pub(crate) mod join;
 pub(crate) mod selection;
+pub(crate) mod short;
 pub(crate) mod token;
 pub(crate) mod window;

@@ -64,6 +64,15 @@ unsafe impl Sync for Waiter {}
 unsafe impl Send for Waiter {}
 
 impl WakeRight {
+    /// The right to wake one that waits by [`wait_registered`](crate::process::wait::wait_registered).
+    ///
+    /// # Safety
+    /// The caller has just taken the one right to queue what begins with `header`, which waits.
+    #[inline]
+    pub(crate) unsafe fn of(header: *mut Header) -> WakeRight {
+        WakeRight(NonNull::new(header))
+    }
+
     /// Queues the one who waits, if it waits.
     #[inline]
     pub(crate) fn wake(self) {

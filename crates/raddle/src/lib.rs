@@ -66,7 +66,7 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
-pub use raddle_core::{SETTINGS, Setting, csp, task};
+pub use raddle_core::{SETTINGS, Setting, csp, sync, task};
 
 /// Makes `main` the first process of the default runtime.
 ///

@@ -51,11 +51,12 @@ mod runtime;
 #[cfg(not(loom))]
 mod shared_queue;
 #[cfg(not(loom))]
+pub mod sync;
+#[cfg(not(loom))]
 pub mod thread;
 #[cfg(not(loom))]
 mod timer;
 #[cfg(not(loom))]
-#[allow(dead_code, unused_imports, reason = "the locks and channels that wait so come next")]
 mod wait;
 #[cfg(not(loom))]
 mod worker;

@@ -45,6 +45,17 @@ macro_rules! overwrite {
 }
 pub(crate) use overwrite;
 
+/// See the machine's twin: loom's words are made at run time.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis fn $($rest)* };
+}
+pub(crate) use const_fn;
+
+/// Lets the other threads of the model go on.
+pub(crate) fn back_off(_round: u32) {
+    loom::thread::yield_now();
+}
+
 /// A value that is replaced under a lock; loom checks every access.
 #[derive(Debug)]
 pub(crate) struct Guarded<T>(loom::cell::UnsafeCell<T>);

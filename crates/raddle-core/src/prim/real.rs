@@ -55,6 +55,18 @@ macro_rules! overwrite {
 }
 pub(crate) use overwrite;
 
+/// A function that is `const` here and cannot be under loom, whose words are made at run time.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
+}
+pub(crate) use const_fn;
+
+/// Waits a moment for another OS thread that does something short, for the `round`th time.
+pub(crate) fn back_off(round: u32) {
+    // The kernel may have stopped the other one.
+    if round < 64 { spin_loop() } else { std::thread::yield_now() }
+}
+
 /// A value that is replaced under a lock.
 #[derive(Debug)]
 pub(crate) struct Guarded<T>(std::cell::UnsafeCell<T>);

@@ -1,10 +1,10 @@
-//! Owns: light processes that only yield.
+//! Owns: light processes, or threads, that only yield.
 //! May use: raddle.
 //! Never: a setting beside the number of workers.
 
 use std::process::ExitCode;
 
-use bench_raddle::{joined, runtime};
+use bench_raddle::{Kind, joined, runtime};
 use raddle::csp;
 use raddle_measure::{Job, Sample, program};
 
@@ -14,14 +14,15 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (processes, rounds, plan) = (job.number("processes")?, job.number("rounds")?, job.plan);
-    runtime(job.workers)?.run(move || plan.time(processes * rounds, || yields(processes, rounds)))
+    let kind = Kind::of(job);
+    runtime(job.workers)?.run(move || plan.time(processes * rounds, || yields(kind, processes, rounds)))
 }
 
-fn yields(processes: u64, rounds: u64) -> u64 {
+fn yields(kind: Kind, processes: u64, rounds: u64) -> u64 {
     let process = move || {
         (0..rounds).for_each(|_| csp::yield_now());
         rounds
     };
-    let handles: Vec<_> = (0..processes).map(|_| csp::spawn(process)).collect();
+    let handles: Vec<_> = (0..processes).map(|_| kind.spawn(process)).collect();
     handles.into_iter().map(joined).sum()
 }

@@ -11,6 +11,7 @@ mod conformance;
 mod docs;
 mod groups;
 mod house;
+mod lanes;
 mod report;
 mod run;
 mod setup;
@@ -61,6 +62,9 @@ struct TestArgs {
     /// Only show the groups, what they need and the commands they run
     #[arg(long)]
     list: bool,
+    /// Run so many groups side by side; each then shows its output when it is done
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    lanes: u8,
 }
 
 fn group_names() -> PossibleValuesParser {
@@ -86,7 +90,10 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Test(args) => {
             let chosen = groups::choose(&args.groups);
-            let rows = run::run_groups(&chosen, &mut report::say)?;
+            let rows = match usize::from(args.lanes) {
+                1 => run::run_groups(&chosen, &mut report::say)?,
+                lanes => lanes::run_side_by_side(&chosen, lanes, &mut report::say)?,
+            };
             report::say(&report::table(&rows));
             Ok(report::exit_code(&rows, args.require_all))
         }

@@ -73,5 +73,18 @@ impl Context {
 #[inline(always)]
 pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
     // SAFETY: the caller's guarantees are exactly `switch`'s.
-    unsafe { fibers::switch(from, to) }
+    unsafe { fibers::switch(from, to, 0) }
+}
+
+/// As [`transfer`], and unless `storage` is 0 the next context finds the thread-local storage there: its own
+/// ([`TlsBlock::base`](crate::tls::TlsBlock::base)), or the OS thread's again
+/// ([`tls::base`](crate::tls::base)).
+///
+/// # Safety
+/// * As [`transfer`], but for the last two conditions.
+/// * With the storage that it finds, `*to` was left or is to start; nobody else runs with it.
+#[inline(always)]
+pub unsafe fn transfer_with(from: *mut Context, to: *mut Context, storage: usize) {
+    // SAFETY: the caller's guarantees are exactly `switch`'s.
+    unsafe { fibers::switch(from, to, storage) }
 }

@@ -36,3 +36,9 @@ pub fn get() -> *mut () {
 pub fn set(word: *mut ()) {
     CURRENT.set(word);
 }
+
+/// Where the word of this OS thread lies, or of the context that has storage of its own.
+#[cfg(not(raddle_twin))]
+pub(crate) fn address() -> *mut *mut () {
+    CURRENT.with(Cell::as_ptr)
+}

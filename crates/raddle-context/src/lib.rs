@@ -1,5 +1,5 @@
 //! Owns: stacks and the switch between them.
-//! May use: `libc` for memory and signals, the assembler.
+//! May use: `libc` for memory, signals and thread-local storage, the assembler.
 //! Never: queues, workers, wakes, names; it does not know what a process is.
 //!
 //! These stand here, each usable alone:
@@ -7,6 +7,7 @@
 //! * [`Context`] and [`transfer`]: a suspended flow of control in 16 bytes, and the few instructions that leave
 //!   one and enter another. Symmetric: any context may go to any other.
 //! * [`current`]: one word of thread-local storage that says what runs on this OS thread.
+//! * [`tls`]: all thread-local storage for a context of its own, which goes with it to another OS thread.
 //! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
 //!   per worker.
 //! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
@@ -36,9 +37,13 @@ mod arch;
 mod context;
 pub mod current;
 pub mod overflow;
+#[cfg_attr(raddle_twin, path = "twin/place.rs")]
+mod place;
 mod stack;
+pub mod tls;
 #[cfg_attr(raddle_twin, path = "twin/tools.rs")]
 mod tools;
 
-pub use context::{Context, Entry, transfer};
+pub use context::{Context, Entry, transfer, transfer_with};
+pub use place::Place;
 pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};

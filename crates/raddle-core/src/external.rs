@@ -5,51 +5,76 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
-use crate::header::{Header, Kind};
+use crate::header::{AWAY, Header, Kind};
 use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use crate::report;
 use crate::worker::current_header;
 use std::time::{Duration, Instant};
 
+/// Where an OS thread sleeps until it is woken once. Looks to its waker like anything else that waits: a header.
+#[derive(Debug)]
 #[repr(C)]
-struct Waiter {
+pub(crate) struct External {
     header: Header,
     woken: AtomicU32,
 }
 
+impl External {
+    pub(crate) fn new() -> Self {
+        External { header: Header::new(Kind::OsThread, 0), woken: AtomicU32::new(0) }
+    }
+
+    /// What is woken. It stays where it is until then.
+    pub(crate) fn header(&self) -> *mut Header {
+        (&raw const self.header).cast_mut()
+    }
+
+    /// Blocks the OS thread until it is woken. False if the deadline passes first.
+    #[must_use]
+    pub(crate) fn sleep(&self, deadline: Option<Instant>) -> bool {
+        let mut patience = in_process().then(|| Instant::now() + Duration::from_secs(1));
+        // Acquire pairs with the release in `wake`.
+        while self.woken.load(Ordering::Acquire) == 0 {
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                return false;
+            }
+            if patience.is_some_and(|patience| now >= patience) {
+                report::blocks_its_worker();
+                patience = None;
+            }
+            let first = deadline.into_iter().chain(patience).min();
+            futex_wait(&self.woken, 0, first.map(|first| first - now));
+        }
+        true
+    }
+}
+
 /// Blocks the OS thread until whoever got the header by `register` wakes it. If `register` returns false, nobody will.
 pub(crate) fn wait(register: impl FnOnce(*mut Header) -> bool) {
-    let waiter = Waiter { header: Header::new(Kind::OsThread, 0), woken: AtomicU32::new(0) };
-    if !register((&raw const waiter.header).cast_mut()) {
-        return;
-    }
-    let mut patience = in_process().then_some(Duration::from_secs(1));
-    // Acquire pairs with the release in `wake`.
-    while waiter.woken.load(Ordering::Acquire) == 0 {
-        let began = Instant::now();
-        futex_wait(&waiter.woken, 0, patience);
-        if patience.is_some_and(|p| began.elapsed() >= p) {
-            report::blocks_its_worker();
-            patience = None;
-        }
+    let bed = External::new();
+    if register(bed.header()) {
+        let woken = bed.sleep(None);
+        debug_assert!(woken, "there is no deadline to pass");
     }
 }
 
 /// A process comes here only while it unwinds, and then holds its worker.
 fn in_process() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.
-    unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Process)
+    unsafe { current_header().as_ref() }
+        .is_some_and(|running| running.kind == Kind::Process && !running.is(AWAY))
 }
 
 /// Wakes the OS thread behind a header of kind `OsThread`.
 ///
 /// # Safety
-/// `header` was given out by [`wait`], and this is its one wake.
+/// `header` is that of an [`External`] whose owner sleeps or is about to, and this is its one wake.
 pub(crate) unsafe fn wake(header: *mut Header) {
-    // SAFETY: the waiter does not return before `woken` is set.
-    let waiter = unsafe { &*header.cast::<Waiter>() };
-    let word: *const AtomicU32 = &raw const waiter.woken;
-    // Release pairs with the acquire in `wait`. After it the waiter's frame may be gone.
-    waiter.woken.store(1, Ordering::Release);
+    // SAFETY: the owner does not leave before `woken` is set; the header is its first field.
+    let bed = unsafe { &*header.cast::<External>() };
+    let word: *const AtomicU32 = &raw const bed.woken;
+    // Release pairs with the acquire in `sleep`. After it the owner's frame may be gone.
+    bed.woken.store(1, Ordering::Release);
     futex_wake_one(word);
 }

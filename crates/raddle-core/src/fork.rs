@@ -13,6 +13,7 @@
 //!
 //! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
 
+use crate::blocking;
 use crate::process::pool;
 use crate::runtime;
 use std::cell::RefCell;
@@ -20,7 +21,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
-type Held = (MutexGuard<'static, ()>, pool::DepotGuard);
+type Held = (MutexGuard<'static, ()>, pool::DepotGuard, blocking::PoolGuard);
 
 /// How many forks lie between the program's start and this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -35,7 +36,7 @@ thread_local! {
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some((runtime::starting(), pool::depot())));
+    HELD.set(Some((runtime::starting(), pool::depot(), blocking::lock_pool())));
 }
 
 extern "C" fn parent() {
@@ -43,7 +44,9 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    parent();
+    if let Some((_, _, mut spares)) = HELD.take() {
+        spares.forget();
+    }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
     raddle_context::current::set(std::ptr::null_mut());

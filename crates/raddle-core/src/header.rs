@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A light process: has, or will get, a stack of its own.
+    /// A process: has, or will get, a stack of its own; light, or with storage of its own ([`OWN_TLS`]).
     Process,
     /// A Rust future, polled on the worker's own stack.
     Cell,
@@ -40,6 +40,10 @@ pub(crate) const STARTED: u8 = 1;
 pub(crate) const MOVABLE: u8 = 2;
 /// Was placed by the user on its worker and stays there.
 pub(crate) const PLACED: u8 = 4;
+/// A process with thread-local storage of its own: a *thread*. It may move after it has started, too.
+pub(crate) const OWN_TLS: u8 = 8;
+/// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking).
+pub(crate) const AWAY: u8 = 16;
 
 /// The first bytes of everything that a queue can hold.
 #[derive(Debug)]

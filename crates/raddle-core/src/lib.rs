@@ -21,7 +21,11 @@ mod protocol;
 pub mod model;
 
 #[cfg(not(loom))]
+mod blocking;
+#[cfg(not(loom))]
 mod cell;
+#[cfg(not(loom))]
+pub mod channel;
 #[cfg(not(loom))]
 mod clock;
 #[cfg(not(loom))]
@@ -47,10 +51,18 @@ mod runtime;
 #[cfg(not(loom))]
 mod shared_queue;
 #[cfg(not(loom))]
+pub mod sync;
+#[cfg(not(loom))]
+pub mod thread;
+#[cfg(not(loom))]
 mod timer;
+#[cfg(not(loom))]
+mod wait;
 #[cfg(not(loom))]
 mod worker;
 
+#[cfg(not(loom))]
+pub use blocking::blocking;
 #[cfg(not(loom))]
 pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
@@ -72,5 +84,7 @@ pub mod csp {
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]
 pub mod task {
-    pub use crate::cell::{JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, yield_now};
+    pub use crate::cell::{
+        JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, spawn_blocking, yield_now,
+    };
 }

@@ -9,7 +9,7 @@
 
 use crate::fifo::Chain;
 use crate::header::{Header, Kind, Runnable};
-use crate::protocol::{fresh, idle, inbox, join, token, window};
+use crate::protocol::{fresh, idle, inbox, join, selection, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
 use std::sync::Arc;
@@ -355,6 +355,62 @@ impl JoinWord {
 /// The ordering with which a scope's count is lowered.
 pub fn scope_leave() -> prim::Ordering {
     order::SCOPE_LEAVE()
+}
+
+pub use selection::WaitNumber;
+
+/// The word of a wait that several could end.
+#[derive(Debug)]
+pub struct Selection(selection::Selection);
+
+impl Default for Selection {
+    fn default() -> Self {
+        Selection(selection::Selection::new())
+    }
+}
+
+/// What one who selected must do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Selected {
+    /// Nothing: somebody else was first.
+    Lost,
+    /// Nothing: the owner will see it.
+    Running,
+    /// Queue the owner.
+    Parked,
+}
+
+impl Selection {
+    /// See the protocol.
+    pub fn begin(&self) -> WaitNumber {
+        self.0.begin()
+    }
+
+    /// See the protocol.
+    pub fn end(&self) {
+        self.0.end();
+    }
+
+    /// See the protocol.
+    #[must_use]
+    pub fn park(&self) -> bool {
+        self.0.park()
+    }
+
+    /// See the protocol.
+    pub fn select(&self, wait: WaitNumber, outcome: u32) -> Selected {
+        match self.0.select(wait, outcome) {
+            selection::Selected::Lost => Selected::Lost,
+            selection::Selected::Running => Selected::Running,
+            selection::Selected::Parked => Selected::Parked,
+        }
+    }
+
+    /// See the protocol.
+    pub fn outcome(&self) -> Option<u32> {
+        self.0.outcome()
+    }
 }
 
 pub use token::Generation;

@@ -149,12 +149,81 @@ mod rows {
         SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
             "who leaves last wakes the scope's owner, who must see what every child did";
 
+        SELECTION_SELECT: AcqRel, pairs with "SELECTION_PARK (acquire) and SELECTION_SEE (release)",
+            "who was selected must see what the selector did before, and the selector the saved context it queues";
+        SELECTION_PARK: Release, pairs with "SELECTION_SELECT",
+            "the selector would queue a context that it does not see saved";
+        SELECTION_SEE: Acquire, pairs with "SELECTION_SELECT",
+            "who was selected must see what the selector did before";
+
+        SHORT_TAKE: Acquire, pairs with "SHORT_GIVE",
+            "who enters would not see all that the one before did inside";
+        SHORT_GIVE: Release, pairs with "SHORT_TAKE",
+            "who enters would not see all that the one before did inside";
+        SHORT_LOOK_FENCE: Fence, pairs with "SHORT_LOOK_FENCE, of the other who has sent and now looks",
+            "two who each send into one channel and look into the other's would both find nothing";
+
         TOKEN_NOTIFY: AcqRel, pairs with "TOKEN_PARK (acquire) and TOKEN_TAKE (release)",
             "who is unparked must see what the unparker did before, and the unparker the saved context it queues";
         TOKEN_PARK: Release, pairs with "TOKEN_NOTIFY",
             "the unparker would queue a context that it does not see saved";
         TOKEN_TAKE: Acquire, pairs with "TOKEN_NOTIFY",
             "who is unparked must see what the unparker did before";
+
+        MUTEX_LOCK: Acquire, pairs with "MUTEX_UNLOCK",
+            "a holder would not see what its predecessor did to the data and to the queue";
+        MUTEX_UNLOCK: Release, pairs with "MUTEX_LOCK",
+            "a holder would not see what its predecessor did to the data and to the queue";
+        MUTEX_ENQUEUE: Release, pairs with "MUTEX_SEE_QUEUE",
+            "the holder would follow a link, or wake a sleeper, that it does not see yet";
+        MUTEX_SEE_QUEUE: Acquire, pairs with "MUTEX_ENQUEUE",
+            "the holder would follow a link, or wake a sleeper, that it does not see yet";
+
+        WAITLIST_LOCK: Acquire, pairs with "WAITLIST_UNLOCK",
+            "two would read each other's half-made changes to the list";
+        WAITLIST_UNLOCK: Release, pairs with "WAITLIST_LOCK",
+            "two would read each other's half-made changes to the list";
+
+        RWLOCK_ENTER: Acquire, pairs with "RWLOCK_LEAVE",
+            "a writer would not see that the readers are done, or a reader what the writer did";
+        RWLOCK_LEAVE: Release, pairs with "RWLOCK_ENTER and RWLOCK_GRANT",
+            "a writer would not see that the readers are done, or a reader what the writer did";
+        RWLOCK_GRANT: Acquire, pairs with "RWLOCK_LEAVE",
+            "who is let in by another would not see what those before it did";
+
+        SEMAPHORE_TAKE: Acquire, pairs with "SEMAPHORE_GIVE",
+            "who gets a permit would not see what the one did who had it before";
+        SEMAPHORE_GIVE: Release, pairs with "SEMAPHORE_TAKE",
+            "who gets a permit would not see what the one did who had it before";
+
+        ONCE_SEE: Acquire, pairs with "ONCE_FINISH",
+            "who finds it done would not see what was done";
+        ONCE_BEGIN: Acquire, pairs with "ONCE_FINISH",
+            "who tries again after a panic would not see what the first attempt left";
+        ONCE_ENQUEUE: Release, pairs with "ONCE_FINISH",
+            "the finisher would wake a sleeper that it does not see yet";
+        ONCE_FINISH: AcqRel, pairs with "ONCE_SEE, ONCE_BEGIN (release) and ONCE_ENQUEUE (acquire)",
+            "who finds it done would not see what was done, or the finisher not see who waits";
+
+        MCS_SWAP: AcqRel, pairs with "MCS_LEAVE (acquire) and MCS_SWAP (release)",
+            "who comes would not see what the last holder did, or not see the node before it ready to be linked";
+        MCS_LINK: Release, pairs with "MCS_SEE_LINK",
+            "who releases would grant a node that it does not see ready";
+        MCS_SEE_LINK: Acquire, pairs with "MCS_LINK",
+            "who releases would grant a node that it does not see ready";
+        MCS_LEAVE: Release, pairs with "MCS_SWAP",
+            "who comes would not see what the last holder did";
+        MCS_GRANT: Release, pairs with "MCS_SEE_GRANT",
+            "the next would not see what its predecessor did";
+        MCS_SEE_GRANT: Acquire, pairs with "MCS_GRANT",
+            "the next would not see what its predecessor did";
+
+        CLH_SWAP: AcqRel, pairs with "CLH_SWAP",
+            "who comes would not see the node before it ready to be looked at";
+        CLH_RELEASE: Release, pairs with "CLH_SEE_RELEASE",
+            "the next would not see what its predecessor did";
+        CLH_SEE_RELEASE: Acquire, pairs with "CLH_RELEASE",
+            "the next would not see what its predecessor did";
     }
 }
 

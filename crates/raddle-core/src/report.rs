@@ -2,7 +2,7 @@
 //! May use: standard error.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
-use crate::header::{Header, Kind};
+use crate::header::{Header, Kind, OWN_TLS};
 use crate::process::block::Block;
 use raddle_context::StackError;
 use std::fmt::Write as _;
@@ -29,9 +29,10 @@ pub(crate) fn describe(header: *mut Header, out: &mut dyn std::fmt::Write) -> st
 
 fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
     // SAFETY: it runs, or its only holder calls.
-    match unsafe { block.name() } {
-        Some(name) => write!(out, "process '{name}' ")?,
-        None => write!(out, "process ")?,
+    let name = unsafe { block.name() };
+    out.write_str(if block.header.is(OWN_TLS) { "thread " } else { "process " })?;
+    if let Some(name) = name {
+        write!(out, "'{name}' ")?;
     }
     let site = block.site.get();
     write!(out, "(#{}, spawned at {}:{}:{})", block.id.get(), site.file(), site.line(), site.column())

@@ -11,7 +11,9 @@
 
 use crate::header::Runnable;
 use crate::process::block::Block;
+use crate::protocol::selection::{Selected, WaitNumber};
 use crate::protocol::token::{Generation, Notified};
+use crate::wait::EXPIRED;
 use crate::worker::Worker;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +26,8 @@ pub(crate) enum Alarm {
     Wake(Runnable),
     /// Ends the timed park of a process, if it is still in it.
     Expire(&'static Block, Generation),
+    /// Ends the wait of this number, if it is still under way.
+    Select(&'static Block, WaitNumber),
     /// Wakes a task of whatever executor.
     Waker(Waker),
 }
@@ -36,6 +40,12 @@ impl Alarm {
             Alarm::Expire(block, life) => {
                 if block.token.expire(life) == Notified::Wake {
                     // SAFETY: the token says that it waits and that this ended the wait.
+                    unsafe { worker.wake(block.as_header()) };
+                }
+            }
+            Alarm::Select(block, wait) => {
+                if block.selection.select(wait, EXPIRED) == Selected::Parked {
+                    // SAFETY: the word says that it waits and that this ended the wait.
                     unsafe { worker.wake(block.as_header()) };
                 }
             }
@@ -97,6 +107,11 @@ impl Timers {
         drop(queue);
         // A waker's drop may run code of ours: not under the lock.
         drop(cancelled);
+    }
+
+    /// Whether an alarm has been set and has neither rung nor been cancelled.
+    pub(crate) fn is_set(&self, id: AlarmId) -> bool {
+        self.lock().alarms.contains_key(&id)
     }
 
     /// Whether something may have to ring now. One relaxed load.

@@ -66,7 +66,9 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
-pub use raddle_core::{SETTINGS, Setting, csp, task};
+pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, sync, task, thread};
+pub use raddle_core::{select, select_biased};
+pub use std::thread_local;
 
 /// Makes `main` the first process of the default runtime.
 ///

@@ -9,10 +9,40 @@ use std::sync::{Arc, OnceLock};
 use bench_common::turns::Turns;
 use raddle::Runtime;
 use raddle::csp::{self, Process, park};
+use raddle_measure::Job;
 
 /// A runtime of `workers` workers, else as it comes.
 pub fn runtime(workers: usize) -> Result<Runtime, String> {
     Runtime::builder().workers(workers).build().map_err(|e| e.to_string())
+}
+
+/// What a program is to be made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Light processes.
+    Process,
+    /// Threads, with thread-local storage of their own.
+    Thread,
+}
+
+impl Kind {
+    /// What the runner asked for; light processes if it did not say.
+    pub fn of(job: &Job) -> Kind {
+        if job.text("kind").is_ok_and(|kind| kind == "thread") { Kind::Thread } else { Kind::Process }
+    }
+
+    /// Spawns one.
+    #[inline]
+    pub fn spawn<F, T>(self, f: F) -> csp::JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        match self {
+            Kind::Process => csp::spawn(f),
+            Kind::Thread => csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible"),
+        }
+    }
 }
 
 /// The result of a process that does not panic.

@@ -28,12 +28,13 @@ use crate::context::Context;
 use core::arch::naked_asm;
 use core::mem::offset_of;
 
-/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed.
+/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
+/// thread-local storage there.
 ///
 /// # Safety
 /// As [`crate::transfer`].
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, storage: usize) {
     naked_asm!(
         ".cfi_startproc",
         "sub sp, sp, #160",
@@ -52,6 +53,8 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context) {
         ".cfi_offset x30, -8",
         "mov x9, sp",
         "str x9, [x0, #{sp}]",
+        "cbz x2, 2f",
+        "msr tpidr_el0, x2",
         // Nothing of the old context is needed any more. x1 = the next one.
         "2:",
         "ldr x9, [x1, #{sp}]",

@@ -8,3 +8,5 @@
 mod machine;
 
 pub(crate) use machine::switch;
+#[cfg(all(target_arch = "x86_64", not(raddle_tsan)))]
+pub(crate) use machine::{ARCH_SET_FS, WRITES_FS_BASE};

@@ -11,12 +11,12 @@ use crate::context::Context;
 use core::arch::naked_asm;
 use core::mem::offset_of;
 
-/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed.
+/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed. `storage` is 0: see `tls`.
 ///
 /// # Safety
 /// As [`crate::transfer`].
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, storage: usize) {
     naked_asm!(
         "push rbp",
         "push rbx",

@@ -23,6 +23,7 @@ pub(crate) enum What {
     Map,
     Guard,
     PageSize,
+    Storage,
 }
 
 impl StackError {
@@ -34,6 +35,12 @@ impl StackError {
     pub(crate) fn refused(what: What, class: SizeClass, errno: i32, alive: usize) -> Self {
         let figure = u32::try_from(alive).unwrap_or(u32::MAX);
         StackError { what, class: class.index() as u8, errno: errno as u16, figure }
+    }
+
+    /// No thread-local storage for who was to run on a stack of this class.
+    #[cfg_attr(raddle_twin, allow(dead_code, reason = "there storage is never refused"))]
+    pub(crate) fn no_storage(class: SizeClass) -> Self {
+        StackError::refused(What::Storage, class, libc::ENOMEM, 0)
     }
 
     /// The kernel's error number, or `None` if the kernel was not asked.
@@ -67,6 +74,10 @@ impl fmt::Display for StackError {
                 "no guard page for another {bytes}-byte stack, with {figure} made so far: the kernel said \
                  \"{answer}\"; before Linux 6.13 each guarded stack takes two of the vm.max_map_count memory \
                  maps (65530 unless raised): raise it with `sysctl vm.max_map_count=...`, or keep fewer alive"
+            ),
+            What::Storage => write!(
+                f,
+                "no memory for the thread-local storage of another thread; raise `ulimit -v`, or keep fewer alive"
             ),
             What::PageSize => write!(f, "stacks need pages of 4096 bytes; this kernel's have {figure}"),
         }

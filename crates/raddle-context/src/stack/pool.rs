@@ -97,7 +97,15 @@ impl StackPool {
     fn refill(&mut self, class: SizeClass) -> Result<NonNull<u8>, StackError> {
         let magazine = &mut self.magazines[class.index()];
         magazine.reserve_exact(MAGAZINE);
-        self.depot.withdraw(class, BATCH, magazine)?;
+        // The kernel is asked on behalf of whoever runs: for a thread that only yielded, `errno` is to stay what it was.
+        // SAFETY: the address of the caller's own variable.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: as above.
+        let before = unsafe { errno.read() };
+        let outcome = self.depot.withdraw(class, BATCH, magazine);
+        // SAFETY: as above; nothing in between changed the OS thread.
+        unsafe { errno.write(before) };
+        outcome?;
         Ok(magazine.pop().expect("a withdrawal that succeeds brings a stack"))
     }
 

@@ -6,10 +6,15 @@
 //! holds the locals whose use after return it checks. A switch is bracketed by `start` (where to; where to
 //! keep this context's fake stack) and `finish` (on arrival; whose fake stack). A context that is over
 //! passes null instead of a place to keep its fake stack.
+//!
+//! It finds its record of a thread through thread-local storage. A context with storage of its own has no such record:
+//! there it checks memory, and has no fake stack, and ignores these calls. The OS thread's record is left between two
+//! switches meanwhile (`LEFT_BEHIND`), and told where it is by the next context that uses it.
 
 use crate::arch;
 use crate::context::{Context, Entry};
 use crate::stack::Stack;
+use core::cell::Cell;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
@@ -61,12 +66,44 @@ impl Fiber {
     }
 }
 
+std::thread_local! {
+    /// The OS thread's own record of where it is has been left behind: what runs there since has another storage, in
+    /// which AddressSanitizer finds no thread.
+    static LEFT_BEHIND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A context arrives on its stack, with or without storage of its own.
+///
+/// # Safety
+/// `kept` is what the partner call stored when this context was left; null at its start.
+unsafe fn finish(kept: *mut c_void, bottom: *mut u8, bytes: usize) {
+    if LEFT_BEHIND.replace(false) {
+        let mut unused = null_mut();
+        // SAFETY: says where the OS thread is, before its return is told; `unused` lives until then.
+        unsafe { __sanitizer_start_switch_fiber(&raw mut unused, bottom.cast(), bytes) };
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { __sanitizer_finish_switch_fiber(kept, null_mut(), null_mut()) };
+}
+
+/// A context that had storage of its own goes on with its OS thread's.
+pub(crate) fn back_home(stack: &Stack) {
+    // SAFETY: this stack had no fake stack in the OS thread's record.
+    unsafe { finish(null_mut(), stack.limit(), stack.class().bytes()) };
+}
+
+/// The OS thread's storage is about to be left by other means than a switch.
+pub(crate) fn leave_behind() {
+    LEFT_BEHIND.set(true);
+}
+
 /// The entry of every context: says that we have arrived, runs the real entry, says that we leave for good.
 unsafe extern "C" fn base(me: *mut Context) -> *mut Context {
-    // SAFETY: the first thing on this stack, which nothing was kept for.
-    unsafe { __sanitizer_finish_switch_fiber(null_mut(), null_mut(), null_mut()) };
     // SAFETY: `me` is the context that was just started.
-    let entry = unsafe { &mut (*me).fiber }.entry.take().expect("a primed context has an entry");
+    let fiber = unsafe { &mut (*me).fiber };
+    // SAFETY: the first thing on this stack, which nothing was kept for.
+    unsafe { finish(null_mut(), fiber.bottom, fiber.bytes) };
+    let entry = fiber.entry.take().expect("a primed context has an entry");
     // SAFETY: the entry that this context was primed with, called once.
     let next = unsafe { entry(me) };
     // SAFETY: an entry returns a context that is suspended or primed.
@@ -79,21 +116,27 @@ unsafe extern "C" fn base(me: *mut Context) -> *mut Context {
 /// The switch, bracketed.
 ///
 /// # Safety
-/// As [`crate::transfer`].
+/// As [`crate::transfer_with`].
 #[inline(never)]
-pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: the caller owns `from`.
     let own = unsafe { &mut (*from).fiber };
     if own.bottom.is_null() {
         own.learn();
     }
+    let (bottom, bytes) = (own.bottom, own.bytes);
     // SAFETY: the caller says that `to` is suspended or primed.
     let next = unsafe { &(*to).fiber };
     let mut kept = null_mut();
     // SAFETY: `kept` lives in this frame until the partner below has run.
     unsafe { __sanitizer_start_switch_fiber(&raw mut kept, next.bottom.cast(), next.bytes) };
+    if storage != 0 {
+        // SAFETY: nothing is kept for where this thread's record is to stay.
+        unsafe { __sanitizer_finish_switch_fiber(null_mut(), null_mut(), null_mut()) };
+        LEFT_BEHIND.set(true);
+    }
     // SAFETY: the caller's guarantees are exactly `arch::switch`'s.
-    unsafe { arch::switch(from, to) };
+    unsafe { arch::switch(from, to, storage) };
     // SAFETY: `kept` is what the partner above stored.
-    unsafe { __sanitizer_finish_switch_fiber(kept, null_mut(), null_mut()) };
+    unsafe { finish(kept, bottom, bytes) };
 }

@@ -43,7 +43,7 @@ impl Fiber {
 /// # Safety
 /// As [`crate::transfer`].
 #[inline(always)]
-pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context) {
+pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: the caller owns `from`.
     let own = unsafe { &mut (*from).fiber };
     if own.0.is_null() {
@@ -51,5 +51,13 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context) {
         own.0 = unsafe { __tsan_get_current_fiber() };
     }
     // SAFETY: the caller's guarantees are exactly `arch::switch`'s.
-    unsafe { crate::arch::switch(from, to) };
+    unsafe { crate::arch::switch(from, to, storage) };
 }
+
+/// A context that had storage of its own goes on with its OS thread's: nobody is told.
+#[inline(always)]
+pub(crate) fn back_home(_stack: &Stack) {}
+
+/// The OS thread's storage is about to be left by other means than a switch: nobody is told.
+#[inline(always)]
+pub(crate) fn leave_behind() {}

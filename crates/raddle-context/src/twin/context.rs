@@ -65,6 +65,15 @@ pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
     own.wait();
 }
 
+/// As [`transfer`]: in the twin each context has thread-local storage of its own anyway.
+///
+/// # Safety
+/// As in the plain build.
+pub unsafe fn transfer_with(from: *mut Context, to: *mut Context, _storage: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { transfer(from, to) };
+}
+
 /// Lets `*to` run, with this OS thread's current word.
 ///
 /// # Safety

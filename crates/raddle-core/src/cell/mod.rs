@@ -8,11 +8,13 @@
 mod join;
 mod raw;
 mod sleep;
+mod spawn_blocking;
 mod state;
 
 pub use join::JoinHandle;
 pub(crate) use raw::poll;
 pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
+pub use spawn_blocking::spawn_blocking;
 
 use crate::process::wait::{self, Caller};
 use crate::process::{self, Process};

@@ -30,6 +30,11 @@ impl<T> Link<T> {
     }
 }
 
+/// Lets another thread of the model run.
+pub(crate) fn give_way(_round: u32) {
+    loom::thread::yield_now();
+}
+
 /// Stores over a word that others may change by read-modify-writes. What reads the old value then comes before this
 /// store in the word's own order, since nothing stands between a read-modify-write and what it read; loom does not
 /// know that of a store, but does of a swap, which has the same outcomes here.
@@ -39,6 +44,17 @@ macro_rules! overwrite {
     }};
 }
 pub(crate) use overwrite;
+
+/// See the machine's twin: loom's words are made at run time.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis fn $($rest)* };
+}
+pub(crate) use const_fn;
+
+/// Lets the other threads of the model go on.
+pub(crate) fn back_off(_round: u32) {
+    loom::thread::yield_now();
+}
 
 /// A value that is replaced under a lock; loom checks every access.
 #[derive(Debug)]

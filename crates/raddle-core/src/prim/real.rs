@@ -35,6 +35,18 @@ impl<T> Link<T> {
     }
 }
 
+/// Waits a moment for another OS thread that is inside a few instructions: the longer the wait, the more time for it.
+#[cold]
+pub(crate) fn give_way(round: u32) {
+    match round {
+        0..64 => (0..=round / 4).for_each(|_| spin_loop()),
+        // The kernel has stopped the other one. It may share our processor.
+        64..256 => std::thread::yield_now(),
+        // And we may have a higher priority than it.
+        _ => std::thread::sleep(Duration::from_micros(50)),
+    }
+}
+
 /// Stores over a word that others may change by read-modify-writes; see the model's twin for why it has a name.
 macro_rules! overwrite {
     ($word:expr, $value:expr, $order:expr) => {
@@ -42,6 +54,18 @@ macro_rules! overwrite {
     };
 }
 pub(crate) use overwrite;
+
+/// A function that is `const` here and cannot be under loom, whose words are made at run time.
+macro_rules! const_fn {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
+}
+pub(crate) use const_fn;
+
+/// Waits a moment for another OS thread that does something short, for the `round`th time.
+pub(crate) fn back_off(round: u32) {
+    // The kernel may have stopped the other one.
+    if round < 64 { spin_loop() } else { std::thread::yield_now() }
+}
 
 /// A value that is replaced under a lock.
 #[derive(Debug)]
@@ -62,6 +86,7 @@ impl<T> Guarded<T> {
 
     /// # Safety
     /// Nobody else looks at the value meanwhile.
+    #[inline(always)]
     pub(crate) unsafe fn with_mut<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: passed on to the caller.
         f(unsafe { &mut *self.0.get() })

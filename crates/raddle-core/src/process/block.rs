@@ -4,8 +4,8 @@
 //!
 //! | fields | who may touch them, and when |
 //! |---|---|
-//! | `header`, `context`, `stack` | the one who holds the process: its queue, the dispatcher, or itself while it runs |
-//! | `token` | anybody, at any time, by its transitions |
+//! | `header`, `context`, `stack`, `storage` | who holds the process: its queue, the dispatcher, or itself as it runs |
+//! | `token`, `selection` | anybody, at any time, by their transitions |
 //! | `join` | the process and its one handle, by its transitions |
 //! | `body`, `payload` | closure: written at spawn, read at start; result: written at the end, then as `join` says |
 //! | `name`, `site`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
@@ -16,7 +16,9 @@ use super::payload::Payload;
 use super::scope::ScopeData;
 use crate::header::{Header, Kind, Runnable};
 use crate::protocol::join::JoinWord;
+use crate::protocol::selection::Selection;
 use crate::protocol::token::Token;
+use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
@@ -40,6 +42,9 @@ pub(crate) struct Block {
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) token: Token,
     pub(crate) join: JoinWord<Header>,
+    /// A thread's own thread-local storage, from its start to its end.
+    pub(crate) storage: UnsafeCell<Option<TlsBlock>>,
+    pub(crate) selection: Selection,
     pub(crate) body: Cell<&'static Body>,
     pub(crate) payload: Payload,
     pub(crate) stack: Cell<Option<Stack>>,
@@ -48,10 +53,12 @@ pub(crate) struct Block {
     pub(crate) id: Cell<u64>,
     pub(crate) scope: Cell<*const ScopeData>,
     pub(crate) class: Cell<SizeClass>,
+    /// How many guards keep it on its worker. Touched by the process itself.
+    pub(crate) pins: Cell<u32>,
 }
 
 // SAFETY: who may touch which field when is the table above; the parts that several threads touch at once are the
-// two protocol words.
+// three protocol words.
 unsafe impl Sync for Block {}
 // SAFETY: as above.
 unsafe impl Send for Block {}
@@ -69,6 +76,8 @@ impl Block {
             context: UnsafeCell::new(Context::empty()),
             token: Token::new(),
             join: JoinWord::new(),
+            storage: UnsafeCell::new(None),
+            selection: Selection::new(),
             body: Cell::new(&NOBODY),
             payload: Payload::new(),
             stack: Cell::new(None),
@@ -77,6 +86,7 @@ impl Block {
             id: Cell::new(0),
             scope: Cell::new(std::ptr::null()),
             class: Cell::new(SizeClass::DEFAULT),
+            pins: Cell::new(0),
         }
     }
 
@@ -110,6 +120,13 @@ impl Block {
         // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(self.as_header()) };
         runnable.expect("a reference is not null")
+    }
+
+    /// What a transfer to this process loads; 0 if it has no storage of its own.
+    #[inline(always)]
+    pub(crate) fn storage_base(&self) -> usize {
+        // SAFETY: set before it starts and taken at its end, by its holder, who calls.
+        unsafe { &*self.storage.get() }.as_ref().map_or(0, TlsBlock::base)
     }
 
     /// The name it was given, if any.

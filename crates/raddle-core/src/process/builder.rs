@@ -7,9 +7,10 @@ use super::entry;
 use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
+use crate::header::{MOVABLE, OWN_TLS};
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
-use raddle_context::SizeClass;
+use raddle_context::{SizeClass, tls};
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub struct Builder {
     name: Option<String>,
     stack_bytes: Option<usize>,
     worker: Option<usize>,
+    own_tls: bool,
 }
 
 /// A checked [`Builder`].
@@ -35,10 +37,11 @@ pub(crate) struct Settings {
     name: Option<Arc<str>>,
     class: Option<SizeClass>,
     worker: Option<usize>,
+    own_tls: bool,
 }
 
 impl Settings {
-    pub(crate) const PLAIN: Settings = Settings { name: None, class: None, worker: None };
+    pub(crate) const PLAIN: Settings = Settings { name: None, class: None, worker: None, own_tls: false };
 }
 
 impl Builder {
@@ -65,10 +68,18 @@ impl Builder {
         self
     }
 
+    /// Makes it a *thread*: with thread-local storage of its own, so that it may change workers after it has started.
+    #[doc(hidden)]
+    pub fn own_tls(mut self, own: bool) -> Self {
+        self.own_tls = own;
+        self
+    }
+
     /// Spawns the process.
     ///
     /// # Errors
-    /// `InvalidInput` if the runtime has no worker of this number, or no size class is large enough; and what
+    /// `InvalidInput` if the runtime has no worker of this number, or no size class is large enough; `Unsupported` if
+    /// it is to be a thread with storage of its own, and the machine has none; and what
     /// starting the default runtime answers, if this is its first use.
     #[track_caller]
     pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
@@ -104,7 +115,10 @@ impl Builder {
                 )));
             }
         }
-        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker })
+        if self.own_tls {
+            tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
+        }
+        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker, own_tls: self.own_tls })
     }
 }
 
@@ -122,15 +136,9 @@ where
     match Worker::current() {
         Some(worker) => {
             let block = worker.take_block();
-            fill(
-                block,
-                set.name,
-                set.class.unwrap_or(worker.stack_class()),
-                scope,
-                site,
-                worker.next_id(),
-                f,
-            );
+            let class = set.class.unwrap_or(worker.stack_class());
+            fill(block, set.name, class, scope, site, worker.next_id(), f);
+            mark_thread(block, set.own_tls);
             worker.submit(block, set.worker);
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })
@@ -156,6 +164,7 @@ where
 {
     let block = pool::take_from_depot();
     fill(block, set.name, set.class.unwrap_or(runtime.stack_class), scope, site, crate::ids::one(), f);
+    mark_thread(block, set.own_tls);
     runtime.inject_process(block, set.worker);
     // SAFETY: just made for a result of type `T`; this is its one handle.
     unsafe { Joiner::new(block) }
@@ -193,7 +202,16 @@ fn fill<F: FnOnce() -> T, T>(
     block.id.set(id);
     block.scope.set(scope);
     block.class.set(class);
-    block.header.flags.set(crate::header::MOVABLE);
+    block.header.flags.set(MOVABLE);
+}
+
+/// A block that was just filled becomes a thread's.
+#[inline(always)]
+fn mark_thread(block: &Block, own_tls: bool) {
+    if own_tls {
+        block.header.flags.set(MOVABLE | OWN_TLS);
+        block.pins.set(0);
+    }
 }
 
 /// Spawns a light process on the caller's runtime (from an OS thread: the default one, which starts on first use).

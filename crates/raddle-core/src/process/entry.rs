@@ -9,10 +9,10 @@
 
 use super::block::{Block, Body};
 use crate::fork;
-use crate::header::Header;
+use crate::header::{Header, MOVABLE, OWN_TLS};
 use crate::protocol::join::Finished;
 use crate::worker::Worker;
-use raddle_context::Context;
+use raddle_context::{Context, tls};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
@@ -62,6 +62,10 @@ fn fail<F, T>(block: &Block, payload: Box<dyn Any + Send>) {
 pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     // SAFETY: the caller vouches for it.
     let block = unsafe { Block::of_context(me) };
+    if block.header.is(OWN_TLS) {
+        // SAFETY: the transfer to here has loaded the storage that was taken for this block.
+        unsafe { tls::begin(block.as_header().cast()) };
+    }
     // SAFETY: a started block has a worker, and this is its thread.
     let worker = unsafe { Worker::of(&block.header) };
     worker.arrive();
@@ -70,12 +74,29 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     if fork::is_orphan() {
         fork::end_of_orphan();
     }
+    if block.header.is(OWN_TLS) {
+        leave_storage(block);
+    }
     exit(block)
 }
 
+/// A thread's function is over: its destructors run, which may wait; then it ends as a light process does.
+///
+/// A function of its own, as `exit` is: no address of a thread-local variable may be kept from one to the other.
+#[inline(never)]
+fn leave_storage(block: &'static Block) {
+    // SAFETY: this thread's storage, which nothing but its destructors uses any more.
+    unsafe { tls::end() };
+    let flags = &block.header.flags;
+    flags.set(flags.get() & !(OWN_TLS | MOVABLE));
+    // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
+    unsafe { Worker::of(&block.header) }.take_storage_back(block);
+}
+
 /// The last act: publish the result, give everything back, choose who is next.
+#[inline(never)]
 fn exit(block: &'static Block) -> *mut Context {
-    // SAFETY: as in `entry`; a light process stays with its worker.
+    // SAFETY: as in `entry`; from here on nothing moves to another worker.
     let worker = unsafe { Worker::of(&block.header) };
     let stack = block.stack.take().expect("a process that runs has a stack");
     if worker.shared().measure_stacks {
@@ -84,7 +105,7 @@ fn exit(block: &'static Block) -> *mut Context {
     }
     end(worker, block);
     worker.give_stack(stack);
-    worker.pick()
+    worker.pick_last()
 }
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.

@@ -26,7 +26,47 @@ pub(crate) struct ScopeData {
     empty: JoinWord<Header>,
 }
 
+/// One more child, unless it comes to nothing.
+#[must_use = "dropped, it leaves the scope again"]
+pub(crate) struct Entered<'a>(&'a ScopeData);
+
+impl Entered<'_> {
+    /// The child lives, and leaves by itself.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.leave(false, |_| unreachable!("the owner is here and does not wait"));
+    }
+}
+
 impl ScopeData {
+    /// With its owner inside.
+    pub(crate) fn open() -> Self {
+        let (inside, panicked) = (AtomicUsize::new(1), AtomicBool::new(false));
+        ScopeData { inside, panicked, empty: JoinWord::new() }
+    }
+
+    /// Before a child is made.
+    pub(crate) fn enter(&self) -> Entered<'_> {
+        // Relaxed: the child is handed over by a queue, which publishes this too.
+        self.inside.fetch_add(1, Ordering::Relaxed);
+        Entered(self)
+    }
+
+    /// How many children live, as far as the caller can know.
+    pub(crate) fn children(&self) -> usize {
+        self.inside.load(Ordering::Relaxed).saturating_sub(1)
+    }
+
+    /// Whether a child has panicked without a handle to tell. All children's, after [`wait`](Self::wait).
+    pub(crate) fn has_panicked(&self) -> bool {
+        self.panicked.load(Ordering::Relaxed)
+    }
+
     /// One has ended. The last one tells the owner; after that the scope may be gone.
     pub(crate) fn leave(&self, panicked: bool, wake: impl FnOnce(*mut Header)) {
         if panicked {
@@ -44,7 +84,8 @@ impl ScopeData {
         self.panicked.store(true, Ordering::Relaxed);
     }
 
-    fn wait(&self) {
+    /// Waits for the children. By the owner, once.
+    pub(crate) fn wait(&self) {
         self.leave(false, |_| unreachable!("the owner waits only after it has left"));
         if !self.empty.is_done() {
             wait::wait_registered("scope", |owner| self.empty.register(owner) == Registered::Waits);
@@ -80,14 +121,12 @@ where
 {
     // Refuses a cell here: at the end, with children alive, it would be too late to panic.
     wait::caller("csp::scope");
-    let (inside, panicked) = (AtomicUsize::new(1), AtomicBool::new(false));
-    let data = ScopeData { inside, panicked, empty: JoinWord::new() };
-    let scope = Scope { data, scope: PhantomData, env: PhantomData };
+    let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     scope.data.wait();
     match result {
         Err(panic) => resume_unwind(panic),
-        Ok(_) if scope.data.panicked.load(Ordering::Relaxed) => panic!("a scoped process panicked"),
+        Ok(_) if scope.data.has_panicked() => panic!("a scoped process panicked"),
         Ok(value) => value,
     }
 }
@@ -122,23 +161,17 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        // Relaxed: the child is handed over by a queue, which publishes this too.
-        scope.data.inside.fetch_add(1, Ordering::Relaxed);
+        let entered = scope.data.enter();
         // SAFETY: the scope does not end before its children have, and what they borrow outlives it.
-        match unsafe { self.spawn_unchecked(&scope.data, f) } {
-            Ok(joiner) => Ok(ScopedJoinHandle { joiner, scope: PhantomData }),
-            Err(refused) => {
-                scope.data.leave(false, |_| unreachable!("the owner is here and does not wait"));
-                Err(refused)
-            }
-        }
+        let joiner = unsafe { self.spawn_unchecked(&scope.data, f) }?;
+        entered.keep();
+        Ok(ScopedJoinHandle { joiner, scope: PhantomData })
     }
 }
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inside = self.data.inside.load(Ordering::Relaxed);
-        f.debug_struct("Scope").field("processes", &inside.saturating_sub(1)).finish_non_exhaustive()
+        f.debug_struct("Scope").field("processes", &self.data.children()).finish_non_exhaustive()
     }
 }
 

@@ -7,14 +7,15 @@
 //! | caller | how it waits |
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
-//! | a process that is unwinding | blocks its worker: panics are counted for the OS thread, so no other runs on it |
-//! | an OS thread of the program | a futex |
+//! | a light process that is unwinding | blocks its worker: panics are counted for the OS thread, which others share |
+//! | an OS thread of the program, or a process inside of a `blocking` | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use super::block::Block;
 use crate::external;
-use crate::header::{Header, Kind};
+use crate::header::{AWAY, Header, Kind, OWN_TLS};
 use crate::protocol::join::Registered;
+use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
 use crate::worker::{Worker, current_header};
 use std::time::{Duration, Instant};
@@ -33,12 +34,19 @@ pub(crate) fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
-    if running.kind == Kind::Process && !std::thread::panicking() {
+    let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
+    if running.kind == Kind::Process && may_switch {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }
     refuse_in_cell(running.kind, what);
     Caller::Thread
+}
+
+/// Whether the caller could wait at all: a cell must not.
+pub(crate) fn may_wait() -> bool {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    unsafe { current_header().as_ref() }.is_none_or(|running| running.kind != Kind::Worker)
 }
 
 #[cold]
@@ -112,10 +120,11 @@ pub(crate) fn park_or_yield() {
 unsafe fn park_saved(block: *mut ()) {
     // SAFETY: blocks are never freed.
     let block = unsafe { &*block.cast::<Block>() };
+    // Before anybody can resume it elsewhere.
+    // SAFETY: it left its stack on this very worker, and nobody else holds it yet.
+    let worker = unsafe { Worker::of(&block.header) };
     if !block.token.park() {
-        // SAFETY: it left its stack on this very worker, and nobody else holds it.
-        let worker = unsafe { Worker::of(&block.header) };
-        // SAFETY: as above: the token came first, so nobody else will queue it.
+        // SAFETY: the token came first, so nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });
     }
 }
@@ -131,36 +140,40 @@ pub fn park_timeout(timeout: Duration) {
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
-    let mut timed = Timed { block, at: worker.deadline(timeout), alarm: None };
+    let alarm = Alarm::Expire(block, block.token.generation());
+    let mut timed = Timed { block, alarm: worker.timers().set(worker.deadline(timeout), alarm) };
     // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
     block.token.consume();
-    if let Some(alarm) = timed.alarm {
-        worker.timers().cancel(alarm);
-    }
+    // That worker may be another than the one that we run on now: it lives, and its alarms have a lock.
+    worker.timers().cancel(timed.alarm);
 }
 
 struct Timed {
     block: &'static Block,
-    at: u64,
-    alarm: Option<AlarmId>,
+    alarm: AlarmId,
 }
 
-/// Runs on the next context. Parks first and sets the alarm then: an alarm that rings before its sleeper is parked
-/// would find nobody to wake. The frame stays: its owner can be resumed by this worker only, which is busy here.
+/// Runs on the next context. An alarm that has rung before its sleeper was parked has found nobody to wake, so that
+/// the one who parks looks whether it is still set: it rings after this look, and finds the sleeper, or we ring it.
+///
+/// A thread may be woken and run on another worker from the moment in which it is parked: its frame is read before.
 ///
 /// # Safety
 /// `timed` points to what `park_timeout` put on its stack.
 unsafe fn park_timed(timed: *mut ()) {
-    // SAFETY: the caller vouches for it.
-    let timed = unsafe { &mut *timed.cast::<Timed>() };
-    let block = timed.block;
-    // SAFETY: the process left its stack on this worker.
+    // SAFETY: the caller vouches for it; nobody can have woken its owner yet.
+    let Timed { block, alarm } = unsafe { timed.cast::<Timed>().read() };
+    // SAFETY: the process left its stack on this worker, and nobody else holds it yet.
     let worker = unsafe { Worker::of(&block.header) };
-    if block.token.park() {
-        timed.alarm = Some(worker.timers().set(timed.at, Alarm::Expire(block, block.token.generation())));
+    let life = block.token.generation();
+    let woken = if block.token.park() {
+        !worker.timers().is_set(alarm) && block.token.expire(life) == Notified::Wake
     } else {
-        // SAFETY: the token came first, so nobody else will queue it.
+        true
+    };
+    if woken {
+        // SAFETY: the token, or the deadline, came first, so nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });
     }
 }
@@ -242,6 +255,9 @@ pub(crate) fn wait_for_child(child: &'static Block) {
 
 /// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is
 /// saved; if it returns false nobody will wake the caller, and it goes on at once.
+///
+/// As soon as `register` has let anybody know of the header, the caller may run on, on another worker: from then on
+/// `register` touches nothing that lies in the caller's frame.
 pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
     struct Waiting<R>(&'static Block, Option<R>);
     /// # Safety
@@ -250,11 +266,12 @@ pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, regist
         // SAFETY: the frame is there until its owner is queued, which only the next lines bring about.
         let waiting = unsafe { &mut *data.cast::<Waiting<R>>() };
         let block = waiting.0;
+        // Before anybody can resume it elsewhere.
+        // SAFETY: it left its stack on this worker, and nobody else holds it yet.
+        let worker = unsafe { Worker::of(&block.header) };
         let register = waiting.1.take().expect("it is run once");
         if !register(block.as_header()) {
-            // SAFETY: it left its stack on this worker, and nobody else will queue it.
-            let worker = unsafe { Worker::of(&block.header) };
-            // SAFETY: as above.
+            // SAFETY: nobody else will queue it.
             worker.push_local(unsafe { block.as_runnable() });
         }
     }

@@ -91,6 +91,12 @@ impl IdleSet {
         IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), beds }
     }
 
+    /// How many there are.
+    #[cfg(not(loom))]
+    pub(crate) fn workers(&self) -> usize {
+        self.beds.len()
+    }
+
     /// How many sleep at a glance.
     pub(crate) fn sleepers(&self) -> usize {
         usize::try_from(sleepers(self.word.load(Ordering::Relaxed))).unwrap_or(0)

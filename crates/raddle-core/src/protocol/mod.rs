@@ -9,13 +9,32 @@
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
+//! | [`short`] | whoever shares a channel | free or held, and a note beside it |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
+//! | [`mutex`] | who unlocks ↔ who wants the lock | flags, and the newest who waits |
+//! | [`rwlock`] | readers ↔ writers | a count of readers, flags, and a list |
+//! | [`condvar`] | who notifies → who waits | a list |
+//! | [`semaphore`] | who gives ↔ who takes | a count of permits, flags, and a list |
+//! | [`once`] | who does it ↔ who wants it done | a state, and the last who waits |
+//! | [`mcs`], [`clh`] | who unlocks → the next | the last in the queue |
 //!
 //! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
 
+pub(crate) mod clh;
+pub(crate) mod condvar;
 pub(crate) mod fresh;
 pub(crate) mod idle;
 pub(crate) mod inbox;
 pub(crate) mod join;
+pub(crate) mod mcs;
+pub(crate) mod mutex;
+pub(crate) mod once;
+pub(crate) mod rwlock;
+pub(crate) mod selection;
+pub(crate) mod short;
+pub(crate) mod semaphore;
+pub(crate) mod sleeper;
 pub(crate) mod token;
+pub(crate) mod waitlist;
 pub(crate) mod window;

@@ -33,6 +33,7 @@ pub struct Builder {
     config: Config,
     stack_bytes: Option<usize>,
     name: Option<String>,
+    scatters: bool,
 }
 
 /// Why a runtime could not be built.
@@ -162,6 +163,13 @@ impl Builder {
         self
     }
 
+    /// For tests: each thread that yields goes to the next worker, if it may move.
+    #[doc(hidden)]
+    pub fn scatter_threads(mut self, on: bool) -> Self {
+        self.scatters = on;
+        self
+    }
+
     /// The prefix of the OS threads' names; default: `raddle`.
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -179,7 +187,7 @@ impl Builder {
             config.stack_class = Some(SizeClass::for_bytes(bytes).map_err(BuildError::Stack)?);
         }
         config.in_bounds().map_err(BuildError::Config)?;
-        start(&config, &name)
+        start(&config, &name, self.scatters)
     }
 
     /// Starts the workers as the default runtime, which lives until the program ends.
@@ -198,13 +206,13 @@ impl Builder {
     }
 }
 
-fn start(config: &Config, name: &str) -> Result<Runtime, BuildError> {
+fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildError> {
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
     let count = config.worker_count();
     let class = config.stack_class.unwrap_or(SizeClass::DEFAULT);
     let measure_stacks = config.measure_stacks.unwrap_or(false);
-    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks };
+    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();

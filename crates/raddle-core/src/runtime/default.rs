@@ -3,7 +3,7 @@
 //! Never: a second one, but in a forked child, which has none of its parent's OS threads.
 
 use super::{BuildError, Builder, Runtime, Shared};
-use crate::worker::Worker;
+use crate::worker::{Worker, current_header};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
@@ -14,6 +14,11 @@ static STARTING: Mutex<()> = Mutex::new(());
 pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
     if let Some(worker) = Worker::current() {
         return Ok(worker.shared());
+    }
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    if let Some(away) = unsafe { current_header().as_ref() } {
+        // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
+        return Ok(unsafe { Worker::of(away) }.shared());
     }
     // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
     match unsafe { DEFAULT.load(Ordering::Acquire).as_ref() } {

@@ -14,13 +14,14 @@ use crate::timer::{Alarm, AlarmId};
 use crate::worker::Worker;
 use raddle_context::SizeClass;
 use std::fmt::Write as _;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 /// What a runtime shows of itself.
 pub(crate) struct Looks {
     pub(super) prints_stats: bool,
     pub(super) measure_stacks: bool,
+    pub(super) scatters: bool,
 }
 
 /// What all workers of a runtime see.
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) stack_class: SizeClass,
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
+    /// For tests: a thread that yields goes to the next worker.
+    pub(crate) scatters: bool,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -43,6 +46,17 @@ pub(crate) struct Shared {
     dropped_inside: AtomicBool,
     closing: AtomicBool,
     stopping: AtomicBool,
+    /// Calls that spare OS threads make for this runtime, until whoever waits for them is back.
+    away: AtomicUsize,
+}
+
+/// Keeps a runtime from ending while something of it is on a spare OS thread.
+pub(crate) struct Away<'a>(&'a Shared);
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        self.0.away.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Shared {
@@ -55,6 +69,7 @@ impl Shared {
             stack_class,
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,
+            scatters: looks.scatters,
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -66,6 +81,7 @@ impl Shared {
             dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            away: AtomicUsize::new(0),
         }
     }
 
@@ -225,7 +241,36 @@ impl Shared {
         let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
         let all_sleep = self.workers().iter().all(sleeps);
         fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
-        all_sleep && self.idle.all_asleep() == Some(before)
+        // Counted on a worker that was awake then, so the fences above order this look, too.
+        let nobody_is_away = self.away.load(Ordering::Relaxed) == 0;
+        all_sleep && nobody_is_away && self.idle.all_asleep() == Some(before)
+    }
+
+    /// Something goes to a spare OS thread. To be counted, and dropped, on a worker of this runtime, which looks for
+    /// the runtime's end itself before it next sleeps.
+    pub(crate) fn count_away(&self) -> Away<'_> {
+        self.away.fetch_add(1, Ordering::Relaxed);
+        Away(self)
+    }
+
+    /// Something goes to a spare OS thread that nobody of this runtime comes back from. Until
+    /// [`back_outside`](Self::back_outside).
+    pub(crate) fn leave_outside(&self) {
+        self.away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// This runtime, held. By one of its own, or for the default one.
+    pub(crate) fn hold(&self) -> Arc<Shared> {
+        self.worker(0).hold_runtime()
+    }
+
+    /// Something is back from a spare OS thread, where this is called. The runtime's end may have waited for it.
+    pub(crate) fn back_outside(&self) {
+        self.away.fetch_sub(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes a worker after this, or we do
+        if self.closing.load(Ordering::Relaxed) {
+            self.idle.wake_for_alarm(0);
+        }
     }
 
     /// A runtime whose workers could not all be started ends at once: there is nothing to run.

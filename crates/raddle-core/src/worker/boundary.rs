@@ -50,7 +50,7 @@ impl Worker {
         self.renew_budget(now);
         self.fire_timers(now);
         if self.inbox.has_mail() {
-            self.batch.append(self.inbox.take_all());
+            self.take_mail();
         }
         self.take_shared(CHAIN_MAX);
         if now - self.pace.quantum_ns.get() >= QUANTUM_NS {
@@ -86,7 +86,11 @@ impl Worker {
         if self.shared().policy.shares() {
             self.share_fresh();
         }
+        self.let_threads_in();
         self.start_some_fresh();
+        if self.shared().idle.wants_knock() {
+            self.knock_for_threads();
+        }
         let had_slack = !self.ran_dry.get();
         if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
             self.give_surplus();
@@ -114,6 +118,19 @@ impl Worker {
             starting.push(fresh);
         }
         self.batch.prepend(&starting);
+    }
+
+    /// A batch that never runs dry would keep the threads waiting: some join it, as many as the fresh ones.
+    fn let_threads_in(&self) {
+        let most = self.batch.len();
+        let joining = Fifo::new();
+        while joining.len() < most
+            // SAFETY: this is the owner's OS thread.
+            && let Some(thread) = unsafe { self.ready.pop() }
+        {
+            joining.push(thread);
+        }
+        self.batch.prepend(&joining);
     }
 
     /// More movable work than this worker needs at once: into the window, or to an idle worker, by the policy.
@@ -167,15 +184,19 @@ impl Worker {
     /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue.
     fn even_out(&self) {
         let shared = self.shared();
-        if !shared.policy.is_fair() || shared.idle.sleepers() > 0 || self.batch.movable() == 0 {
+        let movable = self.batch.movable() + self.ready.len_hint();
+        if !shared.policy.is_fair() || shared.idle.sleepers() > 0 || movable == 0 {
             return;
         }
         let others = shared.workers().iter().filter(|other| other.index != self.index);
         let ready = |other: &&Worker| other.published.ready.load(Ordering::Relaxed);
         let Some(shortest) = others.min_by_key(ready) else { return };
         if ready(&shortest) + 1 < self.ready() {
-            Counters::add(&self.counters.fair_moves, 1);
-            self.send(shortest.index, self.batch.split_movable(1));
+            // SAFETY: this is the owner's OS thread.
+            let thread = unsafe { self.ready.pop() };
+            let chain = thread.map_or_else(|| self.batch.split_movable(1), Chain::one);
+            Counters::add(&self.counters.fair_moves, u64::from(!chain.is_empty()));
+            self.send(shortest.index, chain);
         }
     }
 

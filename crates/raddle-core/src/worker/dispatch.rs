@@ -12,16 +12,37 @@
 //! ([`Worker::arrive`]), when the stack has been left.
 
 use super::Worker;
-use crate::header::{Kind, PLACED, Runnable, STARTED};
+use crate::counters::Counters;
+use crate::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use crate::process::block::Block;
 use crate::process::entry::entry;
-use raddle_context::{Context, StackError, current, transfer};
+use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_with};
 
 /// What the next context does for the one that has just left.
 #[derive(Clone, Copy)]
 pub(super) struct After {
     run: unsafe fn(*mut ()),
     data: *mut (),
+}
+
+/// Where to go next, and the thread-local storage to load on the way there; 0 for the OS thread's.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    context: *mut Context,
+    storage: usize,
+}
+
+/// Runs on the next context: a thread that has yielded is saved, and may be taken by whoever is idle.
+///
+/// # Safety
+/// `block` points to the block that has just left its stack.
+unsafe fn queue_again(block: *mut ()) {
+    // SAFETY: blocks are never freed.
+    let block = unsafe { &*block.cast::<Block>() };
+    // SAFETY: it left its stack on this very worker.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: it ran, so the right to queue it was its own, and is ours now.
+    worker.requeue(unsafe { block.as_runnable() });
 }
 
 /// What is left of a budget when something fresh starts: it counts for four, since nobody knows how long it will run.
@@ -42,9 +63,32 @@ impl Worker {
     unsafe fn leave(&self, block: &Block) {
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
-        unsafe { transfer(block.context.get(), to) };
-        // SAFETY: a light process is resumed by the worker that it left.
+        unsafe { self.switch(block, to) };
+    }
+
+    /// Goes from the running process to `to`. Returns when it is resumed: a thread perhaps by another worker.
+    ///
+    /// # Safety
+    /// `block` is what runs on this OS thread, and is queued or will be; `to` is suspended or primed and ours alone.
+    #[inline(always)]
+    unsafe fn switch(&self, block: &Block, to: Next) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.switch_only(block, to) };
+        // SAFETY: whoever resumed it said on which worker it runs now.
         unsafe { Worker::of(&block.header) }.arrive();
+    }
+
+    /// As [`switch`](Self::switch), but whoever resumes the running process may be no worker.
+    ///
+    /// # Safety
+    /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
+    #[inline(always)]
+    unsafe fn switch_only(&self, block: &Block, to: Next) {
+        // A light process that follows a thread needs the OS thread's storage again.
+        let leaves_own = block.header.is(OWN_TLS) && to.storage == 0;
+        let storage = if leaves_own { self.home_storage.get() } else { to.storage };
+        // SAFETY: passed on to the caller.
+        unsafe { transfer_with(block.context.get(), to.context, storage) };
     }
 
     /// The running process waits for `child`, which is the very next to start here: goes there directly. False if it is
@@ -76,9 +120,7 @@ impl Worker {
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
         // SAFETY: `to` is primed and ours alone; the running process waits, registered with its child.
-        unsafe { transfer(block.context.get(), to) };
-        // SAFETY: a light process is resumed by the worker that it left.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { self.switch(block, to) };
         true
     }
 
@@ -93,9 +135,24 @@ impl Worker {
         unsafe { self.leave(block) };
     }
 
+    /// As [`leave_after`](Self::leave_after), for a thread that goes on on an OS thread that is no worker.
+    ///
+    /// # Safety
+    /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
+    #[inline(never)]
+    pub(crate) unsafe fn leave_workers(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.after.set(Some(After { run, data }));
+        let to = self.pick();
+        // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+        unsafe { self.switch_only(block, to) };
+    }
+
     /// Puts the running process at the end of the batch and goes to the next, if there is one.
     #[inline(always)]
     pub(crate) fn yield_process(&self, block: &Block) {
+        if block.header.is(OWN_TLS) {
+            return self.yield_thread(block);
+        }
         if self.batch.is_empty() && self.yield_to_others(block) {
             return;
         }
@@ -127,9 +184,26 @@ impl Worker {
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
         self.batch.push(unsafe { block.as_runnable() });
         // SAFETY: `to` is suspended or primed and now ours alone; `block` is what runs, and is queued.
-        unsafe { transfer(block.context.get(), to) };
-        // SAFETY: a light process is resumed by the worker that it left.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { self.switch(block, to) };
+    }
+
+    /// A thread yields. It is queued by the next context: where it is queued others may take it at once.
+    fn yield_thread(&self, block: &Block) {
+        if self.is_alone() && !self.shared().scatters {
+            let budget = self.budget.get() - 1;
+            if budget != 0 {
+                return self.budget.set(budget);
+            }
+        }
+        let data = std::ptr::from_ref(block).cast_mut().cast();
+        // SAFETY: it is what runs; blocks are never freed.
+        unsafe { self.leave_after(block, queue_again, data) };
+    }
+
+    /// Nothing but what runs is here.
+    fn is_alone(&self) -> bool {
+        let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
+        queues_are_empty && self.fresh.is_empty_for_owner() && !self.inbox.has_mail()
     }
 
     /// Runs what the context that has just left noted down.
@@ -143,7 +217,7 @@ impl Worker {
 
     /// Chooses who is next and makes it current. The caller transfers to it.
     #[inline(always)]
-    pub(crate) fn pick(&self) -> *mut Context {
+    pub(crate) fn pick(&self) -> Next {
         let budget = self.budget.get() - 1;
         if budget != 0 && !self.inbox.has_mail() {
             if let Some(next) = self.batch.pop() {
@@ -153,17 +227,42 @@ impl Worker {
                 }
                 self.handoff.set(Some(next));
             } else {
-                return self.pick_fresh(budget);
+                return self.pick_waiting(budget);
             }
         }
         self.go_home()
     }
 
-    /// The batch is dry: the oldest fresh process is next, if there is one.
+    /// Chooses who is next after the one who runs is over. The caller, which has the OS thread's storage, returns it.
+    pub(crate) fn pick_last(&self) -> *mut Context {
+        let next = self.pick();
+        if next.storage != 0 {
+            // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
+            unsafe { tls::make_way_for(next.storage) };
+        }
+        next.context
+    }
+
+    /// The batch is dry: the thread that has waited longest is next, else the oldest fresh process.
     ///
     /// Out of line, so that the common way through `leave` saves one register and not six.
     #[inline(never)]
-    fn pick_fresh(&self, budget: u32) -> *mut Context {
+    fn pick_waiting(&self, budget: u32) -> Next {
+        // SAFETY: this is the owner's OS thread.
+        match unsafe { self.ready.pop() } {
+            Some(thread) => {
+                self.budget.set(budget);
+                self.enter(thread)
+            }
+            None => self.pick_fresh(budget),
+        }
+    }
+
+    /// Batch and threads are dry: the oldest fresh process is next, if there is one.
+    ///
+    /// Out of line, so that the common way through `leave` saves one register and not six.
+    #[inline(never)]
+    fn pick_fresh(&self, budget: u32) -> Next {
         self.ran_dry.set(true);
         // SAFETY: this is the owner's OS thread.
         if let Some(fresh) = unsafe { self.fresh.pop() } {
@@ -177,16 +276,44 @@ impl Worker {
     }
 
     #[inline(always)]
-    fn enter(&self, process: Runnable) -> *mut Context {
-        current::set(process.as_ptr().cast());
+    fn enter(&self, process: Runnable) -> Next {
         // SAFETY: what is started, and queued in a batch, is a block.
-        unsafe { Block::of_header(process.as_ptr()) }.context.get()
+        let block = unsafe { Block::of_header(process.as_ptr()) };
+        if block.header.is(OWN_TLS) {
+            return self.enter_thread(block);
+        }
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set(process.as_ptr().cast()) };
+        Next { context: block.context.get(), storage: 0 }
+    }
+
+    /// A thread says itself that it runs: the word is in its own storage. What others read is where it runs.
+    #[inline(always)]
+    fn enter_thread(&self, block: &Block) -> Next {
+        if block.header.worker.get() != self.as_word() {
+            self.receive(&block.header);
+        }
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().leave(block.as_header().cast()) };
+        Next { context: block.context.get(), storage: block.storage_base() }
+    }
+
+    /// Something started, or a cell that was polled before, has come from another worker.
+    #[cold]
+    pub(super) fn receive(&self, header: &Header) {
+        // SAFETY: the one that it came from, or null if it is a cell that was never polled.
+        if let Some(from) = unsafe { header.worker.get().cast::<Worker>().as_ref() } {
+            Counters::add(&self.counters.migrations, 1);
+            Counters::add(&self.came_from[from.index], 1);
+        }
+        header.worker.set(self.as_word());
     }
 
     #[inline(never)]
-    fn go_home(&self) -> *mut Context {
-        current::set((&raw const self.home).cast_mut().cast());
-        self.home_context.get()
+    fn go_home(&self) -> Next {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set((&raw const self.home).cast_mut().cast()) };
+        Next { context: self.home_context.get(), storage: 0 }
     }
 
     /// Gives a fresh process a stack and binds it to this worker.
@@ -196,6 +323,12 @@ impl Worker {
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
         let stack = unsafe { &mut *self.stacks.get() }.take(block.class.get())?;
+        if block.header.is(OWN_TLS)
+            && let Err(refused) = self.start_storage(block, &stack)
+        {
+            self.give_stack(stack);
+            return Err(refused);
+        }
         // SAFETY: we hold the process, so its context is ours.
         let context = unsafe { &mut *block.context.get() };
         // SAFETY: the stack is the block's until its exit gives it back.
@@ -203,21 +336,49 @@ impl Worker {
         block.stack.set(Some(stack));
         let header = &block.header;
         header.worker.set(self.as_word());
-        header.flags.set(header.flags.get() & PLACED | STARTED);
+        let flags = header.flags.get();
+        let keeps = if flags & OWN_TLS == 0 { PLACED } else { PLACED | OWN_TLS | MOVABLE };
+        header.flags.set(flags & keeps | STARTED);
         Ok(())
+    }
+
+    /// Gives a fresh thread its storage.
+    #[inline(never)]
+    fn start_storage(&self, block: &Block, stack: &Stack) -> Result<(), StackError> {
+        // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
+        let storage = unsafe { &mut *self.storages.get() }.take(stack)?;
+        // SAFETY: we hold the process.
+        unsafe { *block.storage.get() = Some(storage) };
+        Ok(())
+    }
+
+    /// A thread is over and becomes a light process of this worker, for the few steps that are left.
+    pub(crate) fn take_storage_back(&self, block: &Block) {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set(block.as_header().cast()) };
+        let stack = block.stack.take().expect("a process that runs has a stack");
+        // SAFETY: the caller is at the end of a thread, on its stack; neither it nor this has used its variables.
+        unsafe { tls::return_to(self.home_storage.get(), &stack) };
+        block.stack.set(Some(stack));
+        // SAFETY: the one who runs holds the block.
+        let storage = unsafe { &mut *block.storage.get() }.take();
+        // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
+        storage.into_iter().for_each(|storage| unsafe { &mut *self.storages.get() }.give(storage));
     }
 
     /// From the home context: runs a started process until something comes home again.
     pub(super) fn run_process(&self, process: Runnable) {
         let to = self.enter(process);
         // SAFETY: the home context is this OS thread's own; `to` is suspended or primed and now ours alone.
-        unsafe { transfer(self.home_context.get(), to) };
+        unsafe { transfer_with(self.home_context.get(), to.context, to.storage) };
         self.arrive();
     }
 
     /// Marks the home context as what runs, on the worker's OS thread, before its first turn and after its last.
     pub(super) fn set_home_current(&self, running: bool) {
         self.home.worker.set(self.as_word());
+        self.home_storage.set(tls::base());
+        self.place.set(Place::here());
         let word = if running { (&raw const self.home).cast_mut().cast() } else { std::ptr::null_mut() };
         current::set(word);
     }

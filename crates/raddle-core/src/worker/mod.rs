@@ -6,10 +6,11 @@
 //!
 //! 1. the **batch**: a private first-in-first-out queue; what a running one wakes joins it (no atomics);
 //! 2. the **inbox**: what others hand to this very worker;
-//! 3. the **fresh list**: what was spawned here and has not run, open to thieves;
-//! 4. the **window**: surplus of the batch, laid out for thieves, taken back if nobody came;
-//! 5. the **shared queues**: injected from outside, and all movable work if the policy says so;
-//! 6. other workers' windows and fresh lists, if the policy says `steal`.
+//! 3. the **ready list**: threads with storage of their own that wait for their turn, open to thieves;
+//! 4. the **fresh list**: what was spawned here and has not run, open to thieves;
+//! 5. the **window**: surplus of the batch, laid out for thieves, taken back if nobody came;
+//! 6. the **shared queues**: injected from outside, and all movable work if the policy says so;
+//! 7. other workers' windows, ready and fresh lists, if the policy says `steal`.
 //!
 //! Every `budget` dispatches there is a *boundary* (`boundary.rs`): the one clock read, timers, mail, injection; and
 //! when at least a quantum has passed, the *quantum's* work: start something fresh, lay out surplus, publish.
@@ -33,7 +34,7 @@ mod turn;
 
 use crate::counters::Counters;
 use crate::fifo::Fifo;
-use crate::header::{Header, Kind, MOVABLE, Runnable};
+use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
 use crate::ids::Ids;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
@@ -44,7 +45,8 @@ use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
 use dispatch::After;
-use raddle_context::{Context, SizeClass, Stack, StackPool};
+use raddle_context::tls::TlsPool;
+use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
@@ -76,10 +78,16 @@ pub(crate) struct Worker {
     /// What the policy says to the two questions that every spawn and every wake ask.
     spawns_stay: bool,
     wakes_are_shared: bool,
+    /// Threads that are ready wait where thieves may take them.
+    threads_are_open: bool,
+    /// The OS thread's own storage, and its `current` word there.
+    home_storage: Cell<usize>,
+    place: Cell<Place>,
     stack_class: SizeClass,
     home: Header,
     home_context: UnsafeCell<Context>,
     stacks: UnsafeCell<StackPool>,
+    storages: UnsafeCell<TlsPool>,
     blocks: BlockPool,
     ids: Ids,
     pace: boundary::Pace,
@@ -89,10 +97,14 @@ pub(crate) struct Worker {
     pub(crate) shared: *const Shared,
     pub(crate) inbox: Inbox,
     pub(crate) fresh: FreshQueue,
+    /// Threads that wait for their turn, open to thieves as the fresh list is.
+    pub(crate) ready: FreshQueue,
     pub(crate) window: Window,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
     timers: Timers,
+    /// How many started runnables came here from each worker. Written by the owner.
+    pub(crate) came_from: Box<[AtomicU64]>,
 }
 
 // SAFETY: the first half is touched by the worker's own OS thread only (every path to it starts from the thread-local
@@ -117,10 +129,14 @@ impl Worker {
             after: Cell::new(None),
             spawns_stay: shared.policy.spawns_stay(),
             wakes_are_shared: shared.policy.queues_shared(),
+            threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
+            home_storage: Cell::new(0),
+            place: Cell::new(Place::NOWHERE),
             stack_class: shared.stack_class,
             home: Header::new(Kind::Worker, 0),
             home_context: UnsafeCell::new(Context::empty()),
             stacks: UnsafeCell::new(stacks),
+            storages: UnsafeCell::new(TlsPool::new()),
             blocks: BlockPool::new(),
             ids: Ids::new(),
             pace: boundary::Pace::new(),
@@ -129,10 +145,12 @@ impl Worker {
             shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
+            ready: FreshQueue::new(asymmetric),
             window: Window::new(),
             published: Published::default(),
             counters: Counters::default(),
             timers: Timers::new(),
+            came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
@@ -141,6 +159,9 @@ impl Worker {
     pub(crate) fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let header = unsafe { current_header().as_ref() }?;
+        if header.is(AWAY) {
+            return None;
+        }
         // SAFETY: what runs has a worker, and it is this thread's.
         Some(unsafe { Worker::of(header) })
     }
@@ -218,7 +239,66 @@ impl Worker {
     /// Queues a runnable on this worker's batch.
     #[inline(always)]
     pub(crate) fn push_local(&self, runnable: Runnable) {
-        self.batch.push(runnable);
+        self.queue(runnable);
+    }
+
+    /// Queues what is to run here if nobody else takes it: a thread may be taken by who is idle.
+    #[inline(always)]
+    fn queue(&self, runnable: Runnable) {
+        const OPEN: u8 = OWN_TLS | MOVABLE;
+        if runnable.header().flags.get() & OPEN == OPEN && self.threads_are_open {
+            self.queue_thread(runnable);
+        } else {
+            self.batch.push(runnable);
+        }
+    }
+
+    #[inline(always)]
+    fn queue_thread(&self, thread: Runnable) {
+        // SAFETY: this is the owner's OS thread.
+        unsafe { self.ready.push(thread) };
+        if self.shared().idle.wants_knock() {
+            self.knock_for_threads();
+        }
+    }
+
+    /// Somebody sleeps deeply, and more than one thread waits here: have it look.
+    #[cold]
+    fn knock_for_threads(&self) {
+        if self.ready.len_hint() > 1 {
+            self.ready.set_mark();
+            self.shared().idle.knock();
+        }
+    }
+
+    /// A thread that has yielded, and left its stack, goes to the end of the queue.
+    #[inline(always)]
+    fn requeue(&self, thread: Runnable) {
+        if self.wakes_are_shared || self.shared().scatters {
+            self.requeue_elsewhere(thread);
+        } else {
+            self.queue(thread);
+        }
+    }
+
+    #[cold]
+    fn requeue_elsewhere(&self, thread: Runnable) {
+        let shared = self.shared();
+        if !thread.header().is(MOVABLE) || !shared.policy.moves_started() {
+            self.batch.push(thread);
+        } else if shared.scatters {
+            let next = (self.index + 1) % shared.workers().len();
+            shared.worker(next).deliver(thread);
+        } else {
+            self.adopt(thread);
+        }
+    }
+
+    /// Queues what was handed to this worker.
+    fn take_mail(&self) {
+        for runnable in self.inbox.take_all() {
+            self.queue(runnable);
+        }
     }
 
     /// Queues what waits: here if it may run here, else where it belongs.
@@ -235,7 +315,7 @@ impl Worker {
             Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.
             let runnable = unsafe { Runnable::from_raw(header) };
-            self.batch.push(runnable.expect("a reference is not null"));
+            self.queue(runnable.expect("a reference is not null"));
         } else {
             // SAFETY: as above.
             unsafe { self.wake_elsewhere(header) };
@@ -259,7 +339,7 @@ impl Worker {
             return self.adopt(runnable);
         }
         if std::ptr::eq(home, self) {
-            return self.batch.push(runnable);
+            return self.queue(runnable);
         }
         if !same_runtime {
             Counters::add(&self.counters.remote_wakes, 1);
@@ -276,12 +356,8 @@ impl Worker {
         if self.shared().policy.queues_shared() {
             return self.shared().share(self, runnable);
         }
-        if runnable.header().worker.get() != self.as_word() {
-            runnable.header().worker.set(self.as_word());
-            Counters::add(&self.counters.migrations, 1);
-        }
         Counters::add(&self.counters.local_wakes, 1);
-        self.batch.push(runnable);
+        self.queue(runnable);
     }
 
     /// Puts a runnable into this worker's inbox, from any thread.
@@ -293,7 +369,7 @@ impl Worker {
 
     /// How many wait here, as far as the owner knows.
     fn ready(&self) -> usize {
-        self.batch.len() + self.fresh.len_hint()
+        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint()
     }
 
     fn publish_backlog(&self, slice_ns: u64) {

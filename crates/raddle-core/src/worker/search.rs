@@ -15,6 +15,7 @@ use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::Runnable;
 use crate::policy::Victim;
+use crate::protocol::fresh::FreshQueue;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
@@ -25,11 +26,14 @@ const PROFIT_NS: u64 = 2 * STEAL_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
 const COUPLED_WAKES: u32 = 16;
 const BACK_OFF_MAX: u32 = 64;
+/// The two lists of a victim in which age decides.
+const FRESH: usize = 0;
+const READY: usize = 1;
 
 /// What a worker remembers between its searches.
 pub(super) struct Hunter {
-    /// How far each fresh list reached when this worker last looked, and when that was.
-    reached: RefCell<Vec<(usize, u64)>>,
+    /// How far each fresh list, and each ready list, reached when this worker last looked, and when that was.
+    reached: RefCell<Vec<[(usize, u64); 2]>>,
     /// The victim and the time of the last steal from a window, until it is judged.
     catch: Cell<Option<(usize, u64)>>,
     cross_wakes: Cell<u32>,
@@ -123,8 +127,10 @@ impl Worker {
         let by = self.shared().policy.victim;
         let first = match by {
             Victim::Backlog => {
-                let backlog =
-                    |w: &&Worker| w.published.backlog_ns.load(Ordering::Relaxed) + w.fresh.len_hint() as u64;
+                let backlog = |w: &&Worker| {
+                    w.published.backlog_ns.load(Ordering::Relaxed)
+                        + (w.ready.len_hint() + w.fresh.len_hint()) as u64
+                };
                 let others = workers.iter().filter(|w| w.index != self.index);
                 others.max_by_key(backlog).map_or(self.index, |w| w.index)
             }
@@ -148,16 +154,33 @@ impl Worker {
                 self.hunter.catch.set(Some((victim.index, now)));
                 self.hunter.cross_wakes.set(0);
                 self.batch.append(chain);
-                Counters::add(&self.counters.migrations, self.batch.len() as u64);
                 return self.batch.pop();
+            }
+            if let Some(thread) = self.steal_threads(victim, now) {
+                return Some(thread);
             }
         }
         self.steal_fresh(victim, now)
     }
 
+    /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
+    fn steal_threads(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        let aged = self.aged_reach(victim.index, READY, &victim.ready, now);
+        let caught = Fifo::new();
+        victim.ready.steal_half(aged, |runnable| caught.push(runnable));
+        let oldest = caught.pop()?;
+        self.hunter.catch.set(Some((victim.index, now)));
+        self.hunter.cross_wakes.set(0);
+        while let Some(thread) = caught.pop() {
+            // SAFETY: this is the owner's OS thread.
+            unsafe { self.ready.push(thread) };
+        }
+        Some(oldest)
+    }
+
     /// Half of what has waited long enough in the victim's fresh list becomes fresh here; the oldest runs at once.
     fn steal_fresh(&self, victim: &Worker, now: u64) -> Option<Runnable> {
-        let aged = self.aged_reach(victim, now);
+        let aged = self.aged_reach(victim.index, FRESH, &victim.fresh, now);
         let caught = Fifo::new();
         let count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
         Counters::add(&self.counters.fresh_stolen, count as u64);
@@ -170,14 +193,14 @@ impl Worker {
     }
 
     /// Everything below this index of the victim's list has waited longer than a steal costs.
-    fn aged_reach(&self, victim: &Worker, now: u64) -> usize {
+    fn aged_reach(&self, victim: usize, which: usize, list: &FreshQueue, now: u64) -> usize {
         let mut reached = self.hunter.reached.borrow_mut();
-        reached.resize(self.shared().workers().len(), (0, 0));
-        let (reach, seen_at) = &mut reached[victim.index];
-        let mut aged = victim.fresh.mark();
+        reached.resize(self.shared().workers().len(), [(0, 0); 2]);
+        let (reach, seen_at) = &mut reached[victim][which];
+        let mut aged = list.mark();
         if now - *seen_at >= STEAL_NS {
             aged = aged.max(*reach);
-            *reach = victim.fresh.reach();
+            *reach = list.reach();
             *seen_at = now;
         }
         aged
@@ -224,6 +247,9 @@ impl Worker {
     pub(super) fn sees_work(&self) -> bool {
         let shared = self.shared();
         if shared.has_shared(self.index) || shared.is_stopping() || !self.fresh.is_empty_for_owner() {
+            return true;
+        }
+        if !self.ready.is_empty_for_owner() {
             return true;
         }
         let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;

@@ -29,8 +29,10 @@ impl Worker {
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
-            // SAFETY: this is the owner's OS thread. A waker that an alarm has called may have spawned.
-            let mut found = self.batch.pop().or_else(|| unsafe { self.fresh.pop() });
+            // SAFETY: this is the owner's OS thread.
+            let mut found = self.batch.pop().or_else(|| unsafe { self.ready.pop() });
+            // SAFETY: as above. A waker that an alarm has called may have spawned.
+            found = found.or_else(|| unsafe { self.fresh.pop() });
             if found.is_none() && searching {
                 found = self.search(now).or_else(|| self.spin(now));
             }
@@ -46,7 +48,7 @@ impl Worker {
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS;
             }
-            self.batch.append(self.inbox.take_all());
+            self.take_mail();
         }
     }
 
@@ -57,12 +59,14 @@ impl Worker {
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {
-            let more_here = searching && self.fresh.len_hint() + self.batch.movable() > 1;
+            let waiting = self.fresh.len_hint() + self.ready.len_hint() + self.batch.movable();
+            let more_here = searching && waiting > 1;
             more_here || shared.has_shared(self.index) || (searching && self.sees_work())
         };
         if others_sleep && (!shared.idle.is_watched() || more()) {
             // More than one can run, or the only one who looked around is we: the next sleeper searches in our place.
             self.fresh.set_mark();
+            self.ready.set_mark();
             shared.notify_for(self.index);
         }
     }
@@ -132,8 +136,9 @@ impl Worker {
                 std::hint::spin_loop();
             }
             if self.inbox.has_mail() {
-                self.batch.append(self.inbox.take_all());
-                return self.batch.pop();
+                self.take_mail();
+                // SAFETY: this is the owner's OS thread.
+                return self.batch.pop().or_else(|| unsafe { self.ready.pop() });
             }
             now = shared.clock.now_ns();
             if now - since >= STEAL_NS

@@ -31,7 +31,7 @@ impl Worker {
             self.boundary();
         }
         if self.inbox.has_mail() {
-            self.batch.append(self.inbox.take_all());
+            self.take_mail();
         }
         if let Some(next) = self.batch.pop() {
             return Some(next);
@@ -43,6 +43,10 @@ impl Worker {
     /// The batch is dry: what else waits here?
     pub(super) fn refill(&self) -> Option<Runnable> {
         // SAFETY: this is the owner's OS thread.
+        if let Some(thread) = unsafe { self.ready.pop() } {
+            return Some(thread);
+        }
+        // SAFETY: as above.
         if let Some(fresh) = unsafe { self.fresh.pop() } {
             return Some(fresh);
         }
@@ -59,7 +63,9 @@ impl Worker {
         match next.header().kind {
             Kind::Cell => {
                 Counters::add(&self.counters.polls, 1);
-                next.header().worker.set(std::ptr::from_ref(self).cast_mut().cast());
+                if !std::ptr::eq(next.header().worker.get().cast(), self) {
+                    self.receive(next.header());
+                }
                 crate::cell::poll(next);
                 if fork::is_orphan() {
                     fork::end_of_orphan();

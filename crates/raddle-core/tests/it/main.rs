@@ -2,16 +2,19 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
+mod blocking;
 mod cells;
 mod default;
 mod fairness;
 mod fork;
+mod native;
 mod panics;
 mod park;
 mod runtimes;
 mod scope;
 mod shutdown;
 mod spawn;
+mod threads;
 mod time;
 mod workers;
 

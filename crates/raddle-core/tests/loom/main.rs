@@ -15,6 +15,7 @@ mod join;
 mod mutation;
 mod park;
 mod scope;
+mod selection;
 mod timer;
 mod token;
 mod window;

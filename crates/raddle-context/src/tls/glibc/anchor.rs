@@ -1,0 +1,205 @@
+//! Owns: our place in the list through which glibc finds all its threads.
+//! May use: two joinable threads of the C library that end at once and are never joined.
+//! Never: a node of glibc's that may come or go.
+//!
+//! glibc goes through a list of all threads when it loads a library whose variables have a fixed place in every
+//! thread (it writes their first values there), when it unloads one, and for `setuid`. A block that is not in the
+//! list would read zero where such a library expects its first values. glibc's lock of that list is hidden.
+//!
+//! But a joinable thread that has ended stays in the list until it is joined, and glibc adds at the head only. Two such
+//! threads, made one after the other on stacks of ours, stand side by side for ever, and nobody but we will ever touch
+//! the two links between them. Between the two our blocks are linked, and stay. Readers follow `next` links under
+//! glibc's lock, which we do not have: so a node is complete before one store makes it visible.
+//!
+//! ```text
+//!   head <-> ... <-> [second anchor] <-> our blocks ... <-> [first anchor] <-> ... older threads
+//! ```
+
+use super::facts::Field;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// A node of glibc's lists.
+#[repr(C)]
+struct Node {
+    next: AtomicPtr<Node>,
+    prev: AtomicPtr<Node>,
+}
+
+/// The node after which blocks are linked, and what the anchors told.
+pub(super) struct Anchors {
+    after: Mutex<AtomicPtr<Node>>,
+    /// Where a thread keeps the bounds of its stack.
+    pub(super) stack: usize,
+    /// Where it keeps the byte that says that a key was ever set.
+    pub(super) used: Option<usize>,
+}
+
+/// Room for a short function and whatever the loaded libraries keep per thread.
+const STACK_BYTES: usize = 1 << 20;
+/// Another thread may be made between the two anchors; then a third one is made, and so on.
+const ATTEMPTS: usize = 16;
+
+/// What an anchor's function gets and leaves.
+struct Visit {
+    thread: isize,
+    specific: Field,
+    descriptor: AtomicUsize,
+    /// The byte behind the keys, before and after a key was set.
+    flag: [AtomicUsize; 2],
+}
+
+extern "C" fn run(data: *mut c_void) -> *mut c_void {
+    // SAFETY: `make_one` keeps it until this has said where it runs.
+    let visit = unsafe { &*data.cast::<Visit>() };
+    let own = super::machine::thread_pointer().wrapping_add_signed(visit.thread);
+    let flag: *const u8 =
+        core::ptr::with_exposed_provenance(own + visit.specific.offset + visit.specific.count * 8);
+    // SAFETY: within this thread's descriptor, behind the pointers to the keys' blocks.
+    let read = || usize::from(unsafe { flag.read_volatile() });
+    let mut key = 0;
+    visit.flag[0].store(read(), Ordering::Relaxed);
+    // SAFETY: writes a new key.
+    if unsafe { libc::pthread_key_create(&raw mut key, None) } == 0 {
+        // SAFETY: the key is ours, and has no destructor.
+        unsafe { libc::pthread_setspecific(key, data) };
+        visit.flag[1].store(read(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { libc::pthread_setspecific(key, null_mut()) };
+        // SAFETY: as above; nobody has it.
+        unsafe { libc::pthread_key_delete(key) };
+    }
+    // Release pairs with the acquire in `make_one`; after it `visit` may be gone.
+    visit.descriptor.store(own, Ordering::Release);
+    null_mut()
+}
+
+/// A thread of the C library that ends and is never joined: its descriptor, and the stack that it was given.
+fn make_one(visit: &Visit) -> Result<(usize, usize), &'static str> {
+    let refused = "the C library made no thread";
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
+    let stack = unsafe { libc::mmap(null_mut(), STACK_BYTES, protection, flags, -1, 0) };
+    if stack == libc::MAP_FAILED {
+        return Err("no memory for an anchor");
+    }
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: writes the attributes.
+    unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
+    // SAFETY: initialised above; the memory is ours and is never given back.
+    unsafe { libc::pthread_attr_setstack(attributes.as_mut_ptr(), stack, STACK_BYTES) };
+    visit.descriptor.store(0, Ordering::Relaxed);
+    let (mut id, data) = (0, std::ptr::from_ref(visit).cast_mut().cast());
+    // SAFETY: `visit` lives until the thread has said where it runs, which is waited for below.
+    let error = unsafe { libc::pthread_create(&raw mut id, attributes.as_ptr(), run, data) };
+    // SAFETY: they are not used any more.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    if error != 0 {
+        return Err(refused);
+    }
+    loop {
+        // Acquire pairs with the release in `run`.
+        match visit.descriptor.load(Ordering::Acquire) {
+            0 => std::thread::yield_now(),
+            descriptor => return Ok((descriptor, stack.addr())),
+        }
+    }
+}
+
+/// Makes two neighbours, and learns from the last one where a thread keeps the bounds of its stack.
+pub(super) fn make(
+    thread: isize,
+    size: usize,
+    list: usize,
+    specific: Field,
+) -> Result<Anchors, &'static str> {
+    let flag = [const { AtomicUsize::new(0) }; 2];
+    let visit = Visit { thread, specific, descriptor: AtomicUsize::new(0), flag };
+    let mut older = make_one(&visit)?.0;
+    for _ in 0..ATTEMPTS {
+        let (newer, stack) = make_one(&visit)?;
+        if are_neighbours(newer, older, list) {
+            let changed = visit.flag.each_ref().map(|f| f.load(Ordering::Relaxed)) == [0, 1];
+            let used = changed.then_some(specific.offset + specific.count * 8);
+            let after = Mutex::new(AtomicPtr::new(node(newer, list)));
+            return Ok(Anchors { after, stack: stack_bounds(newer, size, stack)?, used });
+        }
+        older = newer;
+    }
+    Err("two threads made one after the other are not neighbours in the list of threads")
+}
+
+fn node(descriptor: usize, list: usize) -> *mut Node {
+    core::ptr::with_exposed_provenance_mut(descriptor + list)
+}
+
+fn are_neighbours(newer: usize, older: usize, list: usize) -> bool {
+    let (newer, older) = (node(newer, list), node(older, list));
+    // SAFETY: both are threads that are never joined, so their descriptors stay.
+    let next = unsafe { &(*newer).next };
+    // SAFETY: as above.
+    let prev = unsafe { &(*older).prev };
+    // Acquire pairs with nothing of ours: glibc's lock was given back before the threads ran.
+    next.load(Ordering::Acquire) == older && prev.load(Ordering::Acquire) == newer
+}
+
+/// The one place in an anchor's descriptor that holds its stack's address and, behind it, its size.
+fn stack_bounds(descriptor: usize, size: usize, stack: usize) -> Result<usize, &'static str> {
+    let at = |offset: usize| {
+        let word: *const usize = core::ptr::with_exposed_provenance(descriptor + offset);
+        // SAFETY: within the descriptor, which stays.
+        unsafe { word.read() }
+    };
+    let mut found = (0..size - 16).step_by(8).filter(|&o| at(o) == stack && at(o + 8) == STACK_BYTES);
+    match (found.next(), found.next()) {
+        (Some(offset), None) => Ok(offset),
+        _ => Err("a thread does not say where its stack lies"),
+    }
+}
+
+impl Anchors {
+    /// Links a block that will stay for ever.
+    ///
+    /// # Safety
+    /// `descriptor` is a complete `struct pthread` that is in no list and is never freed; `list` is the offset of its
+    /// node.
+    pub(super) unsafe fn link(&self, descriptor: *mut u8, list: usize) {
+        let new: *mut Node = descriptor.wrapping_byte_add(list).cast();
+        // SAFETY: the caller vouches for it.
+        let fresh = unsafe { &*new };
+        fresh.next.store(new, Ordering::Relaxed);
+        fresh.prev.store(new, Ordering::Relaxed);
+        // A forked child may find the lock held by a thread that it does not have: there a block stays alone.
+        let Ok(after) = self.after.try_lock().or_else(|busy| retry(&self.after, busy)) else { return };
+        let before = after.load(Ordering::Relaxed);
+        // SAFETY: an anchor, which stays.
+        let anchor = unsafe { &*before };
+        let next = anchor.next.load(Ordering::Relaxed);
+        fresh.next.store(next, Ordering::Relaxed);
+        fresh.prev.store(before, Ordering::Relaxed);
+        // SAFETY: a block of ours or the older anchor; both stay.
+        unsafe { &*next }.prev.store(new, Ordering::Relaxed);
+        // Release pairs with the address dependency of glibc's readers: they see a complete node.
+        anchor.next.store(new, Ordering::Release);
+    }
+}
+
+type Busy<'a, T> = std::sync::TryLockError<std::sync::MutexGuard<'a, T>>;
+
+/// The lock is held for a few instructions only; who still cannot have it after many looks never will.
+fn retry<'a, T>(
+    lock: &'a Mutex<T>,
+    mut busy: Busy<'a, T>,
+) -> Result<std::sync::MutexGuard<'a, T>, Busy<'a, T>> {
+    for _ in 0..100_000 {
+        std::thread::yield_now();
+        match lock.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(still) => busy = still,
+        }
+    }
+    Err(busy)
+}

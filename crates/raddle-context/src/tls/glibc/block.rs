@@ -1,0 +1,289 @@
+//! Owns: `TlsBlock`, one context's thread-local storage, and the pool that keeps it warm.
+//! May use: `facts`.
+//! Never: giving a block back to glibc; it stays in glibc's list of threads, and the next life gets it.
+//!
+//! What glibc does for a thread, and what we do for a block:
+//!
+//! | glibc, for a thread | here |
+//! |---|---|
+//! | `_dl_allocate_tls`: memory, first values of all libraries' variables | the same |
+//! | fields of `struct pthread`: self, number, keys, robust list, stack | [`TlsPool::take`] |
+//! | canary, pointer guard | copied from the OS thread that makes the block: they are the program's |
+//! | registers the area for restartable sequences | marks it as not registered: the kernel knows the OS thread's |
+//! | registers the area for restartable sequences | marks it unregistered: the kernel knows the OS thread's |
+//! | at the end: `__call_tls_dtors`, then keys' destructors | [`end`] |
+//! | at the end: frees malloc's cache | the next life gets it, warm |
+//! | another thread on the same stack: `_dl_allocate_tls_init` | the same, around glibc's own variables |
+
+use super::facts::{self, Facts, NULL};
+use super::machine;
+use crate::current;
+use crate::stack::{Stack, StackError};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicI32, Ordering};
+use std::sync::Mutex;
+
+/// Blocks that a pool keeps at most, and so many go to the depot, or come from it, at a time.
+const POOL: usize = 256;
+const BATCH: usize = 64;
+
+/// Thread numbers that the kernel never gives: above the largest `pid_max`, below what a futex word can hold.
+const FIRST_NUMBER: i32 = 1 << 22;
+const LAST_NUMBER: i32 = (1 << 30) - 1;
+
+/// `LC_GLOBAL_LOCALE`: the locale that `setlocale` sets for the program.
+const GLOBAL_LOCALE: libc::locale_t = core::ptr::without_provenance_mut(usize::MAX);
+
+/// One context's thread-local storage: whoever holds this value may let one context use it. Not `Clone`.
+#[derive(Debug)]
+pub struct TlsBlock(NonNull<u8>);
+
+// SAFETY: a block is an exclusive right to a piece of memory and has no tie to the OS thread that took it.
+unsafe impl Send for TlsBlock {}
+
+impl TlsBlock {
+    /// What [`crate::transfer_with`] loads.
+    #[inline(always)]
+    pub fn base(&self) -> usize {
+        self.0.addr().get()
+    }
+}
+
+/// Blocks of ended contexts, kept for the next ones; one pool a worker.
+#[derive(Debug, Default)]
+pub struct TlsPool {
+    free: Vec<NonNull<u8>>,
+}
+
+// SAFETY: what it holds are exclusive rights to memory, without a tie to an OS thread.
+unsafe impl Send for TlsPool {}
+
+/// What all pools share.
+struct Depot(Vec<NonNull<u8>>);
+
+// SAFETY: as for `TlsPool`.
+unsafe impl Send for Depot {}
+
+static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
+
+impl TlsPool {
+    /// An empty pool.
+    pub fn new() -> Self {
+        TlsPool::default()
+    }
+
+    /// A block for a context that runs on `stack`, with the first values of all variables.
+    ///
+    /// # Errors
+    /// There is no memory, or [`supported`](super::supported) says no.
+    ///
+    /// ```
+    /// # use raddle_context::{SizeClass, StackDepot, StackPool, tls};
+    /// let mut pool = tls::TlsPool::new();
+    /// let stack = StackPool::new(StackDepot::new()).take(SizeClass::DEFAULT)?;
+    /// if tls::supported().is_ok() {
+    ///     let block = pool.take(&stack)?;
+    ///     assert_ne!(block.base(), tls::base());
+    ///     pool.give(block);
+    /// }
+    /// # Ok::<(), raddle_context::StackError>(())
+    /// ```
+    pub fn take(&mut self, stack: &Stack) -> Result<TlsBlock, StackError> {
+        let refused = StackError::no_storage(stack.class());
+        let facts = facts::get().map_err(|_| refused)?;
+        if self.free.is_empty() {
+            self.refill();
+        }
+        let block = match self.free.pop() {
+            Some(used) => facts.renew(used),
+            None => facts.make(),
+        };
+        let block = block.ok_or(refused)?;
+        facts.note_stack(block, stack);
+        Ok(TlsBlock(block))
+    }
+
+    /// Gives a block back whose context has ended, and has left it.
+    pub fn give(&mut self, block: TlsBlock) {
+        if self.free.len() >= POOL
+            // Not while another holds it: in a forked child it may be held for ever.
+            && let Ok(mut depot) = DEPOT.try_lock()
+        {
+            depot.0.extend(self.free.drain(..BATCH));
+        }
+        self.free.push(block.0);
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        if let Ok(mut depot) = DEPOT.try_lock() {
+            let from = depot.0.len().saturating_sub(BATCH);
+            self.free.extend(depot.0.drain(from..));
+        }
+    }
+}
+
+impl Drop for TlsPool {
+    fn drop(&mut self) {
+        if let Ok(mut depot) = DEPOT.try_lock() {
+            depot.0.append(&mut self.free);
+        }
+    }
+}
+
+/// The first thing that a context does on storage of its own; `word` becomes its [`current`](crate::current) word.
+///
+/// # Safety
+/// The caller runs on a block, which was taken for it.
+#[inline(never)]
+pub unsafe fn begin(word: *mut ()) {
+    current::set(word);
+    let Ok(facts) = facts::get() else { return };
+    // SAFETY: sets this thread's locale to the program's; no preconditions.
+    unsafe { libc::uselocale(GLOBAL_LOCALE) };
+    // SAFETY: sets this thread's tables of characters from its locale.
+    unsafe { (facts.call.ctype_init)() };
+    // SAFETY: forgets the message of a failed `dlopen` of the last life; no preconditions.
+    unsafe { (facts.call.dlerror)() };
+    // SAFETY: the address of this thread's variable.
+    let h_errno = unsafe { (facts.call.h_errno)() };
+    // SAFETY: as above.
+    unsafe { h_errno.write(0) };
+    // SAFETY: as above.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    unsafe { errno.write(0) };
+}
+
+/// The last thing that a context does on storage of its own: runs the destructors of its thread-local variables and of
+/// its `pthread_key_create` values. They may wait, and use thread-local variables.
+///
+/// # Safety
+/// The caller runs on a block, and nothing of its thread-local variables is used after.
+#[inline(never)]
+pub unsafe fn end() {
+    let Ok(facts) = facts::get() else { return };
+    // SAFETY: runs the destructors of this thread, which ends here.
+    unsafe { (facts.call.call_destructors)() };
+    let own =
+        core::ptr::with_exposed_provenance_mut(machine::thread_pointer().wrapping_add_signed(facts.thread));
+    // SAFETY: this thread's own descriptor.
+    unsafe { facts.keys.run_destructors(own) };
+}
+
+impl Facts {
+    fn descriptor(&self, block: NonNull<u8>) -> *mut u8 {
+        block.as_ptr().wrapping_byte_offset(self.thread)
+    }
+
+    /// # Safety
+    /// `offset` is that of a field of type `T` of the descriptor, which nobody else uses.
+    unsafe fn put<T>(&self, block: NonNull<u8>, offset: usize, value: T) {
+        let field: *mut T = self.descriptor(block).wrapping_byte_add(offset).cast();
+        // SAFETY: passed on to the caller.
+        unsafe { field.write(value) };
+    }
+
+    /// A block that glibc has never seen.
+    #[cold]
+    fn make(&self) -> Option<NonNull<u8>> {
+        // SAFETY: null asks for memory, too.
+        let block = NonNull::new(unsafe { (self.call.allocate)(NULL) })?;
+        block.as_ptr().expose_provenance();
+        let descriptor = self.descriptor(block);
+        // SAFETY: a new block, complete but for its head.
+        unsafe { machine::fill_head(block.as_ptr()) };
+        let first_block = descriptor.wrapping_byte_add(self.keys.first_block);
+        // SAFETY: each field has this type, and the block is ours.
+        unsafe { self.put(block, self.keys.blocks.offset, first_block) };
+        let robust = descriptor.wrapping_byte_add(self.robust);
+        // SAFETY: as above.
+        unsafe { self.put(block, self.robust, robust) };
+        // SAFETY: as above: the word before the head is its end.
+        unsafe { self.put(block, self.robust - 8, robust) };
+        // SAFETY: as above.
+        unsafe { self.put(block, self.tid, next_number()) };
+        if let Some(rseq) = self.rseq {
+            let cpu_id: *mut i32 = block.as_ptr().wrapping_byte_offset(rseq + 4).cast();
+            // SAFETY: the area's second word. -2: registration failed.
+            unsafe { cpu_id.write(-2) };
+        }
+        // SAFETY: complete now, in no list, and never freed.
+        unsafe { self.anchors.link(descriptor, self.list) };
+        Some(block)
+    }
+
+    /// The first values again, for another life; malloc's cache and what else is glibc's own stays.
+    fn renew(&self, block: NonNull<u8>) -> Option<NonNull<u8>> {
+        const ROOM: usize = 1024;
+        let bytes = self.libc.len_bytes();
+        let own: *mut u8 = block.as_ptr().wrapping_byte_offset(self.libc.start);
+        let mut kept = [0_u8; ROOM];
+        let keeps = bytes <= ROOM;
+        if keeps {
+            // SAFETY: glibc's own variables in this block, which is ours.
+            unsafe { core::ptr::copy_nonoverlapping(own, kept.as_mut_ptr(), bytes) };
+        }
+        // SAFETY: a block in no use.
+        if unsafe { self.has_late_variables(block) } {
+            // SAFETY: frees what libraries that were loaded later had in it, and keeps the block.
+            unsafe { (self.call.deallocate)(block.as_ptr(), false) };
+            // SAFETY: makes the vector anew, and the first values.
+            NonNull::new(unsafe { (self.call.allocate)(block.as_ptr()) })?;
+        } else {
+            // SAFETY: a block with a vector that holds nothing of its own.
+            unsafe { (self.call.initialise)(block.as_ptr(), true) };
+        }
+        if keeps {
+            // SAFETY: as above.
+            unsafe { core::ptr::copy_nonoverlapping(kept.as_ptr(), own, bytes) };
+        }
+        // SAFETY: a field of this type; the block is ours.
+        unsafe { self.put(block, self.cancelhandling, 0_i32) };
+        Some(block)
+    }
+
+    /// Whether libraries that were loaded later have variables in memory of their own, which glibc must free.
+    ///
+    /// # Safety
+    /// The block is ours, and in no use.
+    unsafe fn has_late_variables(&self, block: NonNull<u8>) -> bool {
+        let vector: *mut *mut [usize; 2] = self.descriptor(block).wrapping_byte_add(self.vector).cast();
+        // SAFETY: a field of this type.
+        let vector = unsafe { vector.read() };
+        // SAFETY: the entry before the first says how many there are.
+        let [count, _] = unsafe { vector.wrapping_sub(1).read() };
+        // SAFETY: so many entries stand behind entry 0, which is the generation.
+        let entries = unsafe { core::slice::from_raw_parts(vector.wrapping_add(1), count) };
+        entries.iter().any(|[_, to_free]| *to_free != 0)
+    }
+
+    fn note_stack(&self, block: NonNull<u8>, stack: &Stack) {
+        // SAFETY: a field of this type; the block is ours.
+        unsafe { self.put(block, self.stack, stack.limit()) };
+        // SAFETY: as above.
+        unsafe { self.put(block, self.stack + 8, stack.class().bytes()) };
+    }
+}
+
+/// A number for a new block. They are as many as there are blocks at once, which is far fewer than there are numbers.
+fn next_number() -> i32 {
+    static NEXT: AtomicI32 = AtomicI32::new(FIRST_NUMBER);
+    NEXT.fetch_add(1, Ordering::Relaxed).min(LAST_NUMBER)
+}
+
+/// Whether a thread's number is one of ours.
+pub(super) fn is_number_of_ours(number: i32) -> bool {
+    (FIRST_NUMBER..=LAST_NUMBER).contains(&number)
+}
+
+/// The length of a range of bytes.
+trait LenBytes {
+    fn len_bytes(&self) -> usize;
+}
+
+impl LenBytes for core::ops::Range<isize> {
+    fn len_bytes(&self) -> usize {
+        (self.end - self.start).cast_unsigned()
+    }
+}

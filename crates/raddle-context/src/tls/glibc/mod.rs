@@ -1,0 +1,62 @@
+//! Owns: thread-local storage by glibc's own allocator.
+//! May use: what glibc exports for its debugger library and its dynamic linker.
+//! Never: an offset that was not read from glibc itself or seen in a live thread.
+
+mod anchor;
+mod attributes;
+mod block;
+mod facts;
+mod keys;
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod machine;
+
+pub use block::{TlsBlock, TlsPool, begin, end};
+
+use super::Unsupported;
+use crate::stack::Stack;
+use crate::tools::fibers;
+
+/// Whether this machine can do it. The first call probes, which takes about 100 us; the others read the answer.
+///
+/// # Errors
+/// What the probe did not find.
+///
+/// ```
+/// match raddle_context::tls::supported() {
+///     Ok(()) => println!("threads are possible"),
+///     Err(why) => println!("{why}"),
+/// }
+/// ```
+pub fn supported() -> Result<(), Unsupported> {
+    facts::get().map(|_| ())
+}
+
+/// Where the thread-local storage of whoever runs is: what a transfer loads to come back to it.
+#[inline(always)]
+pub fn base() -> usize {
+    machine::thread_pointer()
+}
+
+/// A context whose own storage is over goes on with its OS thread's, at `base`.
+///
+/// # Safety
+/// The context runs on `stack`, on the OS thread whose [`base`] that is. The caller holds no address of a thread-local
+/// variable, nor does the function that it returns into.
+#[inline(never)]
+pub unsafe fn return_to(base: usize, stack: &Stack) {
+    // SAFETY: passed on to the caller.
+    unsafe { machine::set_thread_pointer(base) };
+    fibers::back_home(stack);
+}
+
+/// A context that is over, and has the OS thread's storage, makes way for one with storage of its own, at `base`.
+///
+/// # Safety
+/// As [`return_to`]; the context transfers next, to the one whose storage that is.
+#[inline(never)]
+pub unsafe fn make_way_for(base: usize) {
+    fibers::leave_behind();
+    // SAFETY: passed on to the caller.
+    unsafe { machine::set_thread_pointer(base) };
+}

@@ -1,0 +1,85 @@
+//! Owns: the thread pointer of x86-64, and the head of a block, which is its binary interface.
+//! May use: `wrfsbase` where the kernel lets us, else a system call.
+//! Never: a field behind the head; those are `facts`'.
+//!
+//! The head is what compiled code and all versions of glibc agree on:
+//!
+//! | offset | what | here |
+//! |---|---|---|
+//! | 0x00, 0x10 | the address of the head itself | set |
+//! | 0x08 | the vector of libraries' variables | glibc's allocator has set it |
+//! | 0x18 | there is more than one thread | 1 |
+//! | 0x20 | entry for system calls | copied |
+//! | 0x28, 0x30 | stack canary, pointer guard: one value for the whole program | copied |
+//! | 0x48 | control-flow enforcement that is on | copied |
+
+use crate::arch::{ARCH_SET_FS, WRITES_FS_BASE};
+use core::arch::asm;
+use core::sync::atomic::Ordering;
+
+/// `AT_HWCAP2`: the kernel lets programs write the FS base (Linux 5.9).
+const FSGSBASE: libc::c_ulong = 1 << 1;
+
+/// Asks the kernel once how the thread pointer is to be written.
+pub(super) fn prepare() {
+    // SAFETY: no preconditions.
+    let abilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    WRITES_FS_BASE.store(abilities & FSGSBASE != 0, Ordering::Relaxed);
+}
+
+/// The thread pointer of whoever runs.
+#[inline(always)]
+pub(super) fn thread_pointer() -> usize {
+    let pointer;
+    // SAFETY: the head's first word is its own address; nothing is written.
+    unsafe { asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, preserves_flags)) };
+    pointer
+}
+
+/// # Safety
+/// As [`super::return_to`].
+#[inline(always)]
+pub(super) unsafe fn set_thread_pointer(base: usize) {
+    if WRITES_FS_BASE.load(Ordering::Relaxed) {
+        // SAFETY: the kernel allows it, and the caller vouches for the base.
+        unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+    } else {
+        // SAFETY: as above; no function of the C library, which would look for `errno` half-way.
+        unsafe {
+            asm!(
+                "syscall",
+                inlateout("rax") libc::SYS_arch_prctl => _, in("rdi") ARCH_SET_FS, in("rsi") base,
+                lateout("rcx") _, lateout("r11") _, options(nostack),
+            );
+        }
+    }
+}
+
+/// From a thread pointer to the descriptor: the head is the descriptor's beginning.
+pub(super) fn descriptor_from_pointer(_bytes: usize) -> isize {
+    0
+}
+
+/// Fills the head of a new block; see the module.
+///
+/// # Safety
+/// `head` is a block that glibc's allocator has just made.
+pub(super) unsafe fn fill_head(head: *mut u8) {
+    let mine: *const u8 = core::ptr::with_exposed_provenance(thread_pointer());
+    let put = |offset: usize, value: usize| {
+        // SAFETY: a word of the head.
+        unsafe { head.wrapping_byte_add(offset).cast::<usize>().write(value) };
+    };
+    put(0x00, head.addr());
+    put(0x10, head.addr());
+    // The 32 bits behind it say that no search for symbols goes on.
+    put(0x18, 1);
+    for offset in [0x20, 0x28, 0x30] {
+        // SAFETY: a word of the head of whoever runs.
+        put(offset, unsafe { mine.wrapping_byte_add(offset).cast::<usize>().read() });
+    }
+    // SAFETY: as above, of 32 bits.
+    let features = unsafe { mine.wrapping_byte_add(0x48).cast::<u32>().read() };
+    // SAFETY: as above.
+    unsafe { head.wrapping_byte_add(0x48).cast::<u32>().write(features) };
+}

@@ -1,0 +1,54 @@
+//! Owns: thread-local storage that belongs to a context and goes with it from one OS thread to another.
+//! May use: the C library's own ways to make such storage; one file per world, chosen on one line.
+//! Never: a guess; what the start-up probe does not find as expected makes all of it [`Unsupported`].
+//!
+//! Compilers compute the address of a thread-local variable once and keep it, since to them a function runs on one
+//! thread. A stackful thread that changes OS threads in the middle of a function is therefore right only if its
+//! thread-local storage comes along: then every such address stays what it was. The storage of a thread is found
+//! through one register (FS base, TPIDR_EL0), which a program may write itself; [`crate::transfer_with`] does.
+//!
+//! So a thread gets a [`TlsBlock`]: all that the C library gives a thread of its own, except the kernel's part. It is
+//! `errno`, the variables of every loaded library, malloc's cache, the locale, the exceptions in flight. The page
+//! `README.md` beside this file says which internals of glibc it rests on, and how a change in them would show.
+//!
+//! | what | where |
+//! |---|---|
+//! | what the probe must find | `glibc/facts.rs` |
+//! | the list through which glibc finds all threads | `glibc/anchor.rs` |
+//! | one block: made, used again, left | `glibc/block.rs` |
+//! | destructors of `pthread_key_create` | `glibc/keys.rs` |
+//! | `pthread_getattr_np` | `glibc/attributes.rs` |
+
+#[cfg_attr(raddle_twin, path = "twin.rs")]
+#[cfg_attr(
+    all(not(raddle_twin), not(raddle_tsan), target_os = "linux", target_env = "gnu"),
+    path = "glibc/mod.rs"
+)]
+#[cfg_attr(
+    all(not(raddle_twin), any(raddle_tsan, not(all(target_os = "linux", target_env = "gnu")))),
+    path = "none.rs"
+)]
+mod world;
+
+pub use world::{TlsBlock, TlsPool, base, begin, end, make_way_for, return_to, supported};
+
+use core::fmt;
+
+/// Why this machine cannot give contexts thread-local storage of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    pub(crate) missing: &'static str,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "threads with thread-local storage of their own need glibc 2.34 or later on x86-64 or aarch64; here {}; \
+             light processes work without it",
+            self.missing
+        )
+    }
+}
+
+impl core::error::Error for Unsupported {}

@@ -1,0 +1,80 @@
+//! Owns: the answer of a build that cannot give contexts storage of their own.
+//! May use: nothing.
+//! Never: a block.
+
+use super::Unsupported;
+use crate::stack::{Stack, StackError};
+use std::convert::Infallible;
+
+/// Whether this machine can do it.
+///
+/// # Errors
+/// Always: the C library is none of those whose internals are known, or ThreadSanitizer keeps its own state there.
+pub fn supported() -> Result<(), Unsupported> {
+    let tsan = "ThreadSanitizer keeps what it knows of a thread in that thread's storage";
+    Err(Unsupported { missing: if cfg!(raddle_tsan) { tsan } else { "the C library is another one" } })
+}
+
+/// Storage of a context's own; there is none here.
+#[derive(Debug)]
+pub struct TlsBlock(Infallible);
+
+impl TlsBlock {
+    /// What a transfer to its context loads.
+    pub fn base(&self) -> usize {
+        match self.0 {}
+    }
+}
+
+/// A pool of blocks that is always empty.
+#[derive(Debug, Default)]
+pub struct TlsPool;
+
+impl TlsPool {
+    /// An empty pool.
+    pub fn new() -> Self {
+        TlsPool
+    }
+
+    /// There is never one.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn take(&mut self, stack: &Stack) -> Result<TlsBlock, StackError> {
+        Err(StackError::no_storage(stack.class()))
+    }
+
+    /// Nobody has one to give.
+    pub fn give(&mut self, block: TlsBlock) {
+        match block.0 {}
+    }
+}
+
+/// All contexts of an OS thread share its storage.
+pub fn base() -> usize {
+    0
+}
+
+/// Nothing to begin.
+///
+/// # Safety
+/// None.
+pub unsafe fn begin(_word: *mut ()) {}
+
+/// Nothing to end.
+///
+/// # Safety
+/// None.
+pub unsafe fn end() {}
+
+/// Nowhere to return to.
+///
+/// # Safety
+/// None.
+pub unsafe fn return_to(_base: usize, _stack: &Stack) {}
+
+/// Nothing to leave.
+///
+/// # Safety
+/// None.
+pub unsafe fn make_way_for(_base: usize) {}

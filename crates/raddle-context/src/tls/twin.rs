@@ -1,0 +1,76 @@
+//! Owns: storage of a context's own, in the twin: each context is an OS thread there and has it anyway.
+//! May use: nothing.
+//! Never: a register.
+
+use super::Unsupported;
+use crate::stack::{Stack, StackError};
+
+/// Whether this machine can do it: always.
+///
+/// # Errors
+/// None.
+pub fn supported() -> Result<(), Unsupported> {
+    Ok(())
+}
+
+/// Stands for the storage of the OS thread that the context is.
+#[derive(Debug)]
+pub struct TlsBlock;
+
+impl TlsBlock {
+    /// What a transfer to its context gets, and ignores.
+    pub fn base(&self) -> usize {
+        1
+    }
+}
+
+/// A pool of what needs no pool.
+#[derive(Debug, Default)]
+pub struct TlsPool;
+
+impl TlsPool {
+    /// A pool.
+    pub fn new() -> Self {
+        TlsPool
+    }
+
+    /// There is always one.
+    ///
+    /// # Errors
+    /// None.
+    pub fn take(&mut self, _stack: &Stack) -> Result<TlsBlock, StackError> {
+        Ok(TlsBlock)
+    }
+
+    /// Its OS thread ends by itself.
+    pub fn give(&mut self, _block: TlsBlock) {}
+}
+
+/// What a transfer gets, and ignores.
+pub fn base() -> usize {
+    1
+}
+
+/// Nothing to begin: the OS thread is new, and the baton brought the word.
+///
+/// # Safety
+/// None.
+pub unsafe fn begin(_word: *mut ()) {}
+
+/// The OS thread runs its destructors when it ends.
+///
+/// # Safety
+/// None.
+pub unsafe fn end() {}
+
+/// Nothing to return to.
+///
+/// # Safety
+/// None.
+pub unsafe fn return_to(_base: usize, _stack: &Stack) {}
+
+/// Nothing to leave.
+///
+/// # Safety
+/// None.
+pub unsafe fn make_way_for(_base: usize) {}

@@ -1,0 +1,35 @@
+//! Owns: the twin of `place.rs`: a baton carries the word from one OS thread to the next.
+//! May use: `current`.
+//! Never: an address of the word.
+
+use crate::current;
+
+/// Where the word is that the next transfer carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Place;
+
+impl Place {
+    /// Nobody's.
+    pub const NOWHERE: Place = Place;
+
+    /// That of whoever calls.
+    pub fn here() -> Place {
+        Place
+    }
+
+    /// Says what runs next.
+    ///
+    /// # Safety
+    /// None in the twin.
+    pub unsafe fn set(self, word: *mut ()) {
+        current::set(word);
+    }
+
+    /// Says what runs next: in the twin every word travels.
+    ///
+    /// # Safety
+    /// None in the twin.
+    pub unsafe fn leave(self, word: *mut ()) {
+        current::set(word);
+    }
+}

@@ -1,0 +1,155 @@
+//! Owns: `blocking`: a call that may block an OS thread is made on a spare one, and the caller's worker goes on.
+//! May use: `spare`, the OS threads; `process::wait`, to wait for the call's end.
+//! Never: a worker that waits for the call.
+//!
+//! | caller | what runs the function |
+//! |---|---|
+//! | a thread with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
+//! | a light process | a spare OS thread, with that one's thread-locals; the process waits |
+//! | an OS thread of the program; whoever is inside a `blocking` already | itself: there is no worker to free |
+//! | a light process that unwinds, and so must not switch | itself, and blocks its worker |
+//! | a cell | nobody: a panic. A cell awaits [`task::spawn_blocking`](crate::task::spawn_blocking) |
+//!
+//! Whoever runs the function, it is the caller to itself: [`thread::current`](crate::thread::current) is the caller,
+//! what it spawns belongs to the caller's runtime, and waits by Raddle's means are the spare OS thread's, which they
+//! block. For that the caller's header is what runs on the spare OS thread, marked [`AWAY`]: then it has no worker. The
+//! runtime counts who is away, and does not end before they are back.
+
+mod carry;
+mod pool;
+mod spare;
+
+pub(crate) use pool::{PoolGuard, lock as lock_pool};
+pub(crate) use spare::run_detached;
+
+use crate::fork::{end_of_orphan, is_orphan};
+use crate::header::{AWAY, Header, OWN_TLS};
+use crate::process::block::Block;
+use crate::process::wait::{Caller, caller, wait_registered};
+use crate::worker::Worker;
+use carry::Trip;
+use spare::Job;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::Result;
+
+/// Runs `f`, which may block an OS thread, without blocking a worker: in a process, on a spare OS thread.
+///
+/// For what waits by other means than Raddle's and may do so for long: a read, a lock of another library, a child
+/// process. The way there and back takes some microseconds, so what takes less needs none of it. `f` may borrow; it is
+/// [`Send`] because of light processes: another OS thread runs it for them, whose thread-locals it sees. A
+/// [`thread`](crate::thread) is itself carried over, and sees its own.
+///
+/// There are at most 512 spare OS threads; more calls than that wait for their turn. One that has had nothing to do for
+/// ten seconds ends. If the system refuses even the first, `f` runs where it is.
+///
+/// # Panics
+/// As `f`. Inside a cell, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.
+///
+/// ```
+/// use raddle_core::{blocking, csp};
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// let reader = csp::spawn(move || blocking(move || receiver.recv()));
+/// csp::spawn(move || sender.send("by a std channel")).join().unwrap().unwrap();
+/// assert_eq!(reader.join().unwrap(), Ok("by a std channel"));
+/// ```
+///
+/// ```compile_fail
+/// let shared = std::rc::Rc::new(7);
+/// raddle_core::blocking(|| println!("{shared}"));
+/// ```
+pub fn blocking<F, T>(f: F) -> T
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    match caller("blocking") {
+        Caller::Process(block) if block.header.is(OWN_TLS) => carried(block, f),
+        Caller::Process(block) => elsewhere(block, f),
+        Caller::Thread => f(),
+    }
+}
+
+/// The thread goes over to a spare OS thread, makes the call there, and comes back.
+fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
+    // SAFETY: `block` is what runs here.
+    let away = unsafe { Worker::of(&block.header) }.shared().count_away();
+    let trip = Trip::new(block);
+    let is_away = trip.leave();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    if is_orphan() {
+        // Forked in the call: in the child the thread goes on, and there is neither worker nor runtime to come back to.
+        std::mem::forget(away);
+    } else {
+        if is_away {
+            trip.come_back();
+        }
+        drop(away);
+    }
+    result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// A call, in the frame of the one who waits for it.
+struct Call<F, T> {
+    state: State<F, T>,
+    block: &'static Block,
+}
+
+enum State<F, T> {
+    ToDo(F),
+    Running,
+    Done(Result<T>),
+}
+
+fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
+    let mut call = Call { state: State::ToDo(f), block };
+    let at: *mut Call<F, T> = &raw mut call;
+    // SAFETY: `block` is what runs here.
+    let away = unsafe { Worker::of(&block.header) }.shared().count_away();
+    wait_registered("blocking", |_me| {
+        // SAFETY: the frame stays until its owner is woken, which the job does as its last act.
+        let job = unsafe { Job::borrowed(at.cast(), make::<F, T>) };
+        pool::submit(job).is_ok()
+    });
+    drop(away);
+    match call.state {
+        State::Done(result) => result.unwrap_or_else(|panic| resume_unwind(panic)),
+        // No spare OS thread at all: better here than not at all.
+        State::ToDo(f) => f(),
+        State::Running => unreachable!("whoever makes the call wakes the caller when it is done"),
+    }
+}
+
+/// On a spare OS thread: makes the call in its caller's name, and wakes the caller.
+///
+/// # Safety
+/// `call` is the address of a `Call<F, T>` whose owner waits for this.
+unsafe fn make<F: FnOnce() -> T, T>(call: *mut ()) {
+    // SAFETY: the owner waits, and nobody else touches the call.
+    let call = unsafe { &mut *call.cast::<Call<F, T>>() };
+    let header: *mut Header = call.block.as_header();
+    if let State::ToDo(f) = std::mem::replace(&mut call.state, State::Running) {
+        // SAFETY: the process waits for this and is held by nobody else.
+        let result = unsafe { as_away(call.block, || catch_unwind(AssertUnwindSafe(f))) };
+        call.state = State::Done(result);
+    }
+    // SAFETY: the owner registered itself to be woken once, by this.
+    unsafe { crate::worker::wake(header) };
+}
+
+/// Runs `f` on this spare OS thread as if it were the process, away from its worker.
+///
+/// # Safety
+/// The process is suspended, and the caller holds it.
+unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
+    let flags = &block.header.flags;
+    flags.set(flags.get() | AWAY);
+    raddle_context::current::set(block.as_header().cast());
+    let result = f();
+    if is_orphan() {
+        // Forked in the call: in the child the process, which waits for this, does not exist.
+        end_of_orphan();
+    }
+    raddle_context::current::set(std::ptr::null_mut());
+    flags.set(flags.get() & !AWAY);
+    result
+}

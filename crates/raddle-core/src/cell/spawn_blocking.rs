@@ -1,0 +1,44 @@
+//! Owns: `task::spawn_blocking`.
+//! May use: `blocking` for the OS threads, the slot in which a cell leaves its output.
+//! Never: a cell: what blocks is a function, and only its end is awaited.
+
+use super::join::{JoinHandle, Slot};
+use crate::blocking::run_detached;
+use crate::report;
+use crate::runtime;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Runs `f`, which may block an OS thread, on a spare one, and returns a future of its value.
+///
+/// What [`blocking`](crate::blocking) is to a process this is to a cell. The runtime does not end before `f` has; a
+/// dropped handle leaves `f` running.
+///
+/// # Panics
+/// If the default runtime cannot be started.
+///
+/// ```
+/// use raddle_core::task;
+/// let text = task::block_on(async {
+///     task::spawn(async { task::spawn_blocking(|| std::fs::read("Cargo.toml")).await.unwrap() }).await.unwrap()
+/// });
+/// assert!(text.is_ok());
+/// ```
+pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let slot = Arc::new(Slot::new());
+    let handle = JoinHandle::new(slot.clone());
+    let runtime = runtime::here().expect("the default runtime cannot be started").hold();
+    runtime.leave_outside();
+    run_detached(move || {
+        let unwanted = slot.fill(catch_unwind(AssertUnwindSafe(f)));
+        if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
+            report::fatal("a value that nobody wanted panicked while it was dropped");
+        }
+        runtime.back_outside();
+    });
+    handle
+}

@@ -1,0 +1,324 @@
+//! Owns: `Chan`, a channel that its ends share: every operation, with its waiting and waking.
+//! May use: `channel::core` inside a `Short` lock, `wait`.
+//! Never: the lock over a switch, or the user's code (a message's drop) inside it.
+//!
+//! Each operation first tries inside the lock, if the note says that this may succeed. To wait without a deadline it
+//! leaves its stack first, and the next context tries once more and puts its entry into the queue: so a rendezvous
+//! costs one locked instruction on either side, and whoever takes the entry out may wake at once. With a deadline, or
+//! at several channels, the entry is queued before the switch, and a [`Waiter`] says who ended the wait.
+
+use super::core::{CAN_RECEIVE, CAN_SEND, Core, Received, Sent, Side, Wakes};
+use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
+use super::list::{Entry, Left, Sleeper, Ticket};
+use super::place::Place;
+use super::stash::Found;
+use crate::process::wait::{may_wait, wait_registered};
+use crate::protocol::short::Short;
+use crate::wait::{Outcome, Waiter, WakeRight};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What the ends of a channel share.
+pub(super) struct Chan<T> {
+    pub(super) core: Short<Core<T>>,
+    senders: AtomicUsize,
+    receivers: AtomicUsize,
+}
+
+impl<T> Chan<T> {
+    /// A channel with one end of each kind.
+    pub(super) fn new(capacity: usize) -> Self {
+        let one = || AtomicUsize::new(1);
+        Chan { core: Short::new(Core::new(capacity)), senders: one(), receivers: one() }
+    }
+
+    #[inline]
+    pub(super) fn wake(&self, wakes: Wakes) {
+        if let Some(right) = wakes.one {
+            right.wake();
+        }
+        if let Some(side) = wakes.watchers {
+            self.wake_watchers(side);
+        }
+    }
+
+    #[cold]
+    fn wake_watchers(&self, side: Side) {
+        let next = |core: &mut Core<T>| loop {
+            match core.watchers(side).take_first()?.end(Left::Done) {
+                None => {}
+                ended => return ended,
+            }
+        };
+        while let Some(right) = self.core.enter(next) {
+            right.wake();
+        }
+    }
+
+    #[inline]
+    pub(super) fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        match self.core.enter(|core| core.send(message)) {
+            Sent::Taken(wakes) => {
+                self.wake(wakes);
+                Ok(())
+            }
+            Sent::Full(message) => Err(TrySendError::Full(message)),
+            Sent::Disconnected(message) => Err(TrySendError::Disconnected(message)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn send(&self, message: T) -> Result<(), SendError<T>> {
+        if self.core.look() & CAN_SEND == 0 {
+            return self.send_waiting(message);
+        }
+        match self.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Disconnected(message)) => Err(SendError(message)),
+            Err(TrySendError::Full(message)) => self.send_waiting(message),
+        }
+    }
+
+    fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
+        let (place, entry) = (Place::with(message), Entry::new());
+        wait_registered("channel::Sender::send", |header| {
+            entry.prepare(Sleeper::Parked(header), place.address(), 0);
+            self.send_or_wait(&place, &entry)
+        });
+        match entry.left() {
+            Left::Done => Ok(()),
+            // SAFETY: nobody has taken it.
+            _ => Err(SendError(unsafe { place.take() })),
+        }
+    }
+
+    /// Tries once more, or puts the entry into the queue; true if it waits there.
+    fn send_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
+        let (waits, wakes) = self.core.enter(|core| {
+            // SAFETY: it has not been sent, so it is in its place.
+            match core.send(unsafe { place.take() }) {
+                Sent::Taken(wakes) => {
+                    entry.leave(Left::Done);
+                    (false, wakes)
+                }
+                Sent::Disconnected(message) => {
+                    place.put(message);
+                    entry.leave(Left::Disconnected);
+                    (false, Wakes::default())
+                }
+                Sent::Full(message) => {
+                    place.put(message);
+                    // SAFETY: the sender's frame stays until it is woken, or has taken the entry out; its message
+                    // is in the place.
+                    (true, unsafe { core.wait(Side::Send, entry) })
+                }
+            }
+        });
+        self.wake(wakes);
+        waits
+    }
+
+    pub(super) fn send_until(&self, message: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        let message = match self.try_send(message) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Disconnected(message)) => return Err(SendTimeoutError::Disconnected(message)),
+            Err(TrySendError::Full(message)) => message,
+        };
+        let (place, entry) = (Place::with(message), Entry::new());
+        let expired = self.wait_timed("channel::Sender::send_deadline", Side::Send, deadline, |waiter| {
+            entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+            self.send_or_wait(&place, &entry).then_some(&entry)
+        });
+        match entry.left() {
+            // SAFETY: after an expired wait what was left is void, and nobody has taken the message.
+            _ if expired => Err(SendTimeoutError::Timeout(unsafe { place.take() })),
+            Left::Done => Ok(()),
+            // SAFETY: nobody has taken it.
+            _ => Err(SendTimeoutError::Disconnected(unsafe { place.take() })),
+        }
+    }
+
+    /// Waits with a deadline, if `enqueue` has put an entry into the queue of `side`. True if the deadline came first.
+    fn wait_timed<'a>(
+        &self,
+        what: &str,
+        side: Side,
+        deadline: Instant,
+        enqueue: impl FnOnce(&Waiter) -> Option<&'a Entry>,
+    ) -> bool {
+        let waiter = Waiter::new(what);
+        let Some(entry) = enqueue(&waiter) else { return false };
+        let expired = waiter.wait(Some(deadline)) == Outcome::Expired;
+        if expired {
+            self.core.enter(|core| core.leave(side, entry));
+        }
+        expired
+    }
+
+    #[inline]
+    pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        if self.core.look() & CAN_RECEIVE == 0 && self.core.look_surely() & CAN_RECEIVE == 0 {
+            return Err(TryRecvError::Empty);
+        }
+        self.recv_now()
+    }
+
+    #[inline]
+    fn recv_now(&self) -> Result<T, TryRecvError> {
+        match self.core.enter(|core| core.receive(may_wait)) {
+            Received::Message(message, wakes) => {
+                self.wake(wakes);
+                Ok(message)
+            }
+            Received::Promised(ticket, wakes) => {
+                self.wake(wakes);
+                self.fetch(ticket).ok_or(TryRecvError::Empty)
+            }
+            Received::Empty => Err(TryRecvError::Empty),
+            Received::Disconnected => Err(TryRecvError::Disconnected),
+        }
+    }
+
+    #[inline]
+    pub(super) fn recv(&self) -> Result<T, RecvError> {
+        loop {
+            if self.core.look() & CAN_RECEIVE != 0 {
+                match self.recv_now() {
+                    Ok(message) => return Ok(message),
+                    Err(TryRecvError::Disconnected) => return Err(RecvError),
+                    Err(TryRecvError::Empty) => {}
+                }
+            }
+            if let Some(received) = self.recv_waiting() {
+                return received;
+            }
+        }
+    }
+
+    /// `None` if a selection had promised a message and broke its promise.
+    fn recv_waiting(&self) -> Option<Result<T, RecvError>> {
+        let (place, entry) = (Place::empty(), Entry::new());
+        wait_registered("channel::Receiver::recv", |header| {
+            entry.prepare(Sleeper::Parked(header), place.address(), 0);
+            self.recv_or_wait(&place, &entry)
+        });
+        self.received(&place, entry.left())
+    }
+
+    fn received(&self, place: &Place<T>, left: Left) -> Option<Result<T, RecvError>> {
+        match left {
+            // SAFETY: whoever left this has put a message there.
+            Left::Done => Some(Ok(unsafe { place.take() })),
+            Left::Ticket(ticket) => self.fetch(ticket).map(Ok),
+            _ => Some(Err(RecvError)),
+        }
+    }
+
+    /// Tries once more, or puts the entry into the queue; true if it waits there.
+    fn recv_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
+        let (waits, wakes) = self.core.enter(|core| match core.receive(may_wait) {
+            Received::Message(message, wakes) => {
+                place.put(message);
+                entry.leave(Left::Done);
+                (false, wakes)
+            }
+            Received::Promised(ticket, wakes) => {
+                entry.leave(Left::Ticket(ticket));
+                (false, wakes)
+            }
+            Received::Disconnected => {
+                entry.leave(Left::Disconnected);
+                (false, Wakes::default())
+            }
+            // SAFETY: the receiver's frame stays until it is woken, or has taken the entry out; the place is empty.
+            Received::Empty => (true, unsafe { core.wait(Side::Receive, entry) }),
+        });
+        self.wake(wakes);
+        waits
+    }
+
+    pub(super) fn recv_until(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        loop {
+            match self.recv_now() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => {}
+            }
+            let (place, entry) = (Place::empty(), Entry::new());
+            let expired = self.wait_timed("channel::Receiver::recv_deadline", Side::Receive, deadline, |waiter| {
+                entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+                self.recv_or_wait(&place, &entry).then_some(&entry)
+            });
+            if expired {
+                return Err(RecvTimeoutError::Timeout);
+            }
+            if let Some(received) = self.received(&place, entry.left()) {
+                return received.map_err(RecvTimeoutError::from);
+            }
+        }
+    }
+
+    /// Fetches the message with this ticket, waiting for it if it was only promised. `None` if it will not come.
+    pub(super) fn fetch(&self, ticket: Ticket) -> Option<T> {
+        loop {
+            match self.core.enter(|core| core.stash.take(ticket)) {
+                Found::Here(message) => return Some(message),
+                Found::Broken => return None,
+                Found::NotYet => wait_registered("channel::Receiver::recv", |header| {
+                    // SAFETY: the caller waits, and whoever takes the right from the stash has the only one.
+                    self.core.enter(|core| core.stash.wait_for(ticket, || unsafe { WakeRight::of(header) }))
+                }),
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.core.enter(|core| core.buffer.len())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.core.enter(|core| !core.has_place())
+    }
+
+    pub(super) fn capacity(&self) -> Option<usize> {
+        let capacity = self.core.enter(|core| core.capacity);
+        (capacity != usize::MAX).then_some(capacity)
+    }
+
+    pub(super) fn add(&self, side: Side) {
+        self.count(side).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count(&self, side: Side) -> &AtomicUsize {
+        match side {
+            Side::Send => &self.senders,
+            Side::Receive => &self.receivers,
+        }
+    }
+
+    /// One end is dropped; the last of its side disconnects the channel.
+    pub(super) fn drop_end(&self, side: Side) {
+        // Release pairs with acquire of the last: what an end did comes before the disconnection that follows.
+        if self.count(side).fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.disconnect(side);
+        }
+    }
+
+    fn disconnect(&self, gone: Side) {
+        let (unwanted, other) = self.core.enter(|core| match gone {
+            Side::Send => {
+                core.senders_gone = true;
+                (None, Side::Receive)
+            }
+            Side::Receive => {
+                core.receivers_gone = true;
+                (Some(std::mem::take(&mut core.buffer)), Side::Send)
+            }
+        });
+        while let Some(right) = self.core.enter(|core| core.next_to_disconnect(other)) {
+            right.wake();
+        }
+        // Not inside the lock: a message's drop may use this very channel.
+        drop(unwanted);
+    }
+}

@@ -1,0 +1,33 @@
+//! Owns: `Sleeper`, what the queues of locks ask of the one who waits in them.
+//! May use: nothing.
+//! Never: a queue.
+//!
+//! On the machine a sleeper is a `wait::Waiter`; in the models it is a flag. The queues of `mutex`, `waitlist` and
+//! `once` are generic in it, so that the models search the very code that runs.
+
+/// One wait of whoever runs.
+pub(crate) trait Sleeper: Sized {
+    /// What is left to do when a wait has been ended: after it the sleeper may be gone.
+    type Right;
+
+    /// Opens a wait of the caller, which has no other under way.
+    fn new(what: &'static str) -> Self;
+
+    /// Waits until somebody has selected it.
+    fn wait(&self);
+
+    /// Ends the wait. Once for each sleeper that has no deadline.
+    fn select(&self) -> Self::Right;
+
+    /// Resumes the one whose wait was ended.
+    fn wake(right: Self::Right);
+}
+
+/// One wait that may have a deadline, and ends in more than one way.
+pub(crate) trait TimedSleeper: Sleeper {
+    /// Waits until somebody has selected an outcome; `None` if the deadline passed first.
+    fn wait_timed(&self) -> Option<u32>;
+
+    /// Ends the wait with `outcome`; `None` if the deadline has passed.
+    fn try_select(&self, outcome: u32) -> Option<Self::Right>;
+}

@@ -1,0 +1,98 @@
+//! Owns: `Barrier` and `BarrierWaitResult`.
+//! May use: `monitor`.
+//! Never: an ordering of its own.
+//!
+//! A count and a phase in a monitor: the last to come begins the next phase and wakes the others. Whoever is woken late
+//! finds the phase changed, however many have begun since, so phases never overlap. The barriers of `csp`, in which
+//! processes enrol and from which they resign, are another thing.
+
+use super::monitor::{Condition, Monitor};
+use super::sleepers::refuse_to_wait_in_cell;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+/// Where `n` threads wait for each other, again and again, as [`std::sync::Barrier`].
+///
+/// ```
+/// use raddle_core::sync::{Arc, Barrier};
+///
+/// let barrier = Arc::new(Barrier::new(3));
+/// let others: Vec<_> = (0..2)
+///     .map(|_| {
+///         let barrier = barrier.clone();
+///         raddle_core::csp::spawn(move || barrier.wait().is_leader())
+///     })
+///     .collect();
+/// let leaders = usize::from(barrier.wait().is_leader());
+/// let leaders = others.into_iter().fold(leaders, |sum, other| sum + usize::from(other.join().unwrap()));
+/// assert_eq!(leaders, 1);
+/// ```
+pub struct Barrier {
+    state: Monitor<State>,
+    changed: Condition,
+    threads: usize,
+}
+
+impl UnwindSafe for Barrier {}
+impl RefUnwindSafe for Barrier {}
+
+struct State {
+    arrived: usize,
+    phase: usize,
+}
+
+/// Whether its caller was the last to come.
+pub struct BarrierWaitResult(bool);
+
+impl Barrier {
+    /// One for `n` threads. With 0 it is as with 1: nobody waits.
+    #[must_use]
+    #[inline]
+    pub const fn new(n: usize) -> Barrier {
+        let state = Monitor::new(State { arrived: 0, phase: 0 });
+        Barrier { state, changed: Condition::new(), threads: n }
+    }
+
+    /// Waits until `n` threads have come. One of them, the last, is told that it is the leader.
+    ///
+    /// # Panics
+    /// Inside a cell, if it has to wait.
+    pub fn wait(&self) -> BarrierWaitResult {
+        let mut state = self.state.lock();
+        let phase = state.phase;
+        if state.arrived + 1 < self.threads {
+            // Who must not wait has not come.
+            refuse_to_wait_in_cell("Barrier::wait");
+            state.arrived += 1;
+            while state.phase == phase {
+                state = self.changed.wait(&self.state, state, "Barrier::wait", None).0;
+            }
+            return BarrierWaitResult(false);
+        }
+        state.arrived = 0;
+        state.phase = state.phase.wrapping_add(1);
+        drop(state);
+        self.changed.notify_all();
+        BarrierWaitResult(true)
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}
+
+impl BarrierWaitResult {
+    /// True for one of those that a phase let go: the one who came last.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult").field("is_leader", &self.is_leader()).finish()
+    }
+}

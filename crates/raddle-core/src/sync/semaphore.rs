@@ -1,0 +1,224 @@
+//! Owns: `Semaphore`, its permits and errors.
+//! May use: `protocol::semaphore` for the word.
+//! Never: passing one who has waited longer.
+
+use super::sleepers::{Timed, deadline};
+use crate::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+
+/// A number of permits, of which each may take some and must give them back; the names follow `tokio`'s.
+///
+/// First come, first served: who wants many permits is not passed by those who want few.
+///
+/// ```
+/// use raddle_core::sync::{Semaphore, TryAcquireError};
+///
+/// let tables = Semaphore::new(2);
+/// let both = tables.acquire_many(2)?;
+/// assert_eq!(tables.try_acquire().unwrap_err(), TryAcquireError::NoPermits);
+/// drop(both);
+/// assert_eq!(tables.available_permits(), 2);
+/// # Ok::<(), raddle_core::sync::AcquireError>(())
+/// ```
+pub struct Semaphore {
+    word: SemaphoreWord<Timed>,
+}
+
+impl UnwindSafe for Semaphore {}
+impl RefUnwindSafe for Semaphore {}
+
+/// Some permits, which go back when this is dropped.
+#[must_use = "if unused the permits go back at once"]
+pub struct Permit<'a> {
+    semaphore: &'a Semaphore,
+    count: usize,
+}
+
+/// The semaphore has been closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcquireError(());
+
+/// Why there are no permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// Too few now, or somebody waits for some.
+    NoPermits,
+    /// The semaphore has been closed.
+    Closed,
+}
+
+impl Semaphore {
+    /// At most so many permits.
+    pub const MAX_PERMITS: usize = PERMITS_MAX;
+
+    /// One with so many permits.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    #[must_use]
+    pub const fn new(permits: usize) -> Semaphore {
+        assert!(permits <= PERMITS_MAX, "a semaphore with more permits than it can count");
+        Semaphore { word: SemaphoreWord::new(permits) }
+    }
+
+    /// Waits for one permit.
+    ///
+    /// # Errors
+    /// If the semaphore is closed, or is while it waits.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    pub fn acquire(&self) -> Result<Permit<'_>, AcquireError> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for `count` permits at once.
+    ///
+    /// # Errors
+    /// If the semaphore is closed, or is while it waits.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    #[inline]
+    pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
+        let taken = match self.word.try_take(count) {
+            Err(Refused::TooFew) => self.word.take_slow(count, Timed::until("Semaphore::acquire", None)),
+            taken => taken,
+        };
+        taken.map(|()| Permit { semaphore: self, count }).map_err(|_| AcquireError(()))
+    }
+
+    /// Takes one permit if that needs no wait.
+    ///
+    /// # Errors
+    /// If there is none, somebody waits for some, or the semaphore is closed.
+    pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes `count` permits if that needs no wait.
+    ///
+    /// # Errors
+    /// If there are too few, somebody waits for some, or the semaphore is closed.
+    #[inline]
+    pub fn try_acquire_many(&self, count: usize) -> Result<Permit<'_>, TryAcquireError> {
+        self.word.try_take(count)?;
+        Ok(Permit { semaphore: self, count })
+    }
+
+    /// Waits for one permit, for at most `timeout`.
+    ///
+    /// # Errors
+    /// If the time passes, or the semaphore is closed.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    pub fn acquire_timeout(&self, timeout: Duration) -> Result<Permit<'_>, TryAcquireError> {
+        self.acquire_many_timeout(1, timeout)
+    }
+
+    /// Waits for `count` permits at once, for at most `timeout`.
+    ///
+    /// # Errors
+    /// If the time passes, or the semaphore is closed.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    pub fn acquire_many_timeout(
+        &self,
+        count: usize,
+        timeout: Duration,
+    ) -> Result<Permit<'_>, TryAcquireError> {
+        match self.word.try_take(count) {
+            Err(Refused::TooFew) => {
+                self.word.take_slow(count, Timed::until("Semaphore::acquire_timeout", deadline(timeout)))?;
+            }
+            taken => taken?,
+        }
+        Ok(Permit { semaphore: self, count })
+    }
+
+    /// Adds permits, and lets those go on who wait for them.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
+    pub fn add_permits(&self, count: usize) {
+        assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
+        self.word.give(count);
+    }
+
+    /// How many permits there are now. May be out of date at once.
+    pub fn available_permits(&self) -> usize {
+        self.word.permits()
+    }
+
+    /// Refuses everybody from now on, those who wait included. Permits that are out may still be given back.
+    pub fn close(&self) {
+        self.word.close();
+    }
+
+    /// Whether it has been closed.
+    pub fn is_closed(&self) -> bool {
+        self.word.is_closed()
+    }
+}
+
+impl Permit<'_> {
+    /// Keeps the permits out for ever.
+    pub fn forget(self) {
+        std::mem::forget(self);
+    }
+
+    /// How many permits these are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.semaphore.word.give(self.count);
+    }
+}
+
+impl From<Refused> for TryAcquireError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::TooFew => TryAcquireError::NoPermits,
+            Refused::Closed => TryAcquireError::Closed,
+        }
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Semaphore");
+        out.field("permits", &self.available_permits()).field("closed", &self.is_closed()).finish()
+    }
+}
+
+impl fmt::Debug for Permit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the semaphore is closed")
+    }
+}
+
+impl fmt::Display for TryAcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TryAcquireError::NoPermits => "too few permits are available",
+            TryAcquireError::Closed => "the semaphore is closed",
+        })
+    }
+}
+
+impl std::error::Error for AcquireError {}
+impl std::error::Error for TryAcquireError {}

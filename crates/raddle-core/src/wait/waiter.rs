@@ -1,0 +1,187 @@
+//! Owns: `Waiter`: one wait of whoever runs, ended by the first to select it or by a deadline.
+//! May use: `process::wait` to find the caller, `protocol::selection`, `external`, `timer`.
+//! Never: the queue that it stands in; that belongs to the lock or the channel.
+//!
+//! How it is used, with `queue` under a short lock of its own:
+//!
+//! ```text
+//!     the one who waits                            the one who wakes
+//!     let waiter = Waiter::new("Mutex::lock");     queue.lock();
+//!     queue.lock();                                let right = first.try_select(0);
+//!     look once more; put &waiter into the queue   take it out of the queue
+//!     queue.unlock();                              queue.unlock();
+//!     match waiter.wait(deadline) { ... }          if let Some(right) = right { right.wake() }
+//!     take &waiter out if it is still in
+//! ```
+//!
+//! The waiter lies in the frame of the one who waits. Whoever selects looks at it under the lock that it was queued
+//! under, and it leaves every queue under that lock before its frame goes: so nobody looks at a frame that is gone.
+//! After the unlock only the [`WakeRight`] is used, which holds the one thing that stays: the sleeper, which cannot run
+//! before it is woken.
+
+use crate::external::External;
+use crate::header::Header;
+use crate::process::block::Block;
+use crate::process::wait::{Caller, caller};
+use crate::protocol::selection::{Selected, Selection, WaitNumber};
+use crate::timer::Alarm;
+use crate::worker::{self, Worker};
+use std::ptr::NonNull;
+use std::time::Instant;
+
+/// The outcome that an alarm selects.
+pub(crate) const EXPIRED: u32 = Selection::OUTCOMES - 1;
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Somebody selected this number.
+    Selected(u32),
+    /// The deadline passed first. Nobody will select this wait any more.
+    Expired,
+}
+
+/// One wait. See the module for who may touch it when.
+pub(crate) struct Waiter {
+    /// The process that waits; none for an OS thread (or a process that unwinds, and so blocks its worker).
+    process: Option<&'static Block>,
+    number: WaitNumber,
+    /// An OS thread's own word, and its bed.
+    own: Selection,
+    bed: External,
+}
+
+/// The right, and the duty, to queue one who waits. Empty if it had not parked.
+#[derive(Debug)]
+#[must_use = "whoever was selected sleeps until it is woken"]
+pub(crate) struct WakeRight(Option<NonNull<Header>>);
+
+// SAFETY: the right to wake something is a right that any thread may use.
+unsafe impl Send for WakeRight {}
+// SAFETY: what other threads touch is the selection and, by the right to wake, the bed.
+unsafe impl Sync for Waiter {}
+// SAFETY: as above; it is not moved once it has been shown to others.
+unsafe impl Send for Waiter {}
+
+impl WakeRight {
+    /// The right to wake one that waits by [`wait_registered`](crate::process::wait::wait_registered).
+    ///
+    /// # Safety
+    /// The caller has just taken the one right to queue what begins with `header`, which waits.
+    #[inline]
+    pub(crate) unsafe fn of(header: *mut Header) -> WakeRight {
+        WakeRight(NonNull::new(header))
+    }
+
+    /// Queues the one who waits, if it waits.
+    #[inline]
+    pub(crate) fn wake(self) {
+        if let Some(header) = self.0 {
+            // SAFETY: the selection said that it waits and that we ended its wait.
+            unsafe { worker::wake(header.as_ptr()) };
+        }
+    }
+}
+
+impl Waiter {
+    /// Opens a wait of the caller, which has no other under way. `what` names the call in the panic of a cell.
+    #[inline]
+    pub(crate) fn new(what: &str) -> Waiter {
+        let process = match caller(what) {
+            Caller::Process(block) => Some(block),
+            Caller::Thread => None,
+        };
+        let own = Selection::new();
+        let number = process.map_or(&own, |block| &block.selection).begin();
+        Waiter { process, number, own, bed: External::new() }
+    }
+
+    #[inline]
+    fn word(&self) -> &Selection {
+        self.process.map_or(&self.own, |block| &block.selection)
+    }
+
+    /// Who waits: the same for all waits of one process, and never null.
+    pub(crate) fn header(&self) -> *mut Header {
+        self.process.map_or(self.bed.header(), Block::as_header)
+    }
+
+    /// Ends the wait with `outcome`, if nobody was first. Under the lock of the queue in which it stands; the right is
+    /// used after the unlock.
+    #[inline]
+    pub(crate) fn try_select(&self, outcome: u32) -> Option<WakeRight> {
+        match self.word().select(self.number, outcome) {
+            Selected::Lost => None,
+            Selected::Running => Some(WakeRight(None)),
+            Selected::Parked => Some(WakeRight(NonNull::new(self.header()))),
+        }
+    }
+
+    /// The outcome, if it stands already.
+    #[inline]
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        self.word().outcome().map(|o| if o == EXPIRED { Outcome::Expired } else { Outcome::Selected(o) })
+    }
+
+    /// Waits for the outcome, at most until `deadline`.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Outcome {
+        if let Some(outcome) = self.outcome() {
+            return outcome;
+        }
+        match self.process {
+            Some(block) => self.wait_in_process(block, deadline),
+            None => self.wait_in_thread(deadline),
+        }
+        self.outcome().expect("a wait ends with an outcome")
+    }
+
+    fn wait_in_process(&self, block: &'static Block, deadline: Option<Instant>) {
+        // SAFETY: `block` is what runs here.
+        let worker = unsafe { Worker::of(&block.header) };
+        // The alarm may ring before the caller has parked: then it does not park.
+        let alarm = deadline.map(|deadline| {
+            let at_ns = worker.deadline(deadline.saturating_duration_since(Instant::now()));
+            (worker, worker.timers().set(at_ns, Alarm::Select(block, self.number)))
+        });
+        // SAFETY: `block` is what runs here, and blocks are never freed.
+        unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+        if let Some((worker, alarm)) = alarm {
+            // Perhaps another worker's by now: a worker lives as long as what runs in its runtime, and the alarms have
+            // a lock.
+            worker.timers().cancel(alarm);
+        }
+    }
+
+    fn wait_in_thread(&self, deadline: Option<Instant>) {
+        if !self.own.park() || self.bed.sleep(deadline) {
+            return;
+        }
+        if self.own.select(self.number, EXPIRED) == Selected::Lost {
+            // Selected at the last moment: the wake is on its way to this frame.
+            let woken = self.bed.sleep(None);
+            debug_assert!(woken, "there is no deadline to pass");
+        }
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.word().end();
+    }
+}
+
+/// Runs on the next context: the parked one's is saved.
+///
+/// # Safety
+/// `block` points to the block that has just left its stack.
+unsafe fn park_saved(block: *mut ()) {
+    // SAFETY: blocks are never freed.
+    let block = unsafe { &*block.cast::<Block>() };
+    // Whose worker this is must be read before anybody can resume it elsewhere.
+    // SAFETY: it left its stack on this very worker, and nobody else holds it yet.
+    let worker = unsafe { Worker::of(&block.header) };
+    if !block.selection.park() {
+        // SAFETY: the outcome came first, so nobody else will queue it.
+        worker.push_local(unsafe { block.as_runnable() });
+    }
+}

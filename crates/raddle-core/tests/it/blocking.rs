@@ -1,0 +1,268 @@
+//! Calls that block an OS thread leave the workers to others.
+
+use super::runtime;
+use raddle_core::{Runtime, blocking, csp, task, thread};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+thread_local! {
+    static LOCAL: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs the test on one worker: in a light process, and in a thread where there are threads.
+fn in_both(test: fn()) {
+    let one = runtime(1);
+    one.run(test);
+    one.run(|| {
+        if has_threads() {
+            thread::spawn(test).join().unwrap()
+        }
+    });
+    assert_eq!(one.shutdown(), 0);
+}
+
+fn has_threads() -> bool {
+    thread::Builder::new().spawn(|| ()).is_ok()
+}
+
+#[test]
+fn the_worker_goes_on_while_a_call_blocks() {
+    in_both(|| {
+        let (sender, receiver) = channel();
+        let sends = csp::spawn(move || sender.send(7).unwrap());
+        assert_eq!(blocking(move || receiver.recv()), Ok(7));
+        sends.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_may_borrow_and_gives_its_value() {
+    in_both(|| {
+        let mut numbers = vec![1, 2, 3];
+        let sum: i32 = blocking(|| {
+            numbers.push(4);
+            numbers.iter().sum()
+        });
+        assert_eq!((sum, numbers.len()), (10, 4));
+        assert_eq!(blocking(|| [1_u64; 1000]).iter().sum::<u64>(), 1000);
+    });
+}
+
+#[test]
+fn a_panic_of_the_call_is_the_callers() {
+    in_both(|| {
+        for round in 0..10 {
+            let call = || blocking(|| panic!("round {}", std::hint::black_box(round)));
+            let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+            assert_eq!(*payload.downcast::<String>().unwrap(), format!("round {round}"));
+            csp::yield_now();
+        }
+    });
+}
+
+#[test]
+fn in_the_call_the_caller_is_itself() {
+    in_both(|| {
+        let (process, thread) = (csp::current().unwrap().id(), thread::current().id());
+        let inside = blocking(|| (csp::current().unwrap().id(), thread::current().id()));
+        assert_eq!(inside, (process, thread));
+        assert_eq!(csp::current().unwrap().id(), process);
+    });
+}
+
+#[test]
+fn a_thread_takes_its_thread_locals_along() {
+    if !has_threads() {
+        return;
+    }
+    let one = runtime(1);
+    one.run(|| {
+        let thread = thread::spawn(|| {
+            for round in 1..100 {
+                LOCAL.set(round);
+                blocking(|| LOCAL.set(1000 + LOCAL.get()));
+                assert_eq!(LOCAL.get(), 1000 + round);
+                thread::yield_now();
+            }
+        });
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn an_os_thread_makes_its_calls_itself() {
+    let here = std::thread::current().id();
+    blocking(|| assert_eq!(std::thread::current().id(), here));
+    in_both(|| {
+        blocking(|| {
+            let spare = std::thread::current().id();
+            blocking(|| assert_eq!(std::thread::current().id(), spare));
+        });
+    });
+}
+
+#[test]
+fn what_a_call_spawns_belongs_to_the_callers_runtime() {
+    let named = Runtime::builder().workers(1).thread_name("weavers").build().unwrap();
+    named.run(|| {
+        let of = |process: csp::JoinHandle<Option<String>>| process.join().unwrap().unwrap();
+        let worker = || std::thread::current().name().map(String::from);
+        let name = blocking(|| of(csp::spawn(worker)));
+        assert!(cfg!(raddle_twin) || name == "weavers-0", "{name}");
+    });
+}
+
+#[test]
+fn the_calls_waits_are_the_spare_threads() {
+    in_both(|| {
+        let me = thread::current();
+        let other = csp::spawn(move || {
+            csp::yield_now();
+            me.unpark();
+            7
+        });
+        blocking(|| {
+            thread::park();
+            thread::park_timeout(Duration::from_micros(100));
+            thread::sleep(Duration::from_micros(100));
+            thread::yield_now();
+            assert_eq!(other.join().unwrap(), 7);
+            assert_eq!(task::block_on(async { task::spawn(async { 8 }).await.unwrap() }), 8);
+            csp::scope(|s| drop(s.spawn(csp::yield_now)));
+        });
+    });
+}
+
+#[test]
+fn three_hundred_calls_block_at_once() {
+    in_both(|| {
+        let all = Barrier::new(300);
+        csp::scope(|s| {
+            for _ in 0..300 {
+                s.spawn(|| blocking(|| all.wait()));
+            }
+        });
+    });
+}
+
+#[test]
+fn more_calls_than_spare_threads_have_their_turn() {
+    in_both(|| {
+        let made = AtomicUsize::new(0);
+        csp::scope(|s| {
+            for _ in 0..700 {
+                s.spawn(|| {
+                    blocking(|| {
+                        std::thread::sleep(Duration::from_millis(1));
+                        made.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::Relaxed), 700);
+    });
+}
+
+#[test]
+fn a_call_while_unwinding_is_made() {
+    struct OnDrop<'a>(&'a AtomicUsize);
+    impl Drop for OnDrop<'_> {
+        fn drop(&mut self) {
+            assert!(blocking(std::thread::panicking));
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    in_both(|| {
+        let drops = AtomicUsize::new(0);
+        let unwinds = || {
+            let _on_drop = OnDrop(&drops);
+            panic!("unwinds");
+        };
+        assert!(catch_unwind(AssertUnwindSafe(unwinds)).is_err());
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+        assert!(!std::thread::panicking());
+    });
+}
+
+#[test]
+fn a_placed_one_comes_back_to_its_worker() {
+    let two = runtime(2);
+    two.run(|| {
+        for worker in [0, 1] {
+            let light = csp::spawn_on(worker, || {
+                let before = std::thread::current().id();
+                blocking(csp::yield_now);
+                assert_eq!(std::thread::current().id(), before);
+            });
+            light.join().unwrap();
+            if let Ok(pinned) = thread::Builder::new().pin(worker).spawn(|| blocking(thread::yield_now)) {
+                pinned.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_cell_is_told_to_await() {
+    let one = runtime(1);
+    let panic = one.block_on(async { task::spawn(async { blocking(|| ()) }).await }).unwrap_err();
+    let text = panic.downcast::<String>().unwrap();
+    assert!(text.contains("`blocking` waits, and a cell must not"), "{text}");
+}
+
+#[test]
+fn a_cell_awaits_what_blocks() {
+    let one = runtime(1);
+    one.block_on(async {
+        let (sender, receiver) = channel();
+        let waits = task::spawn_blocking(move || receiver.recv());
+        task::spawn(async move { sender.send(7) }).await.unwrap().unwrap();
+        assert_eq!(waits.await.unwrap(), Ok(7));
+        let panic = task::spawn_blocking(|| panic!("in the call")).await.unwrap_err();
+        assert_eq!(*panic.downcast::<&str>().unwrap(), "in the call");
+    });
+}
+
+#[test]
+fn a_runtime_does_not_end_before_the_calls_have() {
+    for way in 0..3 {
+        let (sender, receiver) = channel::<()>();
+        let (done, ended) = channel();
+        let call = move || {
+            let closed = receiver.recv().is_err();
+            done.send(closed).unwrap();
+        };
+        let one = runtime(1);
+        match way {
+            0 => drop(one.spawn(move || blocking(call))),
+            1 if has_threads() => drop(one.spawn(move || drop(thread::spawn(move || blocking(call))))),
+            _ => one.run(move || drop(task::spawn_blocking(call))),
+        }
+        let ends = std::thread::spawn(move || one.shutdown());
+        // Whether the runtime closes before or after the call has ended: both are right.
+        drop(sender);
+        assert_eq!(ends.join().unwrap(), 0);
+        assert_eq!(ended.try_recv(), Ok(true), "way {way}");
+    }
+}
+
+#[test]
+fn calls_come_back_while_workers_steal() {
+    let two = Arc::new(runtime(2));
+    let sum = two.run(|| {
+        let calls = |n: u32| (0..20).map(|round| blocking(move || n + round)).sum::<u32>();
+        let light: Vec<_> = (0..40).map(|n| csp::spawn(move || calls(n))).collect();
+        let threads: Vec<_> =
+            (0..40).filter_map(|n| thread::Builder::new().spawn(move || calls(n)).ok()).collect();
+        let of_threads = if threads.is_empty() { 0 } else { 1 };
+        let sum: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
+        let one: u32 = light.into_iter().map(|p| p.join().unwrap()).sum();
+        assert_eq!(sum, of_threads * one);
+        one
+    });
+    assert_eq!(sum, (0..40).map(|n| 20 * n + 190).sum::<u32>());
+}

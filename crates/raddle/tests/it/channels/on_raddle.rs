@@ -1,0 +1,32 @@
+//! The tests in `agree` against Raddle: it does what `crossbeam-channel` does, wherever the caller runs.
+
+use raddle::channel;
+use raddle::csp;
+use std::panic::resume_unwind;
+
+/// Where each test is run: on an OS thread, and in processes of runtimes with so many workers.
+const PLACES: &[fn(fn())] =
+    &[|test| test(), |test| on_workers(1, test), |test| on_workers(2, test), |test| on_workers(8, test)];
+
+fn on_workers(workers: usize, test: fn()) {
+    raddle::Runtime::builder().workers(workers).stack_size(256 << 10).build().expect("a runtime").run(test);
+}
+
+/// Runs `f` beside the caller, as a process beside a process; what is returned waits for it.
+fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Box<dyn FnOnce() -> T> {
+    let join: Box<dyn FnOnce() -> std::thread::Result<T>> = if csp::current().is_some() {
+        let process = csp::spawn(f);
+        Box::new(|| process.join())
+    } else {
+        let thread = std::thread::spawn(f);
+        Box::new(|| thread.join())
+    };
+    Box::new(move || join().unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+fn pause(time: std::time::Duration) {
+    csp::sleep(time);
+}
+
+#[path = "agree/mod.rs"]
+mod agree;

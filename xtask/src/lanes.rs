@@ -1,0 +1,112 @@
+//! Owns: running several groups side by side, and which of them may.
+//! May use: `run` for one group.
+//! Never: the output of two groups mixed; what a group prints is shown whole, when it is done.
+//!
+//! Cargo uses all cores while it compiles, and few while it links or while a test waits for time to pass. A second lane
+//! fills those gaps. Two groups that build into the same folder would only wait for each other's lock, so a lane
+//! prefers a group whose folder nobody builds into.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::groups::Group;
+use crate::run::{Row, run_group};
+
+/// What is left to do, what is being done, and what came of it.
+struct Work {
+    waiting: VecDeque<(usize, &'static Group)>,
+    folders_in_use: Vec<&'static str>,
+    rows: Vec<(usize, anyhow::Result<Row>)>,
+}
+
+/// Where a group builds.
+fn folder(group: &Group) -> &'static str {
+    let named = |step: &&'static str, option| step.split_once(option)?.1.split_whitespace().next();
+    let first = group.steps.first();
+    let named =
+        first.and_then(|step| named(step, "--target-dir ").or_else(|| named(step, "--manifest-path ")));
+    named.unwrap_or("target")
+}
+
+/// Runs `groups`, at most `lanes` at a time; the rows in the order of `groups`.
+pub(crate) fn run_side_by_side(
+    groups: &[&'static Group],
+    lanes: usize,
+    say: &mut (dyn FnMut(&str) + Send),
+) -> anyhow::Result<Vec<Row>> {
+    let waiting = groups.iter().copied().enumerate().collect();
+    let work = Mutex::new(Work { waiting, folders_in_use: Vec::new(), rows: Vec::new() });
+    let say = Mutex::new(say);
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| lane(&work, &say));
+        }
+    });
+    let mut rows = work.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
+    rows.sort_by_key(|(number, _)| *number);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lane(work: &Mutex<Work>, say: &Mutex<&mut (dyn FnMut(&str) + Send)>) {
+    loop {
+        // A statement of its own: the guard must not live through the body.
+        let chosen = next(&mut lock(work));
+        let Some((number, group)) = chosen else { return };
+        lock(say)(&format!("\n[{}] has begun\n", group.name));
+        let mut shown = String::new();
+        let row = run_group(group, &mut |text| shown.push_str(text));
+        lock(say)(&shown);
+        let mut work = lock(work);
+        work.rows.push((number, row));
+        if let Some(place) = work.folders_in_use.iter().position(|folder_| *folder_ == folder(group)) {
+            work.folders_in_use.swap_remove(place);
+        }
+    }
+}
+
+/// The first group whose folder is free, or the first of all.
+fn next(work: &mut Work) -> Option<(usize, &'static Group)> {
+    let free = work.waiting.iter().position(|(_, group)| !work.folders_in_use.contains(&folder(group)));
+    let chosen = work.waiting.remove(free.unwrap_or(0))?;
+    work.folders_in_use.push(folder(chosen.1));
+    Some(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static A: Group = Group { name: "a", what: "", needs: &[], steps: &["echo a1; echo a2"] };
+    static B: Group = Group { name: "b", what: "", needs: &[], steps: &["echo b1; echo b2"] };
+    static FAR: Group =
+        Group { name: "far", what: "", needs: &[], steps: &["true --target-dir target/far x"] };
+
+    #[test]
+    fn the_folder_is_the_one_that_the_step_names() {
+        assert_eq!(folder(&A), "target");
+        assert_eq!(folder(&FAR), "target/far");
+    }
+
+    #[test]
+    fn rows_keep_the_order_and_outputs_do_not_mix() {
+        let mut shown = String::new();
+        let rows = run_side_by_side(&[&A, &B], 2, &mut |text| shown.push_str(text)).expect("sh starts");
+        assert_eq!(rows.iter().map(|row| row.group).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(shown.contains("a1\na2\n") && shown.contains("b1\nb2\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_lane_prefers_a_folder_that_nobody_uses() {
+        let mut work = Work {
+            waiting: [&A, &B, &FAR].into_iter().enumerate().collect(),
+            folders_in_use: Vec::new(),
+            rows: Vec::new(),
+        };
+        let order: Vec<_> = std::iter::from_fn(|| next(&mut work)).map(|(_, group)| group.name).collect();
+        assert_eq!(order, ["a", "far", "b"]);
+    }
+}

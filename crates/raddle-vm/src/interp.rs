@@ -305,6 +305,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 fuel -= 1;
                 if fuel == 0 {
                     me.save(at, fp);
+                    scheduler.tired();
                     scheduler.ready(me);
                     next!();
                 }

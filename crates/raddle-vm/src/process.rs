@@ -151,8 +151,10 @@ impl<L: Default> Table<L> {
         if chunk.is_null() {
             return None;
         }
-        // SAFETY: a chunk has that many processes, and stays until the table is dropped.
-        Some(unsafe { &*chunk.add(at) })
+        // SAFETY: a chunk has that many processes.
+        let process = unsafe { chunk.add(at) };
+        // SAFETY: it stays until the table is dropped.
+        Some(unsafe { &*process })
     }
 
     /// A process that nobody uses. Numbers begin at 1.
@@ -206,7 +208,7 @@ impl<L: Default> Table<L> {
     fn make(&self, lane: &mut Lane, next: &mut u32) -> Option<()> {
         let ids = *next..*next + 8;
         for id in ids.clone() {
-            let (chunk, at) = place(id);
+            let (chunk, _) = place(id);
             let place = self.chunks.get(chunk)?;
             if place.load(Ordering::Relaxed).is_null() {
                 let fresh: Box<[Process<L>]> =
@@ -214,8 +216,7 @@ impl<L: Default> Table<L> {
                 // Release pairs with the acquire in `get`.
                 place.store(Box::into_raw(fresh).cast(), Ordering::Release);
             }
-            // SAFETY: the chunk has been made, and has that many.
-            let process = unsafe { &*place.load(Ordering::Relaxed).add(at) };
+            let process = self.get(id)?;
             process.id.set(id);
             process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
         }

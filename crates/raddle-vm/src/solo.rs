@@ -2,9 +2,9 @@
 //! May use: `machine`; a `World` that the host brings.
 //! Never: a lock, an atomic exchange, a thread.
 //!
-//! It can give a program back that has work for more than one: when, for [`SLACK_US`], somebody was always left in the
-//! queue. A host with several workers begins so: a program that never has slack, such as a ring, runs without a single
-//! atomic exchange (PERF: 77 ns a loop of commstime for 100).
+//! It can give a program back that has work for more than one: when, for [`SLACK_US`], somebody was always left in
+//! the queue. A host with several workers begins so: a program that never has slack, such as a ring, runs without a
+//! single atomic exchange (PERF: 77 ns a loop of commstime for 100).
 //!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 

@@ -43,6 +43,8 @@ pub trait Scheduler {
     }
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
+    /// A process has used up its fuel.
+    fn tired(&self) {}
     /// Has the machine signal the process after `time`, once.
     fn alarm(&self, process: &Process<Self::Link>, time: u32);
     /// Takes that back.
@@ -195,6 +197,11 @@ impl<L: Default> Machine<L> {
     /// The scheduler has been told of the end.
     pub fn set_finished(&self) {
         self.finished.store(true, Ordering::Relaxed);
+    }
+
+    /// Every process that lives.
+    pub fn living(&self) -> impl Iterator<Item = &Process<L>> {
+        self.processes.living()
     }
 
     /// The program.

@@ -9,10 +9,10 @@ use super::function::{Dim, Home, View};
 use super::place::Place;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
-use crate::ast::{ExprId, ExprKind, Mode};
+use crate::ast::{Direction, ExprId, ExprKind, Mode};
 use crate::program::{Body, NameId, NameKind, RoutineId};
 use crate::source::Span;
-use crate::types::TypeId;
+use crate::types::{Type, TypeId};
 
 /// How something is passed.
 #[derive(Clone, PartialEq, Debug)]
@@ -229,6 +229,12 @@ impl Lowerer<'_> {
         }
         let evaluated: Vec<Argument> =
             formals.iter().zip(arguments).map(|(&formal, &argument)| self.argument(formal, argument)).collect();
+        for (&formal, &argument) in formals.iter().zip(arguments) {
+            let innermost = self.innermost(self.program.name(formal).ty);
+            if let Type::Chan { direction: Some(direction), .. } = self.program.types.get(innermost) {
+                self.note_end(argument, direction == Direction::Output);
+            }
+        }
         let base = self.window(routine);
         let mut at = base + 2;
         for address in addresses {

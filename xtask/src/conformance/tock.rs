@@ -2,8 +2,9 @@
 //! May use: `raddle check`.
 //! Never: believes an expectation that is wrong; those are listed, each with the reason.
 //!
-//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL name` and
-//! what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single `%` ends the file.
+//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL name`
+//! and what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single `%` ends
+//! the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,9 +13,8 @@ use std::process::Command;
 use super::files;
 
 /// Cases whose expectation is wrong, by file and number, and why.
-const WRONG: &[(&str, usize, &str)] = &[
-    ("usage-check-2", 10, "b[(j*8)+i] with i below 9 touches b[8] twice: the program is unsafe"),
-];
+const WRONG: &[(&str, usize, &str)] =
+    &[("usage-check-2", 10, "b[(j*8)+i] with i below 9 touches b[8] twice: the program is unsafe")];
 
 /// Of the programs to be accepted, this share must be.
 const ACCEPTED_MIN: f64 = 0.85;
@@ -74,9 +74,12 @@ fn check(raddle: &Path, text: &str) -> anyhow::Result<(bool, String)> {
     Ok((output.status.success(), complaint.to_owned()))
 }
 
+/// What is put into the holes of each name.
+type Parts = Vec<(String, String)>;
+
 /// The programs of a file.
 fn cases(text: &str) -> Vec<Case> {
-    let mut cases: Vec<(bool, String, Vec<(String, String)>)> = Vec::new();
+    let mut cases: Vec<(bool, String, Parts)> = Vec::new();
     let mut frame = Vec::new();
     for line in text.lines() {
         if let Some(word) = line.strip_prefix('%').filter(|word| !word.starts_with('%')) {
@@ -110,12 +113,16 @@ fn cases(text: &str) -> Vec<Case> {
         }
         text
     };
-    cases.iter().map(|(accepted, name, parts)| Case { accepted: *accepted, name: name.clone(), text: fill(parts) }).collect()
+    cases
+        .iter()
+        .map(|(accepted, name, parts)| Case { accepted: *accepted, name: name.clone(), text: fill(parts) })
+        .collect()
 }
 
 #[test]
 fn holes_are_filled_by_name() {
     let found = cases("A\n%%\n%%2\nB\n\n%PASS one\n  x\n%2\n  y\n%FAIL two\n  z\n%\nrest\n");
-    let case = |accepted, name: &str, text: &str| Case { accepted, name: name.to_owned(), text: text.to_owned() };
+    let case =
+        |accepted, name: &str, text: &str| Case { accepted, name: name.to_owned(), text: text.to_owned() };
     assert_eq!(found, [case(true, "one", "A\n  x\n  y\nB\n\n"), case(false, "two", "A\n  z\nB\n\n")]);
 }

@@ -110,9 +110,9 @@ impl Lowerer<'_> {
         let formals = routine.formals.clone();
         self.at(self.program.name(routine.name).span);
         let base = self.window(entry);
-        let mut at = self.pass_free(entry, base + 2);
+        let first = self.pass_free(entry, base + 2);
         let mut seen = (false, false);
-        for (position, formal) in formals.into_iter().enumerate() {
+        for (at, (position, formal)) in (first..).zip(formals.into_iter().enumerate()) {
             let name = self.program.name(formal);
             let Some(channel) = self.host_channel(name.ty, position, &mut seen) else {
                 let message = "the PROC that is run takes a part of (CHAN BYTE keyboard?, screen!, error!)";
@@ -120,18 +120,23 @@ impl Lowerer<'_> {
                 return;
             };
             self.f.code.ldi(at, channel);
-            at += 1;
         }
         self.call_function(entry, base);
     }
 
     /// The address of the host's channel for a parameter of the program.
-    fn host_channel(&self, ty: crate::types::TypeId, position: usize, seen: &mut (bool, bool)) -> Option<i32> {
+    fn host_channel(
+        &self,
+        ty: crate::types::TypeId,
+        position: usize,
+        seen: &mut (bool, bool),
+    ) -> Option<i32> {
         use crate::ast::{Direction, Shared};
         use crate::types::Type;
-        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else { return None };
-        let direction =
-            direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
+        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else {
+            return None;
+        };
+        let direction = direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
         let (flag, first, second) = match direction {
             Direction::Input => (&mut seen.0, 16, None),
             Direction::Output => (&mut seen.1, 20, Some(24)),

@@ -14,8 +14,10 @@
 //! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
 
 use crate::blocking;
+use crate::header::OWN_TLS;
 use crate::process::pool;
 use crate::runtime;
+use crate::worker::Worker;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +51,20 @@ extern "C" fn child() {
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
+    leave_os_thread();
     raddle_context::current::set(std::ptr::null_mut());
+}
+
+/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and its worker's
+/// descriptor is free to be used again.
+fn leave_os_thread() {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { crate::worker::current_header().as_ref() };
+    if running.is_some_and(|running| running.is(OWN_TLS))
+        && let Some(worker) = Worker::current()
+    {
+        worker.leave_in_fork();
+    }
 }
 
 /// Registers the handlers, once.

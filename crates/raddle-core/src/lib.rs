@@ -68,7 +68,7 @@ pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
 #[cfg(not(loom))]
-pub use policy::{Balance, Policy, Queues, Victim};
+pub use policy::{Balance, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, Runtime};
 

@@ -138,7 +138,7 @@ where
             let block = worker.take_block();
             let class = set.class.unwrap_or(worker.stack_class());
             fill(block, set.name, class, scope, site, worker.next_id(), f);
-            mark_thread(block, set.own_tls);
+            mark_thread(block, set.own_tls || worker.only_threads);
             worker.submit(block, set.worker);
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })
@@ -164,7 +164,7 @@ where
 {
     let block = pool::take_from_depot();
     fill(block, set.name, set.class.unwrap_or(runtime.stack_class), scope, site, crate::ids::one(), f);
-    mark_thread(block, set.own_tls);
+    mark_thread(block, set.own_tls || runtime.only_threads);
     runtime.inject_process(block, set.worker);
     // SAFETY: just made for a result of type `T`; this is its one handle.
     unsafe { Joiner::new(block) }

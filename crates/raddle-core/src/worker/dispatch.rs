@@ -189,7 +189,7 @@ impl Worker {
 
     /// A thread yields. It is queued by the next context: where it is queued others may take it at once.
     fn yield_thread(&self, block: &Block) {
-        if self.is_alone() && !self.shared().scatters {
+        if !self.scatters && self.is_alone() {
             let budget = self.budget.get() - 1;
             if budget != 0 {
                 return self.budget.set(budget);

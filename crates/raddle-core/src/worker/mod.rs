@@ -45,7 +45,7 @@ use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
 use dispatch::After;
-use raddle_context::tls::TlsPool;
+use raddle_context::tls::{self, TlsPool};
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
@@ -80,6 +80,8 @@ pub(crate) struct Worker {
     wakes_are_shared: bool,
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
+    pub(crate) only_threads: bool,
+    scatters: bool,
     /// The OS thread's own storage, and its `current` word there.
     home_storage: Cell<usize>,
     place: Cell<Place>,
@@ -130,6 +132,8 @@ impl Worker {
             spawns_stay: shared.policy.spawns_stay(),
             wakes_are_shared: shared.policy.queues_shared(),
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
+            only_threads: shared.only_threads,
+            scatters: shared.scatters,
             home_storage: Cell::new(0),
             place: Cell::new(Place::NOWHERE),
             stack_class: shared.stack_class,
@@ -221,6 +225,11 @@ impl Worker {
         unsafe { &mut *self.stacks.get() }.give(stack);
     }
 
+    /// This OS thread goes on alone in a forked child, as a thread with storage of its own: the kernel forgets the rest.
+    pub(crate) fn leave_in_fork(&self) {
+        tls::leave_in_fork(self.home_storage.get());
+    }
+
     #[inline(always)]
     pub(crate) fn stack_class(&self) -> SizeClass {
         self.stack_class
@@ -274,7 +283,7 @@ impl Worker {
     /// A thread that has yielded, and left its stack, goes to the end of the queue.
     #[inline(always)]
     fn requeue(&self, thread: Runnable) {
-        if self.wakes_are_shared || self.shared().scatters {
+        if self.wakes_are_shared || self.scatters {
             self.requeue_elsewhere(thread);
         } else {
             self.queue(thread);
@@ -286,7 +295,7 @@ impl Worker {
         let shared = self.shared();
         if !thread.header().is(MOVABLE) || !shared.policy.moves_started() {
             self.batch.push(thread);
-        } else if shared.scatters {
+        } else if self.scatters {
             let next = (self.index + 1) % shared.workers().len();
             shared.worker(next).deliver(thread);
         } else {

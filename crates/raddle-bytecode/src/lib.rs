@@ -2,9 +2,9 @@
 //! May use: `core` and `alloc` only.
 //! Never: runs a program; `raddle-vm` does.
 //!
-//! `FORMAT.md` beside this crate is the page about the machine and the file. Everything about an instruction stands in one
-//! [table](for_each_op). A compiler makes a [`Module`] with [`build`]; a file becomes one by [`Module::read`]; only
-//! [`verify`](verify()) makes the [`Verified`] that the machine accepts.
+//! `FORMAT.md` beside this crate is the page about the machine and the file. Everything about an instruction stands
+//! in one [table](for_each_op). A compiler makes a [`Module`] with [`build`]; a file becomes one by
+//! [`Module::read`]; only [`verify`](verify()) makes the [`Verified`] that the machine accepts.
 #![no_std]
 
 extern crate alloc;

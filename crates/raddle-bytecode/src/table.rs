@@ -3,9 +3,9 @@
 //! Never: a fact about an instruction that stands anywhere else too.
 //!
 //! A row is `Variant = mnemonic form [a b c] "what it does"`. The form says what the fields hold (see
-//! [`Form`](crate::Form)); `[a b c]` says how many frame slots each field that names a slot covers from there on, so that the
-//! verifier knows the last one touched (`0`: the field names no slot). From this table derive the type `Op`, the
-//! builder's methods, the decoder, the verifier, assembler and disassembler, and the list in `FORMAT.md`.
+//! [`Form`](crate::Form)); `[a b c]` says how many frame slots each field that names a slot covers from there on, so
+//! that the verifier knows the last one touched (`0`: the field names no slot). From this table derive the type
+//! `Op`, the builder's methods, the decoder, the verifier, assembler and disassembler, and the list in `FORMAT.md`.
 //!
 //! Suffixes: none or `w` 32-bit, `l` 64-bit, `h` 16-bit, `b` 8-bit, `f` REAL32, `d` REAL64, `i` a constant in the
 //! instruction, `r` a register (slot) where the plain form has a constant.
@@ -166,7 +166,7 @@ macro_rules! for_each_op {
             JgeI = jge_i ail [1 0 0] "goes there if a >= imm";
             Repeat = repeat abl [1 1 0] "a := a PLUS 1; b := b - 1; goes there if b > 0";
             RepeatStep = repeat_step abl [1 2 0] "a := a PLUS slot b + 1; b := b - 1; goes there if b > 0";
-            Switch = switch ai [1 0 0] "goes to the a-th of the imm + 1 jumps that follow; to the last if a is not 0 to imm - 1";
+            Switch = switch ai [1 0 0] "goes to the a-th of the imm + 1 jumps that follow; the last is for all other a";
             Call = call site [0 0 0] "calls; the callee's slot 0 is the caller's slot base";
             Frame = frame ai [1 0 0] "a := address of a fresh frame for function imm, to be called by calld";
             CallD = calld asite [1 0 0] "calls in the frame at address a; it is freed by the return";
@@ -197,7 +197,7 @@ macro_rules! for_each_op {
             Time = time a [1 0 0] "a := the time in microseconds, wrapping";
             Wait = wait a [1 0 0] "waits until after time a";
             Claim = claim a [1 0 0] "waits for the lock word at address a";
-            Release = release a [1 0 0] "gives the lock word at address a back";
+            Unclaim = release a [1 0 0] "gives the lock word at address a back";
             Resched = resched none [0 0 0] "lets others run";
             Host = host ai [4 0 0] "call number imm to the host, on slots a..";
             Stop = stop none [0 0 0] "STOP";

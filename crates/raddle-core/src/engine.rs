@@ -2,10 +2,10 @@
 //! May use: `header`, `worker`.
 //! Never: knows what an engine's processes are.
 //!
-//! An engine - the machine that interprets occam - has processes of its own, without stacks: some words of state each.
-//! Each begins with a [`Link`], and is queued like everything else: woken into its waker's batch, laid out for thieves as
-//! surplus. When a worker takes one, it calls the engine with a [`Turn`], and the engine goes on with the next of its own
-//! from the same batch ([`Turn::next`]) without coming back, as long as the batch's budget lasts.
+//! An engine - the machine that interprets occam - has processes of its own, without stacks: some words of state
+//! each. Each begins with a [`Link`], and is queued like everything else: woken into its waker's batch, laid out for
+//! thieves as surplus. When a worker takes one, it calls the engine with a [`Turn`], and the engine goes on with the
+//! next of its own from the same batch ([`Turn::next`]) without coming back, as long as the batch's budget lasts.
 //!
 //! A link is a header and one pointer: 32 bytes.
 
@@ -32,8 +32,8 @@ pub struct Handle(&'static dyn Engine);
 
 impl Handle {
     /// # Safety
-    /// The engine, and the handle that this gives, stay where they are until no worker has a link of it any more: at the
-    /// latest when the runtime has ended.
+    /// The engine, and the handle that this gives, stay where they are until no worker has a link of it any more: at
+    /// the latest when the runtime has ended.
     pub unsafe fn new(engine: &dyn Engine) -> Handle {
         // SAFETY: the caller vouches that it outlives every use.
         Handle(unsafe { std::mem::transmute::<&dyn Engine, &'static dyn Engine>(engine) })

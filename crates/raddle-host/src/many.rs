@@ -2,19 +2,23 @@
 //! May use: `raddle_core::engine`.
 //! Never: touches a process that it has made ready.
 //!
+//! A program begins on the caller's thread, with the machine's own scheduler, and comes here when it has work for more
+//! than one.
+//!
 //! A process begins with the scheduler's link, so that a link that comes out of a queue is a process. The caller's
 //! thread watches meanwhile: it offers keys, and looks some tens of times in a second whether anybody still runs. A
 //! program is in a deadlock if twice, some time apart, no worker was in the machine, no worker had been since, no alarm
 //! is set, no key is awaited, and every living process waits.
 
-use crate::one::report;
+use crate::one::{Outside, report};
 use crate::screen::Screen;
 use crate::watch::{Keys, News};
 use crate::world::World;
-use crate::{Failure, Outcome, Stats};
+use crate::{Failure, Outcome};
 use raddle_bytecode::Verified;
 use raddle_core::Runtime;
 use raddle_core::engine::{Alarm, Engine, Handle, Link, Turn};
+use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Port, Process, Scheduler, Step};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
@@ -47,10 +51,10 @@ struct Alarms {
 }
 
 /// What all workers share.
-struct Host {
-    machine: Machine<Link>,
+struct Host<'m> {
+    machine: &'m Machine<Link>,
     places: Box<[Place]>,
-    screen: Screen,
+    screen: &'m Screen,
     world: Arc<dyn World>,
     news: Sender<News>,
     begun: Instant,
@@ -59,17 +63,26 @@ struct Host {
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
     handle: OnceLock<Handle>,
+    /// What has come over, for the first worker to queue.
+    arrived: Mutex<Option<Arrived>>,
+    has_arrived: AtomicBool,
+}
+
+/// Processes and alarms that come over.
+struct Arrived {
+    ready: Vec<u32>,
+    alarms: Vec<(u32, u32)>,
 }
 
 /// The scheduler as one worker sees it.
 struct OnWorker<'h> {
-    host: &'h Host,
+    host: &'h Host<'h>,
     turn: Turn<'h>,
 }
 
 /// The scheduler as the watcher sees it.
 struct FromOutside<'h> {
-    host: &'h Host,
+    host: &'h Host<'h>,
     runtime: &'h Runtime,
 }
 
@@ -77,7 +90,7 @@ fn link_of(process: &Process<Link>) -> NonNull<Link> {
     NonNull::from(process).cast()
 }
 
-impl Host {
+impl<'m> Host<'m> {
     #[inline(always)]
     fn handle(&self) -> &Handle {
         self.handle.get().expect("set before anything runs")
@@ -107,6 +120,23 @@ impl Host {
         self.begun.elapsed().as_micros() as u32
     }
 
+    /// Queues what has come over from the single thread.
+    #[cold]
+    fn welcome(&self, scheduler: &OnWorker<'_>) {
+        self.has_arrived.store(false, Ordering::Relaxed);
+        let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(arrived) = arrived else { return };
+        for process in arrived.ready.iter().filter_map(|&id| self.machine.process(id)) {
+            // SAFETY: it was ready, and has been given up.
+            unsafe { scheduler.turn.fresh(link_of(process)) };
+        }
+        for (id, time) in arrived.alarms {
+            if let Some(process) = self.machine.process(id) {
+                scheduler.alarm(process, time);
+            }
+        }
+    }
+
     /// Whether nobody has been in the machine between this and the last call with that sum; and the sum.
     fn visits(&self) -> Option<u64> {
         let mut sum = 0;
@@ -123,7 +153,7 @@ impl Host {
 }
 
 // SAFETY: the process is run by the one who has dequeued it, until it waits or is made ready again.
-unsafe impl Engine for Host {
+unsafe impl Engine for Host<'_> {
     fn run(&self, turn: Turn<'_>, link: NonNull<Link>) {
         if self.over.load(Ordering::Relaxed) {
             return;
@@ -134,6 +164,9 @@ unsafe impl Engine for Host {
         // SAFETY: this is the worker of that number, and it is here once.
         let lane = unsafe { &mut *place.lane.get() };
         let scheduler = OnWorker { host: self, turn };
+        if self.has_arrived.load(Ordering::Relaxed) {
+            self.welcome(&scheduler);
+        }
         // SAFETY: the worker took it out of a queue.
         let process = unsafe { self.process_of(link) };
         if let Some(first) = scheduler.unless_keyboard(process).or_else(|| scheduler.next())
@@ -198,7 +231,7 @@ impl Scheduler for OnWorker<'_> {
         let after = time.wrapping_sub(self.host.now()) as i32;
         let after = Duration::from_micros(u64::try_from(after).unwrap_or(0) + 1);
         // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
-        let host: &'static Host = unsafe { &*std::ptr::from_ref(self.host) };
+        let host: &'static Host<'static> = unsafe { &*std::ptr::from_ref(self.host).cast() };
         let mut alarms = self.host.alarms();
         if self.host.over.load(Ordering::Relaxed) {
             return;
@@ -276,7 +309,7 @@ impl Scheduler for FromOutside<'_> {
 
 /// Rings for a process.
 struct Bell {
-    host: &'static Host,
+    host: &'static Host<'static>,
     process: u32,
     number: u64,
 }
@@ -294,63 +327,80 @@ impl Wake for Bell {
     }
 }
 
-/// Runs a program on `workers` OS threads.
+/// Runs a program on up to `workers` OS threads.
 pub(crate) fn run(program: Verified, memory_bytes: u32, workers: usize, world: Arc<dyn World>) -> Outcome {
-    let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
-    // SAFETY: nobody else has the places yet.
-    let lane = unsafe { &mut *places[0].lane.get() };
-    let machine = match Machine::new(program, memory_bytes, lane) {
+    let mut lane = Lane::default();
+    let machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Outcome::not_begun(trap),
     };
-    let runtime = match Runtime::builder().workers(workers).build() {
-        Ok(runtime) => runtime,
-        Err(_) => return Outcome::not_begun(raddle_bytecode::Trap::Host),
+    let mut outside = Outside::new(world.clone());
+    let result = match solo::run_while_tight(&machine, &mut outside, &mut lane) {
+        Err(failure) => Err(failure),
+        Ok(None) => Ok(()),
+        Ok(Some(rest)) => match spread(&machine, workers, world, rest, (&mut outside, &mut lane)) {
+            Some(result) => result,
+            None => return Outcome::not_begun(raddle_bytecode::Trap::Host),
+        },
     };
-    let (mut keys, news) = Keys::new(world.clone());
+    outside.screen.flush();
+    let report = result.err().and_then(|failure| report(&machine, failure));
+    Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers }
+}
+
+/// The rest of a program, on several workers. `None` if the system refuses their OS threads.
+fn spread(
+    machine: &Machine<Link>,
+    workers: usize,
+    world: Arc<dyn World>,
+    rest: Rest<'_, Link>,
+    (outside, lane): (&mut Outside, &mut Lane),
+) -> Option<Result<(), Failure>> {
+    let runtime = Runtime::builder().workers(workers).build().ok()?;
+    let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
+    let (first, others) = rest.ready.iter().next().map(|first| (*first, rest.ready.iter().skip(1)))?;
+    let arrived = Arrived { ready: others.map(|process| process.id()).collect(), alarms: rest.alarms };
     let host = Box::new(Host {
         machine,
         places,
-        screen: Screen::new(world.clone()),
+        screen: &outside.screen,
         world,
-        news: keys.news(),
-        begun: Instant::now(),
+        news: outside.keys.news(),
+        begun: outside.begun,
         over: AtomicBool::new(false),
-        wants_key: AtomicBool::new(false),
+        wants_key: AtomicBool::new(rest.wants_keys),
         failure: OnceLock::new(),
         alarms: Mutex::default(),
         handle: OnceLock::new(),
+        arrived: Mutex::new(Some(arrived)),
+        has_arrived: AtomicBool::new(true),
     });
     // SAFETY: the host lies in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
-    let outside = FromOutside { host: &host, runtime: &runtime };
-    host.machine.keyboard().link.belongs_to(host.handle());
-    outside.ready(host.machine.main());
-    watch(&outside, &mut keys, &news);
+    machine.keyboard().link.belongs_to(host.handle());
+    machine.living().for_each(|process| process.link.belongs_to(host.handle()));
+    let from_outside = FromOutside { host: &host, runtime: &runtime };
+    from_outside.ready(first);
+    let asked = outside.asked;
+    if rest.wants_keys && !rest.key_offered && !asked {
+        let _told = host.news.send(News::KeyTaken);
+    }
+    watch(&from_outside, &mut outside.keys, &outside.news, asked);
     let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
     alarms.into_iter().for_each(|alarm| runtime.cancel(alarm));
     runtime.shutdown();
-    host.screen.flush();
-    outcome(&host, workers)
-}
-
-fn outcome(host: &Host, workers: usize) -> Outcome {
-    let failure = host.failure.get().copied();
-    let mut stats = Stats::default();
     for place in &host.places {
         // SAFETY: the workers have ended.
-        stats += unsafe { &*place.lane.get() }.stats();
+        lane.count(unsafe { &*place.lane.get() }.stats());
     }
-    let report = failure.and_then(|failure| report(&host.machine, failure));
-    let result = failure.map_or(Ok(()), Err);
-    Outcome { result, report, stats, memory_max: host.machine.memory_max(), workers }
+    Some(host.failure.get().copied().map_or(Ok(()), Err))
 }
 
 /// The caller's thread while the program runs.
-fn watch(outside: &FromOutside<'_>, keys: &mut Keys, news: &Receiver<News>) {
+fn watch(outside: &FromOutside<'_>, keys: &mut Keys, news: &Receiver<News>, asked: bool) {
     let host = outside.host;
-    let mut awaited = false;
+    let mut awaited = asked;
     let mut quiet = None;
     loop {
         match news.recv_timeout(TICK) {

@@ -16,17 +16,26 @@ use std::time::{Duration, Instant};
 /// The world is asked whether it wants an end, and the screen shown, so often.
 const TICK: Duration = Duration::from_millis(20);
 
-struct Outside {
+/// The world as the machine's own scheduler sees it.
+pub(crate) struct Outside {
     world: Arc<dyn World>,
-    screen: Screen,
-    keys: Keys,
-    news: Receiver<News>,
-    asked: bool,
-    begun: Instant,
+    pub(crate) screen: Screen,
+    pub(crate) keys: Keys,
+    pub(crate) news: Receiver<News>,
+    /// A key has been asked for.
+    pub(crate) asked: bool,
+    pub(crate) begun: Instant,
     ticked: Instant,
 }
 
 impl Outside {
+    pub(crate) fn new(world: Arc<dyn World>) -> Outside {
+        let (keys, news) = Keys::new(world.clone());
+        let screen = Screen::new(world.clone());
+        let begun = Instant::now();
+        Outside { world, screen, keys, news, asked: false, begun, ticked: begun }
+    }
+
     fn tick(&mut self) -> bool {
         if self.ticked.elapsed() < TICK {
             return false;
@@ -94,14 +103,11 @@ impl solo::World for &mut Outside {
 /// Runs a program on the caller's thread.
 pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> Outcome {
     let mut lane = Lane::default();
-    let machine = match Machine::new(program, memory_bytes, &mut lane) {
+    let machine: Machine<()> = match Machine::new(program, memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Outcome::not_begun(trap),
     };
-    let (keys, news) = Keys::new(world.clone());
-    let screen = Screen::new(world.clone());
-    let begun = Instant::now();
-    let mut outside = Outside { world, screen, keys, news, asked: false, begun, ticked: begun };
+    let mut outside = Outside::new(world);
     let result = solo::run(&machine, &mut outside, &mut lane, seed);
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));

@@ -33,14 +33,14 @@ fn rounded(value: f64, mode: u16) -> f64 {
 /// A real as INT32, rounded by `mode`.
 pub(crate) fn to_w(value: f64, mode: u16) -> Option<u32> {
     let value = rounded(value, mode);
-    (value >= -2_147_483_648.0 && value < 2_147_483_648.0).then_some(value as i32 as u32)
+    (-2_147_483_648.0..2_147_483_648.0).contains(&value).then_some(value as i32 as u32)
 }
 
 /// A real as INT64, rounded by `mode`.
 pub(crate) fn to_l(value: f64, mode: u16) -> Option<u64> {
     let value = rounded(value, mode);
     let limit = 9_223_372_036_854_775_808.0;
-    (value >= -limit && value < limit).then_some(value as i64 as u64)
+    (-limit..limit).contains(&value).then_some(value as i64 as u64)
 }
 
 /// To REAL32; truncated if `mode` is 1.

@@ -11,18 +11,19 @@
 //! | p + `IN_ALT` | process p would input, among other things |
 //!
 //! **Rendezvous.** The first to come notes what it wants in its own record, sets `wait` to the channel and its
-//! direction, and puts its number into the word (exchange 0 -> p). From there on it must not be touched by itself. The
-//! second finds p, and claims it: exchange `wait`: (channel, other direction) -> 0. Only one claim can succeed, so a
-//! word that somebody forged, or a number that is long out of date, leads to a trap and not to a process that is
+//! direction, and puts its number into the word (exchange 0 -> p). From there on it must not be touched by itself.
+//! The second finds p, and claims it: exchange `wait`: (channel, other direction) -> 0. Only one claim can succeed,
+//! so a word that somebody forged, or a number that is long out of date, leads to a trap and not to a process that is
 //! queued twice. Then it clears the word, copies, and makes p ready. Each side pays one exchange.
 //!
-//! **ALT.** The word `alt` of the one who inputs goes `IDLE` -> `ENABLING` -> `WAITING`; who has something for it puts
-//! `READY`, and whoever thereby replaces `WAITING`, makes it ready. It enables a channel by 0 -> p + `IN_ALT`. An output that
-//! finds this puts itself there in its place and waits, as the first of a rendezvous; then it signals. The one in the ALT
-//! takes back each word that still is its own; where it is not, somebody waits to output, and that guard is ready. Its
-//! input then finds the output waiting. A signal may come late, when the ALT is over, since its sender first put
-//! itself into the word: so an ALT that is woken and finds nothing begins again, and a signal between ALTs is
-//! forgotten when the next one begins.
+//! **ALT.** The word `alt` of the one who inputs goes `IDLE` -> `ENABLING` -> `WAITING`; who has something for it
+//! puts
+//! `READY`, and whoever thereby replaces `WAITING`, makes it ready. It enables a channel by 0 -> p + `IN_ALT`. An
+//! output that finds this puts itself there in its place and waits, as the first of a rendezvous; then it signals.
+//! The one in the ALT takes back each word that still is its own; where it is not, somebody waits to output, and
+//! that guard is ready. Its input then finds the output waiting. A signal may come late, when the ALT is over, since
+//! its sender first put itself into the word: so an ALT that is woken and finds nothing begins again, and a signal
+//! between ALTs is forgotten when the next one begins.
 
 use crate::atom;
 use crate::interp::Step;
@@ -97,8 +98,8 @@ impl<L: Default> Machine<L> {
         Ok(Step::Waits)
     }
 
-    /// Takes back what was noted in `wait`. False if somebody has claimed us already, which takes a forged word: then we
-    /// are made ready by them, and must not go on here.
+    /// Takes back what was noted in `wait`. False if somebody has claimed us already, which takes a forged word:
+    /// then we are made ready by them, and must not go on here.
     #[inline(always)]
     pub(crate) fn withdraw<const SHARED: bool>(&self, me: &Process<L>, wait: u32) -> bool {
         atom::exchange::<SHARED>(&me.wait, wait, 0).is_ok()
@@ -309,7 +310,8 @@ impl<L: Default> Machine<L> {
         }
     }
 
-    /// A guard is ready: it is chosen if its number comes before that chosen so far, counted from behind the last one.
+    /// A guard is ready: it is chosen if its number comes before that chosen so far, counted from behind the last
+    /// one.
     pub(crate) fn choose(&self, state: u32, number: u32) -> Option<()> {
         let so_far = self.memory.load_w(state + CHOSEN)? as i32;
         let last = self.memory.load_w(state + LAST)? as i32;

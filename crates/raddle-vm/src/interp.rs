@@ -2,9 +2,9 @@
 //! May use: everything of the machine.
 //! Never: a slot without the verifier's proof; memory without a comparison.
 //!
-//! A process's state while it runs is three local variables: the next instruction `at`, its frame `fp` (and where that
-//! lies, `frame`), and the fuel left. It is saved only when somebody else may run it, or something went wrong. When it
-//! waits, or its fuel is used up, the loop asks the scheduler who is next and goes on with that one.
+//! A process's state while it runs is three local variables: the next instruction `at`, its frame `fp` (and where
+//! that lies, `frame`), and the fuel left. It is saved only when somebody else may run it, or something went wrong.
+//! When it waits, or its fuel is used up, the loop asks the scheduler who is next and goes on with that one.
 
 use crate::arith;
 use crate::comm::{Message, after};
@@ -154,7 +154,9 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
     lane.stats.dispatches += 1;
     loop {
         // SAFETY: the verifier has seen that every way through a function stays in its code.
-        let insn = unsafe { *code.add(at) };
+        let place = unsafe { code.add(at) };
+        // SAFETY: as above, and the code lives as long as the machine.
+        let insn = unsafe { *place };
         at += 1;
         macro_rules! get {
             ($slot:expr) => {
@@ -305,6 +307,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 fuel -= 1;
                 if fuel == 0 {
                     me.save(at, fp);
+                    scheduler.tired();
                     scheduler.ready(me);
                     next!();
                 }
@@ -621,11 +624,14 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 }
                 let from = core::mem::replace(&mut fp, to);
                 at = site.back as usize;
-                // SAFETY: just compared: the caller's frame, of which the verifier knows the size, lies within memory.
+                // SAFETY: just compared: the caller's frame, of which the verifier knows the size, lies within
+                // memory.
                 frame = Frame(unsafe { memory.raw_frame(fp) });
                 if site.dynamic {
                     okay!(machine.free(from));
                 }
+                // A token that somebody forged may lead back.
+                spend!();
             }
             Op::Par => w!(insn.imm() + 1),
             Op::Fork => {
@@ -692,7 +698,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 }
             }
             Op::Claim => step!(at, machine.claim::<SHARED>(me, get!(insn.a))),
-            Op::Release => okay!(machine.release::<S, SHARED>(scheduler, get!(insn.a))),
+            Op::Unclaim => okay!(machine.release::<S, SHARED>(scheduler, get!(insn.a))),
             Op::Resched => {
                 me.save(at, fp);
                 scheduler.ready(me);

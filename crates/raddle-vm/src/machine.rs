@@ -43,6 +43,8 @@ pub trait Scheduler {
     }
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
+    /// A process has used up its fuel.
+    fn tired(&self) {}
     /// Has the machine signal the process after `time`, once.
     fn alarm(&self, process: &Process<Self::Link>, time: u32);
     /// Takes that back.
@@ -132,7 +134,8 @@ impl<L: Default> Machine<L> {
         let heap = Heap::new(FLOOR + module.data.len() as u32);
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
         let (heap, locks) = (Spin::new(heap), Spin::new(Queues::default()));
-        let processes = Table::new();
+        // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its memory.
+        let processes = Table::new((memory.bytes() / 32).clamp(1024, 1 << 28));
         let mut machine = Machine {
             program,
             sites,
@@ -195,6 +198,11 @@ impl<L: Default> Machine<L> {
     /// The scheduler has been told of the end.
     pub fn set_finished(&self) {
         self.finished.store(true, Ordering::Relaxed);
+    }
+
+    /// Every process that lives.
+    pub fn living(&self) -> impl Iterator<Item = &Process<L>> {
+        self.processes.living()
     }
 
     /// The program.

@@ -2,10 +2,11 @@
 //! May use: relaxed atomics.
 //! Never: an address that was not compared with the size.
 //!
-//! Every word is an atomic, accessed relaxed, which costs what a plain access costs: a program that races (by `#PRAGMA
-//! SHARED`, or because somebody wrote its bytecode by hand) gets one value or another and nothing worse. Bytes are written
-//! as bytes of the same words: neighbours in an array of bytes belong to different processes. A race of a byte against its
-//! word, which only such programs have, is defined on every machine that we know, and not yet by the language's book.
+//! Every word is an atomic, accessed relaxed, which costs what a plain access costs: a program that races (by
+//! `#PRAGMA SHARED`, or because somebody wrote its bytecode by hand) gets one value or another and nothing worse.
+//! Bytes are written as bytes of the same words: neighbours in an array of bytes belong to different processes. A
+//! race of a byte against its word, which only such programs have, is defined on every machine that we know, and not
+//! yet by the language's book.
 
 use alloc::boxed::Box;
 use alloc::vec;

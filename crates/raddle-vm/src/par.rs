@@ -2,8 +2,9 @@
 //! May use: `process`, `atom`, `memory`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
-//! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes on
-//! as, or makes ready, the parent; a parent that waits says so in its record, and is claimed from there by an exchange.
+//! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes
+//! on as, or makes ready, the parent; a parent that waits says so in its record, and is claimed from there by an
+//! exchange.
 
 use crate::atom;
 use crate::interp::Step;

@@ -11,6 +11,7 @@
 
 use crate::spin::Spin;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// What a process waits for: the address of a word, with one of these in its low bits; 0 if for nothing of the kind.
@@ -81,19 +82,35 @@ impl<L> Process<L> {
 
 const FIRST_BITS: u32 = 5;
 const CHUNKS: usize = 24;
+/// So many free processes travel together between workers.
+const CHAIN: u32 = 32;
 
 /// All processes, by number.
 #[derive(Debug)]
 pub(crate) struct Table<L> {
     /// Chunk k holds 32 * 2^k processes.
     chunks: [AtomicPtr<Process<L>>; CHUNKS],
-    grow: Spin<u32>,
+    grow: Spin<Common>,
+}
+
+/// What the workers share.
+#[derive(Debug)]
+struct Common {
+    /// The first number that was never used.
+    next: u32,
+    /// Behind the last that may be.
+    end: u32,
+    /// First of each of the chains that nobody has.
+    chains: Vec<u32>,
 }
 
 /// Free processes of one worker.
 #[derive(Debug, Default)]
 pub struct Lane {
     first: u32,
+    count: u32,
+    /// A full chain behind it, so that who begins and ends a few at the edge of a chain does not come to the lock.
+    full: u32,
     /// How many processes began and ended here, how often one was run, and messages passed.
     pub(crate) stats: crate::machine::Stats,
 }
@@ -102,6 +119,11 @@ impl Lane {
     /// What was counted here.
     pub fn stats(&self) -> crate::machine::Stats {
         self.stats
+    }
+
+    /// Adds what another one has counted.
+    pub fn count(&mut self, stats: crate::machine::Stats) {
+        self.stats += stats;
     }
 }
 
@@ -112,8 +134,12 @@ fn place(id: u32) -> (usize, usize) {
 }
 
 impl<L: Default> Table<L> {
-    pub(crate) fn new() -> Table<L> {
-        Table { chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS], grow: Spin::new(1) }
+    /// For at most so many processes at once, about.
+    pub(crate) fn new(most: u32) -> Table<L> {
+        Table {
+            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS],
+            grow: Spin::new(Common { next: 1, end: most, chains: Vec::new() }),
+        }
     }
 
     /// The process of that number, if there ever was one.
@@ -128,8 +154,10 @@ impl<L: Default> Table<L> {
         if chunk.is_null() {
             return None;
         }
-        // SAFETY: a chunk has that many processes, and stays until the table is dropped.
-        Some(unsafe { &*chunk.add(at) })
+        // SAFETY: a chunk has that many processes.
+        let process = unsafe { chunk.add(at) };
+        // SAFETY: it stays until the table is dropped.
+        Some(unsafe { &*process })
     }
 
     /// A process that nobody uses. Numbers begin at 1.
@@ -140,6 +168,7 @@ impl<L: Default> Table<L> {
         }
         let process = self.get(lane.first)?;
         lane.first = process.message.get();
+        lane.count = lane.count.saturating_sub(1);
         Some(process)
     }
 
@@ -149,15 +178,43 @@ impl<L: Default> Table<L> {
         process.wait.store(0, Ordering::Relaxed);
         process.message.set(lane.first);
         lane.first = process.id();
+        lane.count += 1;
+        if lane.count == CHAIN {
+            self.put_by(lane);
+        }
+    }
+
+    /// A lane has two chains: one goes to whoever needs it.
+    #[cold]
+    fn put_by(&self, lane: &mut Lane) {
+        if lane.full != 0 {
+            self.grow.lock().chains.push(lane.full);
+        }
+        (lane.full, lane.first, lane.count) = (lane.first, 0, 0);
+    }
+
+    #[cold]
+    fn refill(&self, lane: &mut Lane) -> Option<()> {
+        if lane.full != 0 {
+            (lane.first, lane.full, lane.count) = (lane.full, 0, CHAIN);
+            return Some(());
+        }
+        let mut common = self.grow.lock();
+        if let Some(chain) = common.chains.pop() {
+            (lane.first, lane.count) = (chain, CHAIN);
+            return Some(());
+        }
+        self.make(lane, &mut common)
     }
 
     /// Numbers that were never used, eight at a time.
-    #[cold]
-    fn refill(&self, lane: &mut Lane) -> Option<()> {
-        let mut next = self.grow.lock();
-        let ids = *next..*next + 8;
+    fn make(&self, lane: &mut Lane, common: &mut Common) -> Option<()> {
+        let ids = common.next..common.next + 8;
+        if ids.end > common.end {
+            return None;
+        }
         for id in ids.clone() {
-            let (chunk, at) = place(id);
+            let (chunk, _) = place(id);
             let place = self.chunks.get(chunk)?;
             if place.load(Ordering::Relaxed).is_null() {
                 let fresh: Box<[Process<L>]> =
@@ -165,19 +222,18 @@ impl<L: Default> Table<L> {
                 // Release pairs with the acquire in `get`.
                 place.store(Box::into_raw(fresh).cast(), Ordering::Release);
             }
-            // SAFETY: the chunk has been made, and has that many.
-            let process = unsafe { &*place.load(Ordering::Relaxed).add(at) };
+            let process = self.get(id)?;
             process.id.set(id);
-            process.message.set(if id + 1 == ids.end { lane.first } else { id + 1 });
+            process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
         }
-        lane.first = ids.start;
-        *next = ids.end;
+        (lane.first, lane.count) = (ids.start, 8);
+        common.next = ids.end;
         Some(())
     }
 
     /// Those that live.
     pub(crate) fn living(&self) -> impl Iterator<Item = &Process<L>> {
-        let behind = *self.grow.lock();
+        let behind = self.grow.lock().next;
         (1..behind).filter_map(|id| self.get(id)).filter(|process| process.start.get() != DEAD)
     }
 }

@@ -3,8 +3,8 @@
 //! Never: an assumption about the program's memory: what is found there is looked at, not believed.
 //!
 //! Who would have to serve a channel is not written anywhere. The module says in which slot a piece of code holds the
-//! address of a channel's end (`End`); so every frame of every process is asked which ends it holds. Of those that hold the
-//! other end one would have to come: the process waits for them.
+//! address of a channel's end (`End`); so every frame of every process is asked which ends it holds. Of those that
+//! hold the other end one would have to come: the process waits for them.
 
 mod draw;
 mod look;

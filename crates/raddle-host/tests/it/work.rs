@@ -6,8 +6,8 @@ use crate::support::{WORKERS, print, run, single};
 use raddle_bytecode::Module;
 use raddle_bytecode::build::{Code, ModuleBuilder};
 
-/// `count` instances, each with a channel in which it passes `rounds` messages between two branches; then it adds what it
-/// received to the word in slot 9 of main's frame.
+/// `count` instances, each with a channel in which it passes `rounds` messages between two branches; then it adds
+/// what it received to the word in slot 9 of main's frame.
 fn pairs(count: i32, rounds: i32) -> Module {
     let mut module = ModuleBuilder::new();
     let (main, replica) = (module.declare("main"), module.declare("replica"));

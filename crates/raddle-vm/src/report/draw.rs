@@ -27,7 +27,8 @@ impl Report {
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              font-family=\"sans-serif\" font-size=\"12\">\n<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" \
-             refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n\
+             refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\">\
+             <path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n\
              <text x=\"12\" y=\"20\" font-weight=\"bold\">{}</text>\n",
             escaped(&self.headline)
         );

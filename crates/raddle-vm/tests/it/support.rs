@@ -56,7 +56,7 @@ pub(crate) fn run_keys(module: Module, keys: &str, seed: u64) -> Result<String, 
     let mut paper = Paper { keys: keys.bytes().collect(), ..Paper::default() };
     let mut lane = Lane::default();
     let verified = verify(module).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let machine = Machine::new(verified, 1 << 20, &mut lane).unwrap();
+    let machine: Machine<()> = Machine::new(verified, 1 << 20, &mut lane).unwrap();
     solo::run(&machine, &mut paper, &mut lane, seed).map(|_| paper.text)
 }
 

@@ -1,28 +1,12 @@
-//! Prints what the machine takes for the loops of the requirements' table, on one thread without an operating system's help.
-//! `cargo run --release -p raddle-vm --example speed`
+//! Prints what a program of bytecode takes for the loops of the requirements' table, made by hand.
+//! `cargo run --release -p raddle-host --example speed -- WORKERS`
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{Module, verify};
-use raddle_vm::solo::{self, Event, Until, World};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_host::{NoKeys, Options};
 use std::time::Instant;
-
-struct Nothing;
-
-impl World for Nothing {
-    fn now(&mut self) -> u64 {
-        0
-    }
-    fn wait(&mut self, _: Until, _: bool) -> Event {
-        Event::Nothing
-    }
-    fn output(&mut self, _: Port, _: &[u8]) {}
-    fn call(&mut self, _: i32, _: [u32; 4]) -> Option<[u32; 4]> {
-        None
-    }
-}
 
 fn single(code: Code, slots: u32) -> Module {
     let mut module = ModuleBuilder::new();
@@ -167,7 +151,7 @@ fn update(loops: i32) -> Module {
 }
 
 /// All alive at once, each waiting in a channel.
-fn many(count: i32) -> Module {
+fn many_alive(count: i32) -> Module {
     let mut module = ModuleBuilder::new();
     let (main, replica) = (module.declare("main"), module.declare("replica"));
     let mut code = Code::default();
@@ -187,24 +171,84 @@ fn many(count: i32) -> Module {
     module.finish()
 }
 
-fn measure(name: &str, module: Module, units: f64) {
-    let mut best = f64::MAX;
+/// The experiment `granularity`: `count` instances, `rounds` rounds of `grains` updates and a PAR of two.
+fn granularity(count: i32, rounds: i32, grains: i32) -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, replica) = (module.declare("main"), module.declare("replica"));
+    let mut code = Code::default();
+    code.alloc_i(2, 4 * count * grains.max(1));
+    code.ldi(3, count * grains);
+    code.ldi(11, 0);
+    code.ldi(12, count);
+    code.ldi(13, 1);
+    code.forkn(10, replica.0 as i32);
+    code.joinn(10);
+    code.ret();
+    module.define(main, code, 20);
+    let mut code = Code::default();
+    let (again, branch, grain) = (code.label(), code.label(), code.label());
+    code.ldr_w(4, 1, 8);
+    code.ldr_w(5, 1, 12);
+    code.zero(6, 4);
+    code.addr(7, 24);
+    code.ldi(8, rounds);
+    code.ldi(9, 0);
+    code.bind(again);
+    code.par(10, 1);
+    code.fork(10, branch);
+    code.ldi(11, 0);
+    code.ldi(12, grains);
+    code.bind(grain);
+    code.ldi(13, grains);
+    code.mul(13, 13, 2);
+    code.add(13, 13, 11);
+    code.ald_w(14, 4, 13);
+    code.add(14, 14, 2);
+    code.ast_w(14, 4, 13);
+    code.repeat(11, 12, grain);
+    code.output(7, 2, 4);
+    code.join(10);
+    code.repeat(9, 8, again);
+    code.end();
+    code.bind(branch);
+    code.input(7, 15, 4);
+    code.end();
+    module.define(replica, code, 16);
+    module.entry(main);
+    module.finish()
+}
+
+fn time(module: &Module, workers: usize) -> f64 {
+    let program = verify(module.clone()).expect("made by hand, and right");
+    let options = Options { workers, memory_bytes: 1 << 28, ..Options::default() };
+    let begun = Instant::now();
+    let outcome = raddle_host::run(program, options, NoKeys::new());
+    let taken = begun.elapsed().as_secs_f64();
+    assert!(outcome.result.is_ok(), "{:?}", outcome.report);
+    taken
+}
+
+fn measure(name: &str, module: &Module, units: f64, many: usize) {
+    let (mut one, mut all) = (f64::MAX, f64::MAX);
     for _ in 0..5 {
-        let mut lane = Lane::default();
-        let verified = verify(module.clone()).expect("made by hand, and right");
-        let machine = Machine::new(verified, 1 << 28, &mut lane).expect("enough memory");
-        let begun = Instant::now();
-        solo::run(&machine, Nothing, &mut lane, 0).expect("it ends");
-        best = best.min(begun.elapsed().as_nanos() as f64 / units);
+        one = one.min(time(module, 1));
+        all = all.min(time(module, many));
     }
-    println!("{name:32} {best:8.1} ns");
+    println!("{name:32} {:8.1} ns {:8.1} ns {:6.2}", one * 1e9 / units, all * 1e9 / units, all / one);
 }
 
 fn main() {
-    measure("commstime, sequential delta", commstime(2_000_000, false), 2e6);
-    measure("commstime, parallel delta", commstime(2_000_000, true), 2e6);
-    measure("ring of 503, a hop", ring(503, 4000), 503.0 * 4000.0);
-    measure("PAR of two, one communication", pair(3_000_000), 3e6);
-    measure("checked array update", update(10_000_000), 1e7);
-    measure("a million processes, each", many(1_000_000), 1e6);
+    let many = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2);
+    println!("{:32} {:>11} {many:>4} workers  ratio", "", "1 worker");
+    measure("commstime, sequential delta", &commstime(1_000_000, false), 1e6, many);
+    measure("commstime, parallel delta", &commstime(1_000_000, true), 1e6, many);
+    measure("ring of 503, a hop", &ring(503, 2000), 503.0 * 2000.0, many);
+    measure("PAR of two, one communication", &pair(1_000_000), 1e6, many);
+    measure("checked array update", &update(5_000_000), 5e6, many);
+    measure("a million processes, each", &many_alive(1_000_000), 1e6, many);
+    for grains in [1, 10, 100, 1000, 10_000] {
+        let rounds = (1_000_000 / (grains * 64)).clamp(10, 10_000);
+        let units = f64::from(rounds) * 64.0;
+        measure(&format!("granularity {grains}, a round"), &granularity(64, rounds, grains), units, many);
+    }
 }

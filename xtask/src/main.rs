@@ -7,6 +7,7 @@
 //! STYLE that a machine can check are the tests of this crate, in `tidy`.
 
 mod bench;
+mod conformance;
 mod docs;
 mod groups;
 mod house;
@@ -44,6 +45,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<std::ffi::OsString>,
     },
+    /// Run independent suites of occam programs, from checkouts that you have
+    Conformance(conformance::ConformanceArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
 }
@@ -96,6 +99,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Setup { dry_run } => setup::run(dry_run),
         Command::Bench { args } => bench::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
     }
 }

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::Check;
 use crate::explain::Explain;
-use crate::occam::{self, Compile, Ended, Refused};
+use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::{Error, Program};
 use crate::settings::Settings;
 
@@ -79,14 +79,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     compile: Compile,
 
-    /// Choose among the processes that could run by this number: one number, one schedule, on one worker
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "occam")]
-    seed: u64,
-
-    /// Memory that the program may use, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024, help_heading = "occam")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
-    memory: u32,
+    #[command(flatten)]
+    running: Running,
 
     /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package, or
     /// an executable
@@ -112,7 +106,7 @@ impl Run {
     pub(crate) fn carry_out(self) -> Outcome {
         if self.path.extension().is_some_and(|extension| extension == "occ" || extension == "rbc") {
             return match self.compile.module(self.path.as_os_str()) {
-                Ok(module) => match occam::run(module, self.memory << 20, self.seed) {
+                Ok(module) => match occam::run(module, &self.running, self.settings.variables()) {
                     Ok(ended) => Outcome::Ended(ended),
                     Err(error) => Outcome::Trouble(error),
                 },

@@ -14,6 +14,7 @@ mod condition;
 pub mod diag;
 pub mod layout;
 pub mod lex;
+mod library;
 pub mod lower;
 pub mod parse;
 pub mod pre;
@@ -98,7 +99,8 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     let mut diagnostics = Vec::new();
     let mut pre = Preprocessor::new(sources, &mut symbols, &mut diagnostics, files);
     options.defines.iter().for_each(|name| pre.define(name));
-    let (lines, source_options) = pre.run(root);
+    let (mut lines, source_options) = pre.run(root);
+    add_predefined(&mut lines, sources, &mut symbols, &mut diagnostics);
     let tokens = layout::run(lines, &mut diagnostics);
     let ast = parse::parse(&tokens, sources, &mut symbols, &mut diagnostics);
     let program = check::check(ast, symbols, &mut diagnostics);
@@ -111,4 +113,28 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
     Analysis { program, diagnostics }
+}
+
+/// Puts the predefined routines that are written in occam before a program that mentions one.
+fn add_predefined(
+    lines: &mut layout::Lines,
+    sources: &mut Sources,
+    symbols: &mut Symbols,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    if !library::predefined_names().any(|name| symbols.find(name).is_some()) {
+        return;
+    }
+    let Some(file) = sources.add(library::PREDEFINED_NAME, library::PREDEFINED) else { return };
+    let (mut all, _) = Preprocessor::new(sources, symbols, diagnostics, &mut pre::NoFiles).run(file);
+    let before = all.tokens.len() as u32;
+    all.tokens.append(&mut lines.tokens);
+    let shifted = lines.lines.drain(..).map(|line| lex::Line {
+        first: line.first + before,
+        end: line.end + before,
+        ..line
+    });
+    all.lines.extend(shifted);
+    all.relaxed = lines.relaxed;
+    *lines = all;
 }

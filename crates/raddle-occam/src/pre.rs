@@ -299,10 +299,15 @@ impl<'a> Preprocessor<'a> {
             Some(file) => Some(file),
             None => self.sources.add(&shown, &text),
         });
+        let library = if found.is_none() { crate::library::text(&name) } else { None };
+        let found = found.or_else(|| {
+            let (shown, text) = library?;
+            self.sources.find(shown).or_else(|| self.sources.add(shown, text))
+        });
         let Some(included) = found else {
             return self.complain(Code::FileNotFound, token.span, format!("there is no file `{name}`"));
         };
-        if !once {
+        if !once && library.is_none() {
             self.splice(included, indent, depth + 1);
         } else if !self.used.contains(&included) {
             self.used.push(included);

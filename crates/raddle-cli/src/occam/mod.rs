@@ -1,18 +1,18 @@
 //! Owns: what `raddle run`, `build` and `disasm` do with occam sources and bytecode.
-//! May use: raddle-occam, raddle-bytecode, raddle-vm; `check` for files and complaints.
+//! May use: raddle-occam, raddle-bytecode, raddle-host; `check` for files and complaints.
 //! Never: exit codes.
 
 mod world;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use raddle_bytecode::Module;
-use raddle_bytecode::verify::{Verified, verify};
+use raddle_bytecode::verify;
+use raddle_host::Failure;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
-use raddle_vm::{Lane, Machine, solo};
 
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
@@ -96,43 +96,88 @@ impl Compile {
     }
 }
 
-/// Runs bytecode to its end.
-pub(crate) fn run(module: Module, memory_bytes: u32, seed: u64) -> Result<Ended, Error> {
+/// How a program is run.
+#[derive(clap::Args)]
+#[command(next_help_heading = "occam")]
+pub(crate) struct Running {
+    /// Choose among the processes that could run by this number: one number, one schedule, on one worker
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// Memory that the program may use, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
+    memory: u32,
+
+    /// Where to draw, as SVG, who waits for whom when nobody can go on
+    #[arg(long, value_name = "FILE")]
+    deadlock_graph: Option<PathBuf>,
+}
+
+/// Runs bytecode to its end. `variables` are the runtime's settings, of which workers and stats apply.
+pub(crate) fn run(
+    module: Module,
+    running: &Running,
+    variables: impl Iterator<Item = (&'static str, OsString)>,
+) -> Result<Ended, Error> {
     let verified = verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
-    let mut lane = Lane::default();
-    let machine: Machine<()> = match Machine::new(verified, memory_bytes, &mut lane) {
-        Ok(machine) => machine,
-        Err(trap) => return Err(Error::CannotRun(format!("the program does not start: {}", trap.what()))),
+    let mut options = raddle_host::Options {
+        workers: 0,
+        seed: running.seed,
+        memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
     };
-    let mut screen = world::World::new();
-    let outcome = solo::run(&machine, &mut screen, &mut lane, seed);
-    screen.flush();
-    match outcome {
-        Ok(_) => Ok(Ended::Well),
-        Err(solo::Failure::Quit) => Ok(Ended::Interrupted),
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "{}", told(machine.program(), failure));
+    let mut stats = false;
+    let from_outside = ["RADDLE_WORKERS", "RADDLE_STATS"].map(|name| (name, std::env::var_os(name)));
+    let from_outside = from_outside.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    for (name, value) in from_outside.chain(variables) {
+        match name {
+            "RADDLE_WORKERS" => options.workers = workers(&value)?,
+            "RADDLE_STATS" => stats = value == "on",
+            _ => {}
+        }
+    }
+    let begin = std::time::Instant::now();
+    let outcome = raddle_host::run(verified, options, world::Streams::shared());
+    if stats {
+        let _ = writeln!(io::stderr(), "{}", counted(&outcome, begin.elapsed()));
+    }
+    if let Some(report) = &outcome.report {
+        let _ = writeln!(io::stderr(), "{report}");
+        if let Some(file) = &running.deadlock_graph {
+            std::fs::write(file, report.svg()).map_err(|error| {
+                Error::CannotRun(format!("could not write `{}`: {error}", file.display()))
+            })?;
+        }
+    }
+    match outcome.result {
+        Ok(()) => Ok(Ended::Well),
+        Err(Failure::Quit) => Ok(Ended::Interrupted),
+        Err(Failure::Fault(fault)) if outcome.report.is_none() => {
+            let _ = writeln!(io::stderr(), "error: {}: {}", fault.trap.word(), fault.trap.what());
             Ok(Ended::Failed)
         }
+        Err(_) => Ok(Ended::Failed),
     }
 }
 
-fn told(program: &Verified, failure: solo::Failure) -> String {
-    match failure {
-        solo::Failure::Fault(fault) => {
-            let module = program.module();
-            let routine = module.function_at(fault.at);
-            let routine = routine.map_or("", |at| module.string(module.functions[at as usize].name));
-            let place = match module.line_at(fault.at) {
-                Some(line) => format!(" at {}:{}:{}", module.string(line.file), line.line, line.column),
-                None => String::new(),
-            };
-            format!("error: {}{place}, in {routine}: {}", fault.trap.word(), fault.trap.what())
-        }
-        solo::Failure::Deadlock => "deadlock: every process waits for another".to_owned(),
-        solo::Failure::Quit => "interrupted".to_owned(),
-    }
+fn workers(value: &OsStr) -> Result<usize, Error> {
+    let number = value.to_str().and_then(|text| text.parse::<usize>().ok());
+    let wrong = || Error::CannotRun(format!("`{}` is no number of workers; 1 to 1024 are", value.display()));
+    number.filter(|number| (1..=1024).contains(number)).ok_or_else(wrong)
+}
+
+fn counted(outcome: &raddle_host::Outcome, took: std::time::Duration) -> String {
+    let stats = outcome.stats;
+    format!(
+        "{:.3} s on {} workers: {} processes, {} messages, {} dispatches, {} KiB of memory at most",
+        took.as_secs_f64(),
+        outcome.workers,
+        stats.processes,
+        stats.messages,
+        stats.dispatches,
+        outcome.memory_max.div_ceil(1024)
+    )
 }
 
 /// The instructions, function by function.

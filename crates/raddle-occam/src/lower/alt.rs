@@ -113,6 +113,11 @@ impl Lowerer<'_> {
             self.scalar_into(condition, slot);
             slot
         });
+        // The channel or time of a guard that is off is not looked at.
+        let off = self.f.code.label();
+        if let Some(condition) = condition {
+            self.f.code.jz(condition, off);
+        }
         let kind = match input.map(|input| &ast.process(input).kind) {
             Some(ProcessKind::Input { channel, kind }) if self.program.type_of(*channel) == Types::TIMER => {
                 match kind {
@@ -130,6 +135,7 @@ impl Lowerer<'_> {
             }
             _ => Kind::Skip,
         };
+        self.f.code.bind(off);
         Guard { condition, kind, input, body }
     }
 

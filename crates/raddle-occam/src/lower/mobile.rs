@@ -327,6 +327,41 @@ impl Lowerer<'_> {
         self.store(place, Class::Word, value);
     }
 
+    /// Makes a mobile array longer or shorter; what is in both stays.
+    pub(super) fn resize(&mut self, array: ExprId, count: ExprId) {
+        let ty = self.program.type_of(array);
+        let of = self.content(ty);
+        let count = self.scalar(count);
+        self.f.code.chk_count(count);
+        let place = self.place(array);
+        let old = self.slot();
+        self.load(&place, Class::Word, old);
+        let fresh = self.allocate(of, &[Dim::Slot(count)]);
+        let none = self.f.code.label();
+        self.f.code.jz(old, none);
+        let before = self.mobile_view(old, of);
+        let kept = self.slot();
+        self.f.code.mov(kept, before.at + 1);
+        let fits = self.f.code.label();
+        self.f.code.jle(kept, count, fits);
+        self.f.code.mov(kept, count);
+        self.f.code.bind(fits);
+        let bytes = self.stride(&[Dim::Slot(kept)], of);
+        let bytes = self.dim(bytes);
+        let to = self.slot();
+        self.plus(to, fresh, 4);
+        self.f.code.copy(to, before.at, bytes);
+        if self.holds_mobiles(of) {
+            // What moved to the new array is no longer the old one's to give back.
+            let zero = self.slot();
+            self.f.code.ldi(zero, 0);
+            self.f.code.fill(before.at, bytes, zero);
+        }
+        self.drop_word(old, ty);
+        self.f.code.bind(none);
+        self.store(&place, Class::Word, fresh);
+    }
+
     /// DEFINED.
     pub(super) fn defined(&mut self, value: ExprId, to: Slot) {
         let ty = self.program.type_of(value);

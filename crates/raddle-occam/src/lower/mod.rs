@@ -108,6 +108,7 @@ impl Lowerer<'_> {
     fn call_entry(&mut self, entry: RoutineId) {
         let routine = &self.program.routines[entry.0 as usize];
         let formals = routine.formals.clone();
+        self.at(self.program.name(routine.name).span);
         let base = self.window(entry);
         let mut at = self.pass_free(entry, base + 2);
         let mut seen = (false, false);

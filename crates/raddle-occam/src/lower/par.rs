@@ -3,7 +3,7 @@
 //! Never: gives two branches the same slots.
 //!
 //! The branches of a PAR work in the frame of the function around; each begins behind the most that those before it
-//! use. The last is done by the process itself. The body of a replicated PAR is a function, because its instances
+//! use. The first is done by the process itself, while the others wait for their turn in order. The body of a replicated PAR is a function, because its instances
 //! cannot share slots; it begins with copies of what it uses, read from its parent's frame, whose address stands in
 //! its slot 1. Its index stands in slot 2.
 
@@ -16,9 +16,9 @@ use crate::program::NameId;
 
 impl Lowerer<'_> {
     pub(super) fn par(&mut self, body: &[ProcessId]) {
-        let Some((&last, others)) = body.split_last() else { return };
+        let Some((&first, others)) = body.split_first() else { return };
         if others.is_empty() {
-            return self.process(last);
+            return self.process(first);
         }
         let join = self.slot();
         self.f.code.par(join, others.len() as i32);
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
             self.f.code.fork(join, label);
         }
         let (top, peak) = (self.f.top, self.f.peak);
-        let mut highest = self.branch_process(last);
+        let mut highest = self.branch_process(first);
         self.f.code.join(join);
         let done = self.f.code.label();
         self.f.code.jump(done);

@@ -175,6 +175,7 @@ impl Lowerer<'_> {
             "CAUSEERROR" => self.f.code.stop(),
             "RESCHEDULE" => self.f.code.resched(),
             "SETPRI" => {}
+            "RESIZE.MOBILE.ARRAY.1D" => self.resize(arguments[0], arguments[1]),
             _ => self.unsupported(callee, span),
         }
     }

@@ -6,7 +6,7 @@ use super::function::{Dim, Home, Owned, View};
 use super::place::Place;
 use super::shape::{Shape, channel_bytes};
 use super::{Lowerer, Slot};
-use crate::ast::{ExprId, Mode, Renaming, SpecId, SpecKind};
+use crate::ast::{ExprId, Mode, Renaming, SpecId, SpecKind, TypeKind, TypeNodeId};
 use crate::program::{NameId, NameKind};
 use crate::types::TypeId;
 
@@ -26,10 +26,10 @@ impl Lowerer<'_> {
                     self.declare(name);
                 }
             }
-            &SpecKind::Abbreviate { mode, renaming, value, .. } => {
+            &SpecKind::Abbreviate { mode, renaming, value, ty, .. } => {
                 self.at(spec.span);
                 let name = NameId(self.program.spec_names[id.0 as usize].0);
-                self.abbreviate(name, mode, renaming, value);
+                self.abbreviate(name, mode, renaming, value, ty);
             }
             SpecKind::Proc { .. } | SpecKind::Function { .. } => {
                 let name = self.program.spec_names[id.0 as usize];
@@ -121,13 +121,20 @@ impl Lowerer<'_> {
         addresses
     }
 
-    fn abbreviate(&mut self, name: NameId, mode: Mode, renaming: Renaming, value: ExprId) {
+    fn abbreviate(
+        &mut self,
+        name: NameId,
+        mode: Mode,
+        renaming: Renaming,
+        value: ExprId,
+        written: Option<TypeNodeId>,
+    ) {
         if self.program.values.contains_key(&name.0) || self.constant_of(name).is_some() {
             return;
         }
         let ty = self.program.name(name).ty;
         let home = match (mode, renaming) {
-            (_, Renaming::Retypes | Renaming::Reshapes) => self.retyped(name, mode, value, ty),
+            (_, Renaming::Retypes | Renaming::Reshapes) => self.retyped(name, mode, value, ty, written),
             (Mode::Initial, _) => return self.initial(name, value, ty),
             (Mode::Val, _) => self.val(value, ty),
             _ => self.reference(value, ty),
@@ -223,7 +230,14 @@ impl Lowerer<'_> {
     }
 
     /// The same bytes as another type.
-    fn retyped(&mut self, name: NameId, mode: Mode, value: ExprId, ty: TypeId) -> Option<Home> {
+    fn retyped(
+        &mut self,
+        name: NameId,
+        mode: Mode,
+        value: ExprId,
+        ty: TypeId,
+        written: Option<TypeNodeId>,
+    ) -> Option<Home> {
         let from_ty = self.content(self.program.type_of(value));
         if self.program.types.is_channel_like(from_ty) {
             return self.reference(value, ty).or_else(|| self.home_of_value(value));
@@ -243,7 +257,7 @@ impl Lowerer<'_> {
                 Some(Home::Slot(slot))
             }
             Shape::Array | Shape::Record(_) => {
-                let view = self.retyped_view(at, bytes, ty);
+                let view = self.retyped_view(at, bytes, ty, written);
                 if mode != Mode::Initial {
                     return Some(Home::View(view));
                 }
@@ -291,14 +305,15 @@ impl Lowerer<'_> {
                 .is_none_or(|name| !matches!(self.program.name(name).kind, NameKind::Type))
     }
 
-    fn retyped_view(&mut self, at: Slot, bytes: Dim, ty: TypeId) -> View {
-        let sizes = self.type_dims(ty);
-        let mut dims: Vec<Dim> = sizes.iter().map(|size| Dim::Const(size.unwrap_or(1))).collect();
+    fn retyped_view(&mut self, at: Slot, bytes: Dim, ty: TypeId, written: Option<TypeNodeId>) -> View {
+        let (mut dims, open) = self.written_dims(ty, written);
         let to = self.slots(if dims.is_empty() { 1 } else { 2 });
-        if let Some(open) = sizes.iter().position(Option::is_none) {
-            let each = self.stride(&dims, ty);
-            let count = match (bytes, each) {
-                (Dim::Const(bytes), Dim::Const(each)) => Dim::Const(bytes / each.max(1)),
+        let each = self.stride(&dims, ty);
+        if let Some(open) = open {
+            dims[open] = match (bytes, each) {
+                (Dim::Const(bytes), Dim::Const(each)) if bytes % each.max(1) == 0 => {
+                    Dim::Const(bytes / each.max(1))
+                }
                 _ => {
                     let (bytes, each, count) = (self.dim(bytes), self.dim(each), self.slots(2));
                     self.f.code.div(count, bytes, each);
@@ -307,14 +322,39 @@ impl Lowerer<'_> {
                     Dim::Slot(count)
                 }
             };
-            dims[open] = count;
-        } else if let Dim::Slot(bytes) = bytes {
-            let wanted = self.stride(&dims, ty);
-            let wanted = self.dim(wanted);
-            self.f.code.chk_size(bytes, wanted);
+        } else if !matches!((bytes, each), (Dim::Const(_), Dim::Const(_))) {
+            let (bytes, each) = (self.dim(bytes), self.dim(each));
+            self.f.code.chk_size(bytes, each);
         }
         self.f.code.mov(to, at);
         self.set_count(to, &dims);
         View { at: to, dims, frame: None }
+    }
+
+    /// The sizes of a type as written, and which of them is open; an open one counts as 1.
+    fn written_dims(&mut self, ty: TypeId, written: Option<TypeNodeId>) -> (Vec<Dim>, Option<usize>) {
+        let mut dims = Vec::new();
+        let mut open = None;
+        let mut node = written;
+        for size in self.type_dims(ty) {
+            let mut expr = None;
+            if let Some(TypeKind::Array { size, element }) = node.map(|node| &self.ast.ty(node).kind) {
+                (expr, node) = (*size, Some(*element));
+            }
+            dims.push(match (size, expr) {
+                (Some(size), _) => Dim::Const(size),
+                (None, Some(expr)) => {
+                    let slot = self.slot();
+                    self.scalar_into(expr, slot);
+                    self.f.code.chk_count(slot);
+                    Dim::Slot(slot)
+                }
+                (None, None) => {
+                    open = Some(dims.len());
+                    Dim::Const(1)
+                }
+            });
+        }
+        (dims, open)
     }
 }

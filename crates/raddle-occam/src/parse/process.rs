@@ -3,7 +3,7 @@
 //! Never: gives up on a block because one of its lines cannot be read.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind};
+use crate::ast::{Direction, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind};
 use crate::diag::{Code, Diagnostic};
 use crate::lex::Kind;
 use crate::source::Span;
@@ -107,9 +107,11 @@ impl Parser<'_> {
             }
             Kind::Claim => {
                 self.bump();
-                let end = self.element()?;
-                if !self.eat(Kind::Bang) {
-                    self.eat(Kind::Question);
+                let mut end = self.element()?;
+                for (sign, direction) in [(Kind::Bang, Direction::Output), (Kind::Question, Direction::Input)] {
+                    if self.eat(sign) {
+                        end = self.new_expr(ExprKind::End(end, direction), span.to(self.last_span()));
+                    }
                 }
                 self.end_of_line()?;
                 ProcessKind::Claim { end, body: self.body("CLAIM") }

@@ -1,0 +1,42 @@
+//! Owns: the libraries that are written in occam and come with the front end.
+//! May use: nothing.
+//! Never: reads files; the texts are part of this crate.
+
+/// Routines that occam 2.1 predefines and that are written in occam themselves.
+pub(crate) const PREDEFINED: &str = include_str!("../library/predefined.occ");
+
+/// The name under which places in it are shown.
+pub(crate) const PREDEFINED_NAME: &str = "predefined.occ (of raddle)";
+
+/// The course library: what programs for people to read and write to use most.
+const COURSE: &str = include_str!("../library/course.occ");
+
+/// The names by which programs ask for it.
+const COURSE_NAMES: &[&str] = &[
+    "course", "course.lib", "course.module", "course.occ", "consts.inc", "utils.inc", "utils", "cycles.inc",
+    "shared_screen.inc", "random.inc", "file_in.inc", "stream_modes.inc", "dynamic_out.inc", "float_io.occ",
+];
+
+/// The library of that name, and how to show it; for files that are found nowhere else.
+pub(crate) fn text(name: &str) -> Option<(&'static str, &'static str)> {
+    COURSE_NAMES.contains(&name).then_some(("course.occ (of raddle)", COURSE))
+}
+
+/// The names of what [`PREDEFINED`] declares.
+pub(crate) fn predefined_names() -> impl Iterator<Item = &'static str> {
+    let heading = |line: &'static str| {
+        let before = line.split(" (").next()?;
+        let mut words = before.split(' ');
+        let known = words.any(|word| word == "FUNCTION" || word == "PROC");
+        (known && !line.starts_with(' ') && !line.starts_with("--")).then(|| words.next()).flatten()
+    };
+    PREDEFINED.lines().filter_map(heading)
+}
+
+#[test]
+fn every_predefined_routine_written_in_occam_is_found() {
+    let names: Vec<_> = predefined_names().collect();
+    for name in ["FRACMUL", "IEEE32OP", "RAN", "INTTOSTRING", "MOVE2D", "REAL32EQ"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+}

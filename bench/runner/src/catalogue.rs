@@ -11,7 +11,7 @@ use raddle_measure::work::burned;
 use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std"];
+pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot"];
 
 /// One benchmark.
 pub struct Bench {
@@ -270,7 +270,47 @@ pub const BENCHES: &[Bench] = &[
         checksum: |p| p.number("wakes"),
         ..USUAL
     },
+    Bench {
+        name: "mutex",
+        program: "mutex",
+        what: "processes or threads that add to a counter under one mutex; per lock and unlock",
+        variants: &[
+            always("lock=mutex,threads=1,rounds=100000").workers(ONE),
+            always("lock=mutex,threads=2,rounds=100000").workers(TWO),
+            always("lock=mutex,threads=64,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "queue_lock",
+        program: "mutex",
+        what: "the same under each of the locks for short sections; per lock and unlock",
+        variants: &[
+            always("lock=spin,threads=1,rounds=100000").workers(ONE),
+            always("lock=ticket,threads=1,rounds=100000").workers(ONE),
+            always("lock=mcs,threads=1,rounds=100000").workers(ONE),
+            always("lock=clh,threads=1,rounds=100000").workers(ONE),
+            always("lock=spin,threads=2,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=2,rounds=100000").workers(TWO),
+            always("lock=clh,threads=2,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=64,rounds=100000").workers(TWO),
+            always("lock=clh,threads=64,rounds=100000").workers(TWO),
+            always("lock=spin,threads=1000,rounds=100000").workers(TWO),
+            always("lock=ticket,threads=1000,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
+            always("lock=clh,threads=1000,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
 ];
+
+fn locked(params: &Params) -> u64 {
+    params.number("rounds") / params.number("threads") * params.number("threads")
+}
 
 fn sum_of_indices(params: &Params) -> u64 {
     let count = params.number("count");

@@ -14,6 +14,9 @@ use crate::{order, prim};
 use loom::cell::UnsafeCell;
 use std::sync::Arc;
 
+mod locks;
+
+pub use locks::{Clh, Cond, List, Mcs, Mutex, Once, Rw, Semaphore};
 pub use order::{Mutation, SITES, Site, mutations};
 
 const MADE: u32 = 1;

@@ -205,8 +205,8 @@ mod rows {
         ONCE_FINISH: AcqRel, pairs with "ONCE_SEE, ONCE_BEGIN (release) and ONCE_ENQUEUE (acquire)",
             "who finds it done would not see what was done, or the finisher not see who waits";
 
-        MCS_SWAP: AcqRel, pairs with "MCS_LEAVE (acquire) and MCS_SWAP (release)",
-            "who comes would not see what the last holder did, or not see the node before it ready to be linked";
+        MCS_SWAP: Acquire, pairs with "MCS_LEAVE",
+            "who comes would not see what the last holder did";
         MCS_LINK: Release, pairs with "MCS_SEE_LINK",
             "who releases would grant a node that it does not see ready";
         MCS_SEE_LINK: Acquire, pairs with "MCS_LINK",

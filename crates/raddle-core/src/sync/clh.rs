@@ -65,7 +65,7 @@ impl<T: ?Sized> ClhLock<T> {
         let node = nodes::take();
         let mut patience = Patience::default();
         // SAFETY: the node has just become ours.
-        if let Some(before) = unsafe { self.queue.acquire(node, || patience.look_again()) } {
+        if let Some(before) = unsafe { self.queue.acquire(node, |before| patience.look_again(before)) } {
             // SAFETY: the predecessor has left it to us.
             unsafe { nodes::give(before) };
         }

@@ -95,7 +95,7 @@ impl<T: ?Sized> McsLock<T> {
     fn acquire_slow(&self, node: &McsNode) {
         refuse_to_wait_in_cell("McsLock::lock");
         let mut patience = Patience::default();
-        self.queue.acquire(node, || patience.look_again());
+        self.queue.acquire(node, |before| patience.look_again(before));
     }
 
     /// Waits for its turn and takes the lock.

@@ -81,10 +81,12 @@ pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
-/// Looks so often before it gives the core away.
+/// Looks so often, when its turn is near, before it gives the core away.
 const LOOKS: u32 = 64;
+/// A turn is near when so many are before it.
+const NEAR: u32 = 8;
 
-/// What one who waits by looking does between two looks: spins a while, then lets others run each time.
+/// What one who waits by looking does between two looks: spins a while if its turn is near, else lets others run.
 ///
 /// A process yields to the others of its worker, so that the holder, if it is one of them, goes on; an OS thread gives
 /// its core to the kernel.
@@ -93,8 +95,8 @@ pub(super) struct Patience(u32);
 
 impl Patience {
     #[inline]
-    pub(super) fn look_again(&mut self) {
-        if self.0 < LOOKS {
+    pub(super) fn look_again(&mut self, before: u32) {
+        if before <= NEAR && self.0 < LOOKS {
             self.0 += 1;
             spin_loop();
         } else {

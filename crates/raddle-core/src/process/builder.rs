@@ -8,11 +8,13 @@ use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
 use crate::header::{MOVABLE, OWN_TLS};
+use crate::protocol::jobs::Node;
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use raddle_context::{SizeClass, tls};
 use std::io;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Settings of a process that is to be spawned: name, stack size, worker.
@@ -178,6 +180,43 @@ where
 pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, Settings::PLAIN, std::ptr::null(), Location::caller(), f) }
+}
+
+/// As [`spawn_in`], with the stack of a job.
+///
+/// # Safety
+/// As [`Builder::spawn_unchecked`].
+#[track_caller]
+pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
+    let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
+    // SAFETY: passed on to the caller.
+    unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
+}
+
+/// Jobs recurse: they get at least a mebibyte, of which only what is touched is memory.
+fn roomy(class: SizeClass) -> SizeClass {
+    if class.bytes() >= 1 << 20 { class } else { SizeClass::for_bytes(1 << 20).unwrap_or(class) }
+}
+
+/// Makes a process of `worker` that runs a job to its end. Nobody has its handle, and it is in no queue.
+///
+/// # Safety
+/// The job was taken, and is run by this process only.
+pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
+    struct Job(NonNull<Node>);
+    // SAFETY: the caller vouches that the job is this process's alone; what it captures was required to be `Send`.
+    unsafe impl Send for Job {}
+    impl Job {
+        fn run(self) {
+            // SAFETY: as `make_job` was promised.
+            unsafe { Node::run(self.0) };
+        }
+    }
+    let (block, job) = (worker.take_block(), Job(job));
+    let class = roomy(worker.stack_class());
+    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || job.run());
+    let _not_ended = block.join.detach();
+    block
 }
 
 #[inline(always)]

@@ -8,6 +8,7 @@
 //! | [`fresh`] | one owner, many thieves | two indices announced to each other |
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
+//! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
@@ -26,6 +27,7 @@ pub(crate) mod condvar;
 pub(crate) mod fresh;
 pub(crate) mod idle;
 pub(crate) mod inbox;
+pub(crate) mod jobs;
 pub(crate) mod join;
 pub(crate) mod mcs;
 pub(crate) mod mutex;

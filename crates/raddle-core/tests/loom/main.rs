@@ -11,6 +11,7 @@
 mod fresh;
 mod idle;
 mod inbox;
+mod jobs;
 mod join;
 mod mutation;
 mod park;

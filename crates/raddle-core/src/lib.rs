@@ -70,7 +70,10 @@ pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
 #[cfg(not(loom))]
-pub use job::{FnContext, join, join_context};
+pub use job::{
+    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
+    scope, spawn,
+};
 #[cfg(not(loom))]
 pub use policy::{Balance, Policy, Queues, Victim};
 #[cfg(not(loom))]

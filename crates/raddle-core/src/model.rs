@@ -588,7 +588,10 @@ impl Frame {
 
 /// # Safety
 /// `node` begins a `Frame`.
-unsafe fn run_taken(node: *mut jobs::Node) {
+unsafe fn run_taken(node: *mut jobs::Node, how: jobs::How) {
+    if matches!(how, jobs::How::Promote) {
+        return;
+    }
     let frame = node.cast::<Frame>();
     // SAFETY: the frame waits for this.
     unsafe { &*frame }.run();

@@ -11,7 +11,7 @@
 
 use crate::header::{Header, Kind};
 use crate::process::builder;
-use crate::protocol::jobs::Forks;
+use crate::protocol::jobs::{Forks, Node};
 use crate::runtime;
 use crate::worker::{Worker, current_header};
 use std::panic::resume_unwind;
@@ -59,6 +59,82 @@ impl<'a> Flow<'a> {
         let worker = self.worker();
         if worker.jobs.is_wanted() {
             worker.answer(self.forks());
+        }
+    }
+}
+
+impl Flow<'_> {
+    /// What tells it from all other flows.
+    #[inline(always)]
+    pub(super) fn home(self) -> *const () {
+        std::ptr::from_ref(self.0).cast()
+    }
+}
+
+/// Whether the running flow is the one of this [`home`](Flow::home).
+pub(super) fn is_at_home(home: *const ()) -> bool {
+    !home.is_null() && std::ptr::eq(current_header().cast(), home)
+}
+
+/// For a process without a list: one that it keeps to its end.
+#[cold]
+#[inline(never)]
+pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let header = unsafe { current_header().as_ref() }?;
+    if header.kind != Kind::Process {
+        return None;
+    }
+    let forks = Box::leak(Box::new(Forks::new()));
+    forks.open();
+    header.forks.set(forks);
+    Some(Flow(header))
+}
+
+/// A process ends that has made itself a list: what is left in it is everybody's.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_of_flow(header: &Header) {
+    let forks = header.forks.replace(std::ptr::null()).cast_mut();
+    // SAFETY: not null, and no call of `with_list` is on its stack any more: it came from `with_own_list`.
+    let forks = unsafe { Box::from_raw(forks) };
+    // SAFETY: it runs, and this is its worker's OS thread.
+    unsafe { Worker::of(header) }.promote_rest(&forks);
+}
+
+/// Hands a new slot over: to the list of the flow that made it, or at once to everybody.
+///
+/// # Safety
+/// `node` begins a slot that was just made, and that stays until it has been run.
+#[inline(always)]
+pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node) {
+    match flow {
+        Some(flow) => {
+            // SAFETY: passed on to the caller.
+            unsafe { flow.forks().push(node) };
+            flow.poll();
+        }
+        // SAFETY: passed on to the caller.
+        None => unsafe { place_without_list(node) },
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn place_without_list(node: *mut Node) {
+    match (with_own_list(), Worker::current()) {
+        (Some(flow), _) => {
+            // SAFETY: passed on to the caller.
+            unsafe { flow.forks().push(node) };
+            flow.poll();
+        }
+        // SAFETY: passed on to the caller.
+        (None, Some(worker)) => unsafe { worker.promote_new(node) },
+        (None, None) => {
+            let runtime =
+                runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+            // SAFETY: passed on to the caller.
+            unsafe { builder::inject_job(runtime, node) };
         }
     }
 }

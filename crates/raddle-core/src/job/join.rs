@@ -9,7 +9,7 @@
 use super::flow::{Flow, Without, in_runtime, with_list};
 use crate::header::Header;
 use crate::process::wait;
-use crate::protocol::jobs::{Node, Reclaimed};
+use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, Registered};
 use crate::worker;
 use std::any::Any;
@@ -241,11 +241,15 @@ fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
 /// Runs a fork that somebody took, as a process.
 ///
 /// # Safety
-/// `node` begins a `Frame<B, RB>` with its closure, and has been taken.
-unsafe fn taken<B, RB>(node: *mut Node)
+/// `node` begins a `Frame<B, RB>` with its closure, and is about to be promoted, or has been taken.
+unsafe fn taken<B, RB>(node: *mut Node, how: How)
 where
     B: FnOnce(FnContext) -> RB,
 {
+    if let How::Promote = how {
+        // SAFETY: nobody else sees it yet.
+        return unsafe { Node::renew_join(node) };
+    }
     let frame: *mut Frame<B, RB> = node.cast();
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };

@@ -11,8 +11,21 @@
 //! |---|---|
 //! | `flow` | the list of the running flow: where a call of `join` finds it, and who makes it |
 //! | `join` | two closures, the second of which may be taken |
+//! | `slab` | the room for what does not live in a frame |
+//! | `future` | a value that is computed when it is asked for, or before |
+//! | `scope` | any number of jobs, and the wait for all of them |
+//! | `par` | loops |
 
 mod flow;
+mod future;
 mod join;
+mod par;
+mod scope;
+mod slab;
 
+pub(crate) use flow::end_of_flow;
+pub use future::{Future, future};
 pub use join::{FnContext, join, join_context};
+pub use par::{par_for, par_for_each, par_map};
+pub use scope::{Scope, in_place_scope, scope, spawn};
+pub(crate) use slab::{DepotGuard, Slots, depot};

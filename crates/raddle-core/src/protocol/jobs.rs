@@ -31,8 +31,19 @@ const ENOUGH: usize = 4;
 /// A lock that is held longer than so many looks has lost its processor.
 const LOOKS: u32 = 64;
 
-/// What a taker calls, once, with the node.
-pub(crate) type Act = unsafe fn(*mut Node);
+/// What is done with a node, by whom its list hands it to.
+pub(crate) type Act = unsafe fn(*mut Node, How);
+
+/// What an [`Act`] is to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum How {
+    /// The node is about to become a job: it leaves its flow's list.
+    Promote,
+    /// The caller has taken the job: run it to its end, and say so.
+    Taken,
+    /// The flow that made it has it back: run it, and write what it returns here. (Never asked of a `join`.)
+    Here(*mut ()),
+}
 
 /// The first bytes of everything that may be run by another worker.
 #[derive(Debug)]
@@ -83,6 +94,59 @@ impl Node {
         node
     }
 
+    /// Makes the join word new, which [`make`](Self::make) has not: nobody waits, nothing has ended.
+    ///
+    /// # Safety
+    /// `node` was made, and nobody else sees it.
+    #[inline(always)]
+    pub(crate) unsafe fn renew_join(node: *mut Node) {
+        // SAFETY: passed on to the caller.
+        let join = unsafe { &raw mut (*node).join };
+        // SAFETY: as above.
+        unsafe { join.write(JoinWord::new()) };
+    }
+
+    /// Has the flow that made it run a node that it has back; what it returns is written to `out`.
+    ///
+    /// # Safety
+    /// `node` was made by the calling flow and reclaimed; `out` has room for what it returns.
+    #[inline(always)]
+    pub(crate) unsafe fn run_here(node: *mut Node, out: *mut ()) {
+        // SAFETY: passed on to the caller.
+        let act = unsafe { (*node).act };
+        // SAFETY: as above.
+        unsafe { act(node, How::Here(out)) };
+    }
+
+    /// What is done with it.
+    pub(crate) fn act(&self) -> Act {
+        self.act
+    }
+
+    /// The next older one in the private list of its flow, which calls.
+    pub(crate) fn older(&self) -> *mut Node {
+        self.older.get()
+    }
+
+    /// Whether it still hangs in the private list of its flow, which calls.
+    #[inline(always)]
+    pub(crate) fn is_private(&self) -> bool {
+        self.older.get().addr() & PROMOTED == 0
+    }
+
+    /// Gets back a node that was promoted.
+    ///
+    /// # Safety
+    /// `node` was promoted by the flow that calls, which has not had it back.
+    pub(crate) unsafe fn reclaim_promoted(node: *mut Node) -> Reclaimed {
+        // SAFETY: a node lives until it has been reclaimed.
+        match unsafe { &*node }.queue() {
+            // SAFETY: it was promoted to this queue.
+            Some(queue) if unsafe { queue.take_back(node) } => Reclaimed::Ours,
+            _ => Reclaimed::Taken,
+        }
+    }
+
     /// Runs a job that the caller has taken.
     ///
     /// # Safety
@@ -91,7 +155,7 @@ impl Node {
         // SAFETY: a taken node lives until its run ends it.
         let act = unsafe { node.as_ref() }.act;
         // SAFETY: passed on to the caller.
-        unsafe { act(node.as_ptr()) };
+        unsafe { act(node.as_ptr(), How::Taken) };
     }
 
     /// The queue in which this node was promoted; `None` while it is private. By its flow only.
@@ -127,7 +191,7 @@ impl Forks {
     /// A list that is not ready before [`open`](Self::open).
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        let nothing: Act = |_| unreachable!("the base of a list was run");
+        let nothing: Act = |_, _| unreachable!("the base of a list was run");
         let base = Node {
             older: Link::new(),
             younger: Link::new(),
@@ -168,8 +232,12 @@ impl Forks {
 
     /// The youngest; `None` if the list is empty.
     pub(crate) fn top(&self) -> Option<NonNull<Node>> {
-        let top = self.top.get();
-        if top == self.as_base() { None } else { NonNull::new(top) }
+        self.unless_base(self.top.get())
+    }
+
+    /// `node`, if it is not the base.
+    pub(crate) fn unless_base(&self, node: *mut Node) -> Option<NonNull<Node>> {
+        if node == self.as_base() { None } else { NonNull::new(node) }
     }
 
     /// Takes the youngest out.
@@ -188,21 +256,19 @@ impl Forks {
     /// `node` was pushed here and has not been reclaimed.
     pub(crate) unsafe fn reclaim(&self, node: *mut Node) -> Reclaimed {
         // SAFETY: a node lives until it has been reclaimed.
-        match unsafe { &*node }.queue() {
-            None => {
-                // SAFETY: not promoted, so it is in this list.
-                unsafe { self.unlink(node) };
-                Reclaimed::Ours
-            }
-            // SAFETY: it was promoted to this queue.
-            Some(queue) if unsafe { queue.take_back(node) } => Reclaimed::Ours,
-            Some(_) => Reclaimed::Taken,
+        if unsafe { &*node }.is_private() {
+            // SAFETY: not promoted, so it is in this list.
+            unsafe { self.unlink(node) };
+            return Reclaimed::Ours;
         }
+        // SAFETY: promoted, and passed on to the caller.
+        unsafe { Node::reclaim_promoted(node) }
     }
 
     /// # Safety
     /// `node` is in this list.
-    unsafe fn unlink(&self, node: *mut Node) {
+    #[inline(always)]
+    pub(crate) unsafe fn unlink(&self, node: *mut Node) {
         // SAFETY: passed on to the caller.
         let older = unsafe { (*node).older.get() };
         if self.is_top(node) {
@@ -301,17 +367,16 @@ impl JobQueue {
         self.line.gone.load(Ordering::Relaxed)
     }
 
+    /// Makes a job of a node that never was in a private list.
+    ///
     /// # Safety
     /// `node` is in no list, and stays until it is reclaimed or run.
-    unsafe fn promote(&self, node: *mut Node) {
+    pub(crate) unsafe fn promote(&self, node: *mut Node) {
         let tagged = std::ptr::from_ref(self).cast_mut().cast::<Node>().map_addr(|a| a | PROMOTED);
-        #[cfg(not(loom))]
-        {
-            // SAFETY: the caller's alone still; the field has not been used so far.
-            let join = unsafe { &raw mut (*node).join };
-            // SAFETY: as above.
-            unsafe { join.write(JoinWord::new()) };
-        }
+        // SAFETY: the caller's alone still.
+        let act = unsafe { (*node).act };
+        // SAFETY: as above.
+        unsafe { act(node, How::Promote) };
         // SAFETY: as above.
         unsafe { (*node).older.set(tagged) };
         // SAFETY: as above.

@@ -38,6 +38,7 @@ use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
 use crate::ids::Ids;
+use crate::job::Slots;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
 use crate::process::pool::BlockPool;
@@ -97,6 +98,7 @@ pub(crate) struct Worker {
     pace: boundary::Pace,
     hunter: Hunter,
     heart: Heart,
+    pub(crate) slots: Slots,
     child_stealing: bool,
 
     pub(crate) index: usize,
@@ -155,6 +157,7 @@ impl Worker {
             pace: boundary::Pace::new(),
             hunter: Hunter::new(index),
             heart: Heart::new(),
+            slots: Slots::new(),
             child_stealing: false,
             index,
             shared: Arc::as_ptr(shared),

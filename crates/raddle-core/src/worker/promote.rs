@@ -156,6 +156,19 @@ impl Worker {
         }
     }
 
+    /// A future of something here that has no list, as a cell.
+    ///
+    /// # Safety
+    /// `node` is in no list, and stays until it has been run.
+    pub(crate) unsafe fn promote_new(&self, node: *mut Node) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.jobs.promote(node) };
+        Counters::add(&self.counters.promoted, 1);
+        if self.shared().policy.steals() && self.shared().idle.sleepers() > 0 {
+            self.shared().idle.notify();
+        }
+    }
+
     /// The oldest job of this worker's own queue, as a process. Its flow is suspended, since this worker looks for work.
     pub(super) fn take_own_job(&self) -> Option<Runnable> {
         self.jobs.take_own().map(|job| self.process_for(job))

@@ -7,6 +7,7 @@ mod cells;
 mod default;
 mod fairness;
 mod fork;
+mod jobs;
 mod join;
 mod native;
 mod panics;

@@ -64,7 +64,9 @@ impl Lowerer<'_> {
     fn scalar_inner(&mut self, expr: ExprId, to: Slot, class: Class) {
         let ast = self.ast;
         match &ast.expr(expr).kind {
-            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::End(..) => self.load_place(expr, to, class),
+            ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::End(..) => {
+                self.load_place(expr, to, class)
+            }
             &ExprKind::Integer { value, .. } => self.load_bits(to, class, value),
             &ExprKind::Monadic(Monadic::Size, value) => self.count_of(value, to),
             &ExprKind::Monadic(operator, value) => self.monadic(expr, operator, value, to),
@@ -141,7 +143,8 @@ impl Lowerer<'_> {
 
     fn offset_of(&mut self, node: crate::ast::TypeNodeId, field: crate::ast::Ident, to: Slot) {
         // The checker knows the type; only its name says which here.
-        let found = self.record_named(node).and_then(|at| super::shape::field(&self.program.types, at, field.symbol));
+        let found =
+            self.record_named(node).and_then(|at| super::shape::field(&self.program.types, at, field.symbol));
         match found {
             Some((offset, _)) => self.f.code.ldi(to, offset as i32),
             None => self.refuse(field.span, "OFFSETOF is not supported for this type yet"),

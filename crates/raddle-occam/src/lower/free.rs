@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use crate::ast::{
-    Alt, AlternativeKind, ChoiceKind, ExprId, ExprKind, If, InputItem, InputKind, Mode, ProcessId, ProcessKind,
-    Replicator, SpecId, SpecKind, TypeKind, TypeNodeId, Valof,
+    Alt, AlternativeKind, ChoiceKind, ExprId, ExprKind, If, InputItem, InputKind, Mode, ProcessId,
+    ProcessKind, Replicator, SpecId, SpecKind, TypeKind, TypeNodeId, Valof,
 };
 use crate::program::{Body, NameId, NameKind, Program, RoutineId};
 
@@ -35,7 +35,8 @@ pub(super) struct Free {
 impl Free {
     /// Gathers them, through calls too.
     pub(super) fn new(program: &Program) -> Self {
-        let found: Vec<Found> = program.routines.iter().map(|routine| of_body(program, &routine.body)).collect();
+        let found: Vec<Found> =
+            program.routines.iter().map(|routine| of_body(program, &routine.body)).collect();
         let mut free = Self {
             routines: vec![Names::new(); found.len()],
             alts: found.iter().map(|found| found.alts).collect(),
@@ -96,7 +97,12 @@ impl Free {
     }
 
     /// The outer names of a replicated process whose index is `limit`, and how many ALTs it contains.
-    pub(super) fn of_processes(&self, program: &Program, processes: &[ProcessId], limit: NameId) -> (Names, u32) {
+    pub(super) fn of_processes(
+        &self,
+        program: &Program,
+        processes: &[ProcessId],
+        limit: NameId,
+    ) -> (Names, u32) {
         let mut walk = Walk { program, found: Found::default() };
         processes.iter().for_each(|&process| walk.process(process));
         (self.close(&walk.found, limit), walk.found.alts)
@@ -198,7 +204,8 @@ impl Walk<'_> {
         self.mention(callee, false);
         let formals = self.program.routine_of(callee).map(|id| &self.program.routines[id.0 as usize].formals);
         for (at, &argument) in arguments.iter().enumerate() {
-            let formal = formals.and_then(|formals| formals.get(at)).map(|&formal| self.program.name(formal).kind);
+            let formal =
+                formals.and_then(|formals| formals.get(at)).map(|&formal| self.program.name(formal).kind);
             match formal {
                 Some(NameKind::Formal(Mode::Reference | Mode::Result)) => self.target(argument),
                 _ => self.expr(argument),
@@ -228,7 +235,11 @@ impl Walk<'_> {
                 &SpecKind::Declare { ty, .. } => self.ty(ty),
                 &SpecKind::Abbreviate { mode, value, ty, .. } => {
                     ty.into_iter().for_each(|ty| self.ty(ty));
-                    if matches!(mode, Mode::Reference | Mode::Result) { self.target(value) } else { self.expr(value) }
+                    if matches!(mode, Mode::Reference | Mode::Result) {
+                        self.target(value)
+                    } else {
+                        self.expr(value)
+                    }
                 }
                 // A routine's own uses count where it is called.
                 _ => {}
@@ -275,7 +286,9 @@ impl Walk<'_> {
                     self.expr(item.value);
                 }
             }
-            ProcessKind::Call { arguments, .. } => self.call(self.program.process_names[id.0 as usize], arguments),
+            ProcessKind::Call { arguments, .. } => {
+                self.call(self.program.process_names[id.0 as usize], arguments)
+            }
             ProcessKind::Block { specs, body } => {
                 self.specs(specs);
                 self.process(*body);

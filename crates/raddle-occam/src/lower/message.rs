@@ -79,7 +79,14 @@ impl Lowerer<'_> {
         }
     }
 
-    fn output_counted(&mut self, channel: Slot, count: ExprId, value: ExprId, count_ty: TypeId, array: TypeId) {
+    fn output_counted(
+        &mut self,
+        channel: Slot,
+        count: ExprId,
+        value: ExprId,
+        count_ty: TypeId,
+        array: TypeId,
+    ) {
         let class = self.shape(count_ty).class().unwrap_or(Class::Word);
         let view = self.view(value);
         let (sent, number, zero) = (self.slots(2), self.slot(), self.slot());
@@ -226,7 +233,14 @@ impl Lowerer<'_> {
         self.store(&place, class, slot);
     }
 
-    fn input_counted(&mut self, channel: Slot, count: ExprId, target: ExprId, count_ty: TypeId, array: TypeId) {
+    fn input_counted(
+        &mut self,
+        channel: Slot,
+        count: ExprId,
+        target: ExprId,
+        count_ty: TypeId,
+        array: TypeId,
+    ) {
         let class = self.shape(count_ty).class().unwrap_or(Class::Word);
         let view = self.view(target);
         let (got, number, zero) = (self.slots(2), self.slot(), self.slot());

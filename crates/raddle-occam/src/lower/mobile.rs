@@ -19,7 +19,8 @@ impl Lowerer<'_> {
     pub(super) fn mobile_address(&mut self, expr: ExprId) -> Slot {
         let ty = self.program.type_of(expr);
         let address = self.slot();
-        if let ExprKind::NewMobile(_) | ExprKind::Call { .. } | ExprKind::Clone(_) = self.ast.expr(expr).kind {
+        if let ExprKind::NewMobile(_) | ExprKind::Call { .. } | ExprKind::Clone(_) = self.ast.expr(expr).kind
+        {
             let value = self.mobile_value(expr, ty);
             self.f.code.mov(address, value);
             self.f.owned.push(Owned::Memory(address));
@@ -121,7 +122,9 @@ impl Lowerer<'_> {
             &ExprKind::NewMobile(node) => return self.new_mobile(node, own),
             &ExprKind::Clone(value) => return self.clone_of(value),
             &ExprKind::End(of, _) => return self.mobile_value(of, ty),
-            ExprKind::Call { arguments, .. } if !matches!(self.shape(own), Shape::Array | Shape::Record(_)) => {
+            ExprKind::Call { arguments, .. }
+                if !matches!(self.shape(own), Shape::Array | Shape::Record(_)) =>
+            {
                 let to = self.slot();
                 self.call_scalar(self.program.name_of(expr), arguments, to, Class::Word, ast.expr(expr).span);
                 return to;

@@ -125,12 +125,18 @@ impl Lowerer<'_> {
     }
 
     /// The address of the host's channel for a parameter of the program.
-    fn host_channel(&self, ty: crate::types::TypeId, position: usize, seen: &mut (bool, bool)) -> Option<i32> {
+    fn host_channel(
+        &self,
+        ty: crate::types::TypeId,
+        position: usize,
+        seen: &mut (bool, bool),
+    ) -> Option<i32> {
         use crate::ast::{Direction, Shared};
         use crate::types::Type;
-        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else { return None };
-        let direction =
-            direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
+        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else {
+            return None;
+        };
+        let direction = direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
         let (flag, first, second) = match direction {
             Direction::Input => (&mut seen.0, 16, None),
             Direction::Output => (&mut seen.1, 20, Some(24)),

@@ -2,10 +2,10 @@
 //! May use: every other kind of process by its module.
 //! Never: leaves slots taken at the end of a process.
 
+use super::Lowerer;
 use super::function::Home;
 use super::place::Place;
 use super::shape::Shape;
-use super::Lowerer;
 use crate::ast::{ExprId, ExprKind, Order, ProcessId, ProcessKind, Replicator, Valof};
 use crate::types::{Type, TypeId};
 use raddle_bytecode::Trap;

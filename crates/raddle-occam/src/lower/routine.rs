@@ -162,7 +162,12 @@ impl Lowerer<'_> {
             match (class, place) {
                 (Some(class), &super::place::Place::Slot(slot)) => match addresses.next() {
                     Some(at) if !self.in_memory(ty) && self.f.results.len() == types.len() => {
-                        self.store_at(at, 0, if class.slots() == 2 { Class::Long } else { Class::Word }, slot);
+                        self.store_at(
+                            at,
+                            0,
+                            if class.slots() == 2 { Class::Long } else { Class::Word },
+                            slot,
+                        );
                     }
                     _ => kept.push((slot, class)),
                 },

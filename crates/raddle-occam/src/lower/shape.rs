@@ -127,9 +127,12 @@ fn alignment(types: &Types, ty: TypeId) -> u32 {
         Type::Basic(basic) => class_of(basic).bytes().min(4),
         Type::Array { element, .. } => alignment(types, element),
         Type::Record(at) if types.records[at as usize].packed => 1,
-        Type::Record(at) => {
-            types.records[at as usize].fields.iter().map(|field| alignment(types, field.ty)).max().unwrap_or(1)
-        }
+        Type::Record(at) => types.records[at as usize]
+            .fields
+            .iter()
+            .map(|field| alignment(types, field.ty))
+            .max()
+            .unwrap_or(1),
         _ => 4,
     }
 }

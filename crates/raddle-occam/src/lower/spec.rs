@@ -86,7 +86,9 @@ impl Lowerer<'_> {
     /// An array of channels: their blocks, and the array of the blocks' addresses.
     fn channels(&mut self, ty: TypeId) -> View {
         let innermost = self.innermost(ty);
-        let Shape::Chan(shared) = self.shape(innermost) else { return View { at: 2, dims: Vec::new(), frame: None } };
+        let Shape::Chan(shared) = self.shape(innermost) else {
+            return View { at: 2, dims: Vec::new(), frame: None };
+        };
         let bytes = channel_bytes(shared);
         let dims = self.const_dims(ty).unwrap_or_default();
         let count: u32 = dims.iter().map(|dim| if let Dim::Const(size) = dim { *size } else { 0 }).product();
@@ -284,7 +286,9 @@ impl Lowerer<'_> {
     fn is_named(&self, expr: ExprId) -> bool {
         use crate::ast::ExprKind::{Index, Name};
         matches!(self.ast.expr(expr).kind, Name(_) | Index { .. })
-            && self.plain_name(expr).is_none_or(|name| !matches!(self.program.name(name).kind, NameKind::Type))
+            && self
+                .plain_name(expr)
+                .is_none_or(|name| !matches!(self.program.name(name).kind, NameKind::Type))
     }
 
     fn retyped_view(&mut self, at: Slot, bytes: Dim, ty: TypeId) -> View {

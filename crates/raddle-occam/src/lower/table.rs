@@ -62,7 +62,8 @@ impl Lowerer<'_> {
         let Some(dims) = self.const_dims(ty) else { return self.table_of_unsized(elements, ty) };
         let room = self.room(ty, dims.clone(), true);
         if let Shape::Record(record) = self.shape(ty) {
-            for (&element, (offset, field)) in elements.iter().zip(shape::fields(&self.program.types, record)) {
+            for (&element, (offset, field)) in elements.iter().zip(shape::fields(&self.program.types, record))
+            {
                 self.put(&room, offset, element, field);
             }
         } else {
@@ -133,7 +134,9 @@ impl Lowerer<'_> {
         let mut dims = vec![count];
         match self.const_dims(of) {
             Some(more) => dims.extend(more),
-            None => self.refuse(self.ast.expr(element).span, "an element of unknown size is not supported yet"),
+            None => {
+                self.refuse(self.ast.expr(element).span, "an element of unknown size is not supported yet")
+            }
         }
         let room = self.room(ty, dims, false);
         let to = self.slot();

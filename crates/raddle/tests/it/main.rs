@@ -1,6 +1,9 @@
 //! What a user of the public face may rely on; where it takes the place of another library, against that library too.
 
-#![allow(clippy::duplicate_mod, reason = "the same tests run against the original and against ours, in several worlds")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the same tests run against the original and against ours, in several worlds"
+)]
 
 mod beyond_std;
 mod channels;

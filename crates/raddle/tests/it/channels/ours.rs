@@ -184,10 +184,14 @@ fn ends_are_dropped_while_others_wait_and_while_unwinding() {
 
 #[test]
 fn no_runtime_is_started() {
-    let threads = || std::fs::read_dir("/proc/self/task").map(|tasks| {
-        let name = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.ok()?.path().join("comm")).ok();
-        tasks.filter_map(name).filter(|name| name.starts_with("raddle-default")).count()
-    });
+    let threads = || {
+        std::fs::read_dir("/proc/self/task").map(|tasks| {
+            let name = |task: std::io::Result<std::fs::DirEntry>| {
+                std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+            };
+            tasks.filter_map(name).filter(|name| name.starts_with("raddle-default")).count()
+        })
+    };
     let before = threads().unwrap_or(0);
     let (s, r) = bounded(0);
     let other = std::thread::spawn(move || (0..100).for_each(|n| s.send(n).unwrap()));

@@ -50,7 +50,8 @@ fn whoever_waits_learns_of_it() {
     everywhere(|| {
         for (s, r) in flavours::<u8>() {
             let other = r.clone();
-            let waiting = [spawn(move || r.recv()), spawn(move || other.recv_timeout(LONG).map_err(|_| RecvError))];
+            let waiting =
+                [spawn(move || r.recv()), spawn(move || other.recv_timeout(LONG).map_err(|_| RecvError))];
             pause(SHORT);
             drop(s);
             waiting.into_iter().for_each(|join| assert_eq!(join(), Err(RecvError)));

@@ -22,7 +22,10 @@ fn their_texts() {
     assert_eq!(text(TryRecvError::Disconnected), both("Disconnected", gone));
     let late = "timed out waiting on receive operation";
     assert_eq!(text(RecvTimeoutError::Timeout), both("Timeout", late));
-    assert_eq!(text(RecvTimeoutError::Disconnected), both("Disconnected", "channel is empty and disconnected"));
+    assert_eq!(
+        text(RecvTimeoutError::Disconnected),
+        both("Disconnected", "channel is empty and disconnected")
+    );
     assert_eq!(text(TrySelectError), both("TrySelectError", "all operations in select would block"));
     assert_eq!(text(SelectTimeoutError), both("SelectTimeoutError", "timed out waiting on select"));
     assert_eq!(format!("{TryReadyError:?} {ReadyTimeoutError:?}"), "TryReadyError ReadyTimeoutError");

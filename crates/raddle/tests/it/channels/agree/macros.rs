@@ -1,5 +1,5 @@
-use super::*;
 use super::channel::{select, select_biased};
+use super::*;
 
 #[test]
 fn arms_in_every_form() {

@@ -3,8 +3,8 @@
 use super::{PLACES, channel, pause, spawn};
 use channel::{
     ReadyTimeoutError, Receiver, RecvError, RecvTimeoutError, Select, SelectTimeoutError, SendError,
-    SendTimeoutError, Sender, TryReadyError, TryRecvError, TrySelectError, TrySendError, after, at, bounded, never,
-    tick, unbounded,
+    SendTimeoutError, Sender, TryReadyError, TryRecvError, TrySelectError, TrySendError, after, at, bounded,
+    never, tick, unbounded,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -233,7 +233,8 @@ fn clocks_take_part() {
             assert!(select.select_timeout(Duration::from_micros(1)).is_err());
             assert!(select.ready() >= at_alarm);
             let operation = select.select();
-            let time = if operation.index() == at_tick { operation.recv(&ticker) } else { operation.recv(&alarm) };
+            let time =
+                if operation.index() == at_tick { operation.recv(&ticker) } else { operation.recv(&alarm) };
             assert!(time.unwrap() >= began + 2 * SHORT);
         }
         assert!(began.elapsed() >= 3 * SHORT);

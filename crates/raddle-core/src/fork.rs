@@ -15,6 +15,7 @@
 
 use crate::blocking;
 use crate::header::OWN_TLS;
+use crate::job;
 use crate::process::pool;
 use crate::runtime;
 use crate::worker::Worker;
@@ -23,7 +24,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
-type Held = (MutexGuard<'static, ()>, pool::DepotGuard, blocking::PoolGuard);
+type Held = (MutexGuard<'static, ()>, pool::DepotGuard, job::DepotGuard, blocking::PoolGuard);
 
 /// How many forks lie between the program's start and this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -38,7 +39,7 @@ thread_local! {
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some((runtime::starting(), pool::depot(), blocking::lock_pool())));
+    HELD.set(Some((runtime::starting(), pool::depot(), job::depot(), blocking::lock_pool())));
 }
 
 extern "C" fn parent() {
@@ -46,7 +47,7 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    if let Some((_, _, mut spares)) = HELD.take() {
+    if let Some((_, _, _, mut spares)) = HELD.take() {
         spares.forget();
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);

@@ -41,6 +41,8 @@ mod fork;
 #[cfg(not(loom))]
 mod ids;
 #[cfg(not(loom))]
+mod job;
+#[cfg(not(loom))]
 mod policy;
 #[cfg(not(loom))]
 mod process;
@@ -67,6 +69,11 @@ pub use blocking::blocking;
 pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
+#[cfg(not(loom))]
+pub use job::{
+    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
+    scope, spawn,
+};
 #[cfg(not(loom))]
 pub use policy::{Balance, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]

@@ -133,6 +133,11 @@ mod rows {
         IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
             "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
 
+        JOBS_LOCK: Acquire, pairs with "JOBS_UNLOCK",
+            "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
+        JOBS_UNLOCK: Release, pairs with "JOBS_LOCK",
+            "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
+
         JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (release), JOIN_REGISTER, JOIN_DETACH (acquire)",
             "the joiner would read a result, or the finisher a joiner, that it does not see yet";
         JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",

@@ -68,6 +68,10 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
+pub use raddle_core::{
+    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
+    scope, spawn,
+};
 pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, sync, task, thread};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;

@@ -188,7 +188,8 @@ pub(crate) fn listing(module: &Module) -> String {
         let _ = writeln!(text, "{}: {} slots", module.string(function.name), function.slots);
         for at in function.first..function.first + function.count {
             let insn = module.code[at as usize];
-            let _ = writeln!(text, "  {at:6} {:10} {} {} {} {}", insn.op.name(), insn.a, insn.b, insn.c, insn.x);
+            let _ =
+                writeln!(text, "  {at:6} {:10} {} {} {} {}", insn.op.name(), insn.a, insn.b, insn.c, insn.x);
         }
     }
     text

@@ -245,10 +245,11 @@ impl<T> Chan<T> {
                 Err(TryRecvError::Empty) => {}
             }
             let (place, entry) = (Place::empty(), Entry::new());
-            let expired = self.wait_timed("channel::Receiver::recv_deadline", Side::Receive, deadline, |waiter| {
-                entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
-                self.recv_or_wait(&place, &entry).then_some(&entry)
-            });
+            let expired =
+                self.wait_timed("channel::Receiver::recv_deadline", Side::Receive, deadline, |waiter| {
+                    entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+                    self.recv_or_wait(&place, &entry).then_some(&entry)
+                });
             if expired {
                 return Err(RecvTimeoutError::Timeout);
             }

@@ -8,6 +8,7 @@
 //! | [`fresh`] | one owner, many thieves | two indices announced to each other |
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
+//! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
@@ -26,14 +27,15 @@ pub(crate) mod condvar;
 pub(crate) mod fresh;
 pub(crate) mod idle;
 pub(crate) mod inbox;
+pub(crate) mod jobs;
 pub(crate) mod join;
 pub(crate) mod mcs;
 pub(crate) mod mutex;
 pub(crate) mod once;
 pub(crate) mod rwlock;
 pub(crate) mod selection;
-pub(crate) mod short;
 pub(crate) mod semaphore;
+pub(crate) mod short;
 pub(crate) mod sleeper;
 pub(crate) mod token;
 pub(crate) mod waitlist;

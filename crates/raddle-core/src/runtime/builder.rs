@@ -243,7 +243,7 @@ fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildEr
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
-    let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
+    let worker = |index| Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let generation = crate::fork::generation();

@@ -91,6 +91,9 @@ impl Worker {
         if self.shared().idle.wants_knock() {
             self.knock_for_threads();
         }
+        if let Some(job) = self.take_own_job() {
+            self.batch.push(job);
+        }
         let had_slack = !self.ran_dry.get();
         if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
             self.give_surplus();

@@ -108,6 +108,7 @@ impl Worker {
 
     #[inline(never)]
     fn start_joined(&self, block: &Block, child: &Block, budget: u32) -> bool {
+        self.let_go(&block.header);
         // SAFETY: this is the owner's OS thread.
         let Some(fresh) = (unsafe { self.fresh.pop() }) else { return false };
         if fresh.as_ptr() != child.as_header() || self.start(fresh).is_err() {
@@ -130,6 +131,7 @@ impl Worker {
     /// `block` is what runs on this OS thread. `data` stays valid until `run` lets the process be queued.
     #[inline(always)]
     pub(crate) unsafe fn leave_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.let_go(&block.header);
         self.after.set(Some(After { run, data }));
         // SAFETY: passed on to the caller.
         unsafe { self.leave(block) };
@@ -150,6 +152,9 @@ impl Worker {
     /// Puts the running process at the end of the batch and goes to the next, if there is one.
     #[inline(always)]
     pub(crate) fn yield_process(&self, block: &Block) {
+        if !block.header.forks.get().is_null() {
+            self.let_go_and_start_one(&block.header);
+        }
         if block.header.is(OWN_TLS) {
             return self.yield_thread(block);
         }
@@ -264,6 +269,9 @@ impl Worker {
     #[inline(never)]
     fn pick_fresh(&self, budget: u32) -> Next {
         self.ran_dry.set(true);
+        if self.jobs.waiting() > 0 {
+            return self.go_home();
+        }
         // SAFETY: this is the owner's OS thread.
         if let Some(fresh) = unsafe { self.fresh.pop() } {
             self.budget.set(after_fresh(budget));

@@ -21,12 +21,14 @@
 //! | `engine` | what engines may do on a worker |
 //! | `turn` | the loop on the worker's own stack |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
+//! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
 //! | `sleep` | when nothing is found |
 
 mod boundary;
 mod dispatch;
 mod engine;
+mod promote;
 mod search;
 mod sleep;
 mod submit;
@@ -36,15 +38,18 @@ use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
 use crate::ids::Ids;
+use crate::job::Slots;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
 use crate::process::pool::BlockPool;
 use crate::protocol::fresh::FreshQueue;
 use crate::protocol::inbox::Inbox;
+use crate::protocol::jobs::JobQueue;
 use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
 use dispatch::After;
+use promote::Heart;
 use raddle_context::tls::{self, TlsPool};
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
@@ -94,6 +99,9 @@ pub(crate) struct Worker {
     ids: Ids,
     pace: boundary::Pace,
     hunter: Hunter,
+    heart: Heart,
+    pub(crate) slots: Slots,
+    child_stealing: bool,
 
     pub(crate) index: usize,
     pub(crate) shared: *const Shared,
@@ -102,6 +110,7 @@ pub(crate) struct Worker {
     /// Threads that wait for their turn, open to thieves as the fresh list is.
     pub(crate) ready: FreshQueue,
     pub(crate) window: Window,
+    pub(crate) jobs: JobQueue,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
     timers: Timers,
@@ -122,7 +131,13 @@ pub(crate) fn current_header() -> *mut Header {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: &Arc<Shared>, asymmetric: bool, stacks: StackPool) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        shared: &Arc<Shared>,
+        workers: usize,
+        asymmetric: bool,
+        stacks: StackPool,
+    ) -> Self {
         Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
@@ -145,12 +160,16 @@ impl Worker {
             ids: Ids::new(),
             pace: boundary::Pace::new(),
             hunter: Hunter::new(index),
+            heart: Heart::new(),
+            slots: Slots::new(),
+            child_stealing: false,
             index,
             shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
             window: Window::new(),
+            jobs: JobQueue::new(shared.policy.steals() && workers > 1),
             published: Published::default(),
             counters: Counters::default(),
             timers: Timers::new(),

@@ -145,6 +145,9 @@ impl Worker {
     }
 
     fn steal_from(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        if let Some(job) = self.steal_job(victim) {
+            return Some(job);
+        }
         let passes_by = self.hunter.pass_by.get();
         if passes_by > 0 {
             self.hunter.pass_by.set(passes_by - 1);
@@ -250,6 +253,10 @@ impl Worker {
             return true;
         }
         if !self.ready.is_empty_for_owner() {
+            return true;
+        }
+        let others = shared.workers().iter().filter(|w| w.index != self.index);
+        if shared.policy.steals() && others.into_iter().any(|w| w.jobs.waiting() > 0) {
             return true;
         }
         let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;

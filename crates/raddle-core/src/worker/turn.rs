@@ -42,6 +42,9 @@ impl Worker {
 
     /// The batch is dry: what else waits here?
     pub(super) fn refill(&self) -> Option<Runnable> {
+        if let Some(job) = self.take_own_job() {
+            return Some(job);
+        }
         // SAFETY: this is the owner's OS thread.
         if let Some(thread) = unsafe { self.ready.pop() } {
             return Some(thread);

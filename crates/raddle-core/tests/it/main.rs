@@ -7,6 +7,8 @@ mod cells;
 mod default;
 mod fairness;
 mod fork;
+mod jobs;
+mod join;
 mod native;
 mod panics;
 mod park;

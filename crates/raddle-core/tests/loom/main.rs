@@ -13,6 +13,7 @@ mod condvar;
 mod fresh;
 mod idle;
 mod inbox;
+mod jobs;
 mod join;
 mod mcs;
 mod mutation;

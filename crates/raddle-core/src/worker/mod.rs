@@ -101,6 +101,8 @@ pub(crate) struct Worker {
     pub(crate) fresh: FreshQueue,
     /// Threads that wait for their turn, open to thieves as the fresh list is.
     pub(crate) ready: FreshQueue,
+    /// What has not run and need not, unless nothing else is left here: the successors of `par_for`. Open to thieves.
+    pub(crate) later: FreshQueue,
     pub(crate) window: Window,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
@@ -150,6 +152,7 @@ impl Worker {
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
+            later: FreshQueue::new(asymmetric),
             window: Window::new(),
             published: Published::default(),
             counters: Counters::default(),
@@ -378,7 +381,7 @@ impl Worker {
 
     /// How many wait here, as far as the owner knows.
     fn ready(&self) -> usize {
-        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint()
+        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint()
     }
 
     fn publish_backlog(&self, slice_ns: u64) {

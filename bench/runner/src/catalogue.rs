@@ -248,6 +248,80 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "pingpong",
+        program: "pingpong",
+        what: "a number there and back over two channels; per round trip (2 workers: placed and hot)",
+        variants: &[
+            always("rounds=100000,placed=0").workers(ONE),
+            always("rounds=100000,placed=1").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", ONE), ("floor", BOTH)],
+        checksum: |p| p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "commstime_seq",
+        program: "commstime",
+        what: "four processes in a loop that count, and a consumer, delta in sequence; per communication",
+        variants: &[always("loops=100000,delta=seq")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
+        name: "commstime_par",
+        program: "commstime",
+        what: "the same, delta in parallel; per communication",
+        variants: &[always("loops=100000,delta=par")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
+        name: "line2000",
+        program: "line",
+        what: "a line of 2000 processes that pass numbers on, made anew each time; per communication",
+        variants: &[
+            always("stages=2000,messages=1,segments=0"),
+            always("stages=2000,messages=500,segments=0"),
+            always("stages=2000,messages=2000,segments=0"),
+            always("stages=2000,messages=2000,segments=2").only(&["raddle"]).workers(TWO),
+            full("stages=2000,messages=100000,segments=0").only(&["raddle"]),
+            full("stages=2000,messages=100000,segments=2").only(&["raddle"]).workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        samples: 1,
+        checksum: |p| p.number("messages") * p.number("stages") + triangle(p.number("messages")),
+        ..USUAL
+    },
+    Bench {
+        name: "granularity",
+        program: "granularity",
+        what: "64 packets of 1000 rounds: so many updates, and one communication inside a PAR; per round",
+        variants: &[
+            always("packets=64,rounds=1000,grain=1"),
+            full("packets=64,rounds=1000,grain=100"),
+            always("packets=64,rounds=1000,grain=1000"),
+            full("packets=64,rounds=1000,grain=10000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
+        ..USUAL
+    },
+    Bench {
+        name: "alternation",
+        program: "alternation",
+        what: "receive from the first ready of several channels, one sender going round; per receive",
+        variants: &[
+            always("channels=2,rounds=100000"),
+            always("channels=8,rounds=100000"),
+            always("channels=64,rounds=100000"),
+        ],
+        runtimes: &[("raddle", ONE), ("go", ONE)],
+        checksum: |p| triangle(p.number("rounds")),
+        ..USUAL
+    },
+    Bench {
         name: "idle",
         program: "idle",
         what: "processor time that a runtime without work uses, in per cent of one core",
@@ -313,7 +387,11 @@ fn locked(params: &Params) -> u64 {
 }
 
 fn sum_of_indices(params: &Params) -> u64 {
-    let count = params.number("count");
+    triangle(params.number("count"))
+}
+
+/// The sum of all numbers below.
+fn triangle(count: u64) -> u64 {
     count * (count - 1) / 2
 }
 

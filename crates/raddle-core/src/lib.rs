@@ -79,14 +79,8 @@ pub use policy::{Balance, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, Runtime};
 
-/// Light processes, in the manner of CSP.
 #[cfg(not(loom))]
-pub mod csp {
-    pub use crate::process::{
-        Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,
-        sleep, sleep_until, spawn, spawn_on, yield_now,
-    };
-}
+pub mod csp;
 
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]

@@ -375,6 +375,11 @@ pub fn scope_leave() -> prim::Ordering {
     order::SCOPE_LEAVE()
 }
 
+pub use crate::protocol::alternation::{Alternation, Choice};
+pub use crate::protocol::barrier::{Barrier, Place};
+pub use crate::protocol::claim::{Claim, Claimed};
+pub use crate::protocol::rendezvous::{Ended, Rendezvous, Seen};
+
 pub use selection::WaitNumber;
 
 /// The word of a wait that several could end.

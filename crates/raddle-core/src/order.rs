@@ -97,6 +97,24 @@ mod rows {
     use super::{Kind, left_out, ordering};
 
     sites! {
+        ALTERNATION_CHOOSE: AcqRel, pairs with "ALTERNATION_LEFT (release) and ALTERNATION_WAIT (acquire)",
+            "the owner would not see what was copied, or use its frame again while a peer reads it; the peer would queue \
+             a context that it does not see saved";
+        ALTERNATION_WAIT: Release, pairs with "ALTERNATION_CHOOSE",
+            "a peer would queue a context that it does not see saved";
+        ALTERNATION_LEFT: Acquire, pairs with "ALTERNATION_CHOOSE",
+            "the owner would not see what was copied, or use its frame again while a peer reads it";
+
+        BARRIER_ARRIVE: AcqRel, pairs with "BARRIER_ARRIVE",
+            "who completes a phase would not find all others in the list, nor a member see what the others did before";
+
+        CLAIM_TAKE: Acquire, pairs with "CLAIM_RELEASE and CLAIM_WAIT",
+            "the holder would not see what the last one did, or follow a link that it does not see yet";
+        CLAIM_WAIT: Release, pairs with "CLAIM_TAKE",
+            "the holder would follow a link, or queue a context, that it does not see yet";
+        CLAIM_RELEASE: Release, pairs with "CLAIM_TAKE",
+            "the next holder would not see what the last one did";
+
         INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
             "the owner would follow a link that it does not see yet; the pusher would see an old bed and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
@@ -150,6 +168,17 @@ mod rows {
             "the joiner that comes too late to wait would read a result that it does not see yet";
         JOIN_DETACH: AcqRel, pairs with "JOIN_FINISH",
             "whoever comes second frees the block, and must see all that the first one did with it";
+
+        RENDEZVOUS_ENTER: Release, pairs with "RENDEZVOUS_LOOK and RENDEZVOUS_TAKE",
+            "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
+        RENDEZVOUS_LOOK: Acquire, pairs with "RENDEZVOUS_ENTER",
+            "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
+        RENDEZVOUS_TAKE: Acquire, pairs with "RENDEZVOUS_ENTER",
+            "a party that has gone and come back would be served by what its frame held before";
+        RENDEZVOUS_END: AcqRel, pairs with "RENDEZVOUS_ENTER (acquire) and RENDEZVOUS_END_SEEN (release)",
+            "who ends would not see the party that it tells; who frees would not come after the other end's last look";
+        RENDEZVOUS_END_SEEN: Acquire, pairs with "RENDEZVOUS_END",
+            "who frees the channel would not come after the other end's last look at it";
 
         SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
             "who leaves last wakes the scope's owner, who must see what every child did";

@@ -40,10 +40,14 @@ pub(crate) struct Settings {
     class: Option<SizeClass>,
     worker: Option<usize>,
     own_tls: bool,
+    /// It need not start as long as anything else can run where it is spawned.
+    later: bool,
 }
 
 impl Settings {
-    pub(crate) const PLAIN: Settings = Settings { name: None, class: None, worker: None, own_tls: false };
+    pub(crate) const PLAIN: Settings =
+        Settings { name: None, class: None, worker: None, own_tls: false, later: false };
+    pub(crate) const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
 }
 
 impl Builder {
@@ -120,7 +124,7 @@ impl Builder {
         if self.own_tls {
             tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
         }
-        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker, own_tls: self.own_tls })
+        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker, own_tls: self.own_tls, later: false })
     }
 }
 
@@ -141,7 +145,11 @@ where
             let class = set.class.unwrap_or(worker.stack_class());
             fill(block, set.name, class, scope, site, worker.next_id(), f);
             mark_thread(block, set.own_tls || worker.only_threads);
-            worker.submit(block, set.worker);
+            if set.later {
+                worker.submit_later(block);
+            } else {
+                worker.submit(block, set.worker);
+            }
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })
         }

@@ -120,6 +120,12 @@ impl Worker {
         {
             starting.push(fresh);
         }
+        if starting.is_empty()
+            // SAFETY: as above.
+            && let Some(later) = unsafe { self.later.pop() }
+        {
+            starting.push(later);
+        }
         self.batch.prepend(&starting);
     }
 

@@ -109,6 +109,8 @@ pub(crate) struct Worker {
     pub(crate) fresh: FreshQueue,
     /// Threads that wait for their turn, open to thieves as the fresh list is.
     pub(crate) ready: FreshQueue,
+    /// What has not run and need not, unless nothing else is left here: the successors of `par_for`. Open to thieves.
+    pub(crate) later: FreshQueue,
     pub(crate) window: Window,
     pub(crate) jobs: JobQueue,
     pub(crate) published: Published,
@@ -168,6 +170,7 @@ impl Worker {
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
+            later: FreshQueue::new(asymmetric),
             window: Window::new(),
             jobs: JobQueue::new(shared.policy.steals() && workers > 1),
             published: Published::default(),
@@ -397,7 +400,7 @@ impl Worker {
 
     /// How many wait here, as far as the owner knows.
     fn ready(&self) -> usize {
-        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint()
+        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint()
     }
 
     fn publish_backlog(&self, slice_ns: u64) {

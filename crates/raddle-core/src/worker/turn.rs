@@ -58,6 +58,10 @@ impl Worker {
             self.batch.append(surplus);
             return self.batch.pop();
         }
+        // SAFETY: as above.
+        if let Some(later) = unsafe { self.later.pop() } {
+            return Some(later);
+        }
         self.take_shared(1);
         self.batch.pop()
     }

@@ -4,6 +4,9 @@
 
 mod blocking;
 mod cells;
+mod csp_alt;
+mod csp_channel;
+mod csp_par;
 mod default;
 mod fairness;
 mod fork;

@@ -8,6 +8,10 @@
 
 #![cfg(loom)]
 
+mod alternation;
+mod barrier;
+mod bed;
+mod claim;
 mod clh;
 mod condvar;
 mod fresh;
@@ -20,6 +24,7 @@ mod mutation;
 mod mutex;
 mod once;
 mod park;
+mod rendezvous;
 mod rwlock;
 mod scope;
 mod selection;

@@ -36,8 +36,8 @@ mod stash;
 
 pub use crate::{select, select_biased};
 pub use error::{
-    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError, TryReadyError,
-    TryRecvError, TrySelectError, TrySendError,
+    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError,
+    TryReadyError, TryRecvError, TrySelectError, TrySendError,
 };
 pub use iter::{IntoIter, Iter, TryIter};
 pub use receiver::Receiver;

@@ -4,6 +4,7 @@
 
 mod blocking;
 mod cells;
+mod channel_histories;
 mod default;
 mod fairness;
 mod fork;

@@ -16,6 +16,7 @@ mod mutation;
 mod park;
 mod scope;
 mod selection;
+mod short;
 mod timer;
 mod token;
 mod window;

@@ -119,7 +119,10 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// If no operation has become possible by then.
-    pub fn select_deadline(&mut self, deadline: Instant) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+    pub fn select_deadline(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
         self.run(Until::At(deadline)).ok_or(SelectTimeoutError)
     }
 

@@ -11,7 +11,8 @@ use raddle_measure::work::burned;
 use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot"];
+pub const RUNTIMES: &[&str] =
+    &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot", "crossbeam"];
 
 /// One benchmark.
 pub struct Bench {
@@ -113,6 +114,8 @@ const USUAL: Bench = Bench {
 
 const YIELDERS: &[(&str, &[usize])] =
     &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
+
+const CHANNELS: &[(&str, &[usize])] = &[("raddle", BOTH), ("go", BOTH), ("crossbeam", BOTH)];
 
 /// The benchmarks, in the order in which they run.
 pub const BENCHES: &[Bench] = &[
@@ -378,6 +381,46 @@ pub const BENCHES: &[Bench] = &[
         ],
         runtimes: &[("raddle", BOTH)],
         checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "rendezvous",
+        program: "channels",
+        what: "there and back through channels of capacity 0 with cloneable ends; per round trip",
+        variants: &[always("form=pingpong,count=10000,ends=1,width=1,capacity=0")],
+        runtimes: CHANNELS,
+        checksum: |p| p.number("count"),
+        ..USUAL
+    },
+    Bench {
+        name: "flow",
+        program: "channels",
+        what: "from `ends` senders to `width` receivers through one channel (1000000: unbounded); per message",
+        variants: &[
+            always("form=flow,count=100000,ends=1,width=1,capacity=64"),
+            always("form=flow,count=100000,ends=1,width=1,capacity=1000000"),
+            always("form=flow,count=100000,ends=4,width=1,capacity=64"),
+            always("form=flow,count=100000,ends=4,width=4,capacity=64"),
+            always("form=flow,count=100000,ends=4,width=4,capacity=1000000"),
+        ],
+        runtimes: CHANNELS,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "select",
+        program: "channels",
+        what: "a selection over `width` channels: one has a message (ready), or it waits (wait); per receive",
+        variants: &[
+            always("form=ready,count=10000,ends=1,width=2,capacity=1"),
+            always("form=ready,count=10000,ends=1,width=8,capacity=1"),
+            always("form=ready,count=10000,ends=1,width=64,capacity=1"),
+            always("form=wait,count=10000,ends=1,width=2,capacity=0"),
+            always("form=wait,count=10000,ends=1,width=8,capacity=0"),
+            always("form=wait,count=10000,ends=1,width=64,capacity=0"),
+        ],
+        runtimes: CHANNELS,
+        checksum: sum_of_indices,
         ..USUAL
     },
 ];

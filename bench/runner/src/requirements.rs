@@ -131,6 +131,13 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("queue_lock", RADDLE_TWO.with("lock=clh,threads=64"), RADDLE_TWO.with("lock=clh,threads=2"), 2.0),
     ratio("queue_lock", RADDLE_TWO.with("lock=mcs,threads=1000"), RADDLE_TWO.with("lock=mcs,threads=2"), 2.0),
     ratio("queue_lock", RADDLE_TWO.with("lock=clh,threads=1000"), RADDLE_TWO.with("lock=clh,threads=2"), 2.0),
+    ratio("rendezvous", RADDLE, GO, 0.3),
+    ratio("select", RADDLE.with("form=ready,width=2"), GO.with("form=ready,width=2"), 0.3),
+    ratio("select", RADDLE.with("form=ready,width=8"), GO.with("form=ready,width=8"), 0.3),
+    ratio("select", RADDLE.with("form=ready,width=64"), GO.with("form=ready,width=64"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=2"), GO.with("form=wait,width=2"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=8"), GO.with("form=wait,width=8"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=64"), GO.with("form=wait,width=64"), 0.3),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
 ];
@@ -189,7 +196,8 @@ mod tests {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
         let cell = |(runtime, workers, params, figure)| {
             let mut cell = Cell::new(runtime, workers, params);
-            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
+            cell.rounds =
+                (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
             cell
         };
         let cells = cells.into_iter().map(cell).collect();

@@ -9,7 +9,7 @@
 
 use crate::fifo::Chain;
 use crate::header::{Header, Kind, Runnable};
-use crate::protocol::{fresh, idle, inbox, jobs, join, selection, token, window};
+use crate::protocol::{fresh, idle, inbox, jobs, join, selection, short, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -433,6 +433,58 @@ impl Selection {
     /// See the protocol.
     pub fn outcome(&self) -> Option<u32> {
         self.0.outcome()
+    }
+}
+
+/// A short lock around what a channel is in small: a number of messages, or one who waits for one.
+#[derive(Debug)]
+pub struct Short(short::Short<Meeting>);
+
+#[derive(Debug, Default)]
+struct Meeting {
+    messages: u32,
+    waiting: Option<Right>,
+}
+
+impl short::Noted for Meeting {
+    fn note(&self) -> u32 {
+        self.messages
+    }
+}
+
+impl Default for Short {
+    fn default() -> Self {
+        Short(short::Short::new(Meeting::default()))
+    }
+}
+
+impl Short {
+    /// Sends a message: to one who waits, whose right to be run is returned, or else to stay.
+    #[must_use]
+    pub fn send(&self) -> Option<Right> {
+        self.0.enter(|meeting| {
+            let waiting = meeting.waiting.take();
+            meeting.messages += u32::from(waiting.is_none());
+            waiting
+        })
+    }
+
+    /// Takes a message, or leaves `saved` to wait for one; returns it if it need not.
+    #[must_use]
+    pub fn receive_or_wait(&self, saved: Right) -> Option<Right> {
+        self.0.enter(|meeting| {
+            if meeting.messages > 0 {
+                meeting.messages -= 1;
+                return Some(saved);
+            }
+            meeting.waiting = Some(saved);
+            None
+        })
+    }
+
+    /// How many messages there are, as the note says to who must be sure.
+    pub fn look_surely(&self) -> u32 {
+        self.0.look_surely()
     }
 }
 

@@ -7,6 +7,8 @@
 
 #[path = "stress/locks.rs"]
 mod locks;
+#[path = "stress/channels.rs"]
+mod channels;
 #[path = "support/watch.rs"]
 mod watch;
 

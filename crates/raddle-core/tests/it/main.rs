@@ -4,6 +4,7 @@
 
 mod blocking;
 mod cells;
+mod channel_histories;
 mod csp_alt;
 mod csp_channel;
 mod csp_par;

@@ -29,6 +29,7 @@ mod rwlock;
 mod scope;
 mod selection;
 mod semaphore;
+mod short;
 mod timer;
 mod token;
 mod waitlist;

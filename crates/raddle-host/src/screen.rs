@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// So many bytes are passed on at once.
 const ENOUGH: usize = 4096;
 
+/// No character, but the wish that everything written is seen now.
+const FLUSH: u8 = 255;
+
 /// The screen's buffer.
 pub(crate) struct Screen {
     world: Arc<dyn World>,
@@ -24,8 +27,8 @@ impl Screen {
     pub(crate) fn write(&self, port: Port, bytes: &[u8]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if port == Port::Screen {
-            kept.extend_from_slice(bytes);
-            if kept.len() < ENOUGH {
+            kept.extend(bytes.iter().filter(|&&byte| byte != FLUSH));
+            if kept.len() < ENOUGH && !bytes.contains(&FLUSH) {
                 return;
             }
         }

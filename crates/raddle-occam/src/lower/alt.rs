@@ -131,6 +131,7 @@ impl Lowerer<'_> {
             }
             Some(ProcessKind::Input { channel, .. }) => {
                 self.at(ast.process(input.unwrap_or(body)).span);
+                self.note_end(*channel, false);
                 Kind::Channel(self.channel(*channel))
             }
             _ => Kind::Skip,

@@ -9,10 +9,10 @@ use super::function::{Dim, Home, View};
 use super::place::Place;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
-use crate::ast::{ExprId, ExprKind, Mode};
+use crate::ast::{Direction, ExprId, ExprKind, Mode};
 use crate::program::{Body, NameId, NameKind, RoutineId};
 use crate::source::Span;
-use crate::types::TypeId;
+use crate::types::{Type, TypeId};
 
 /// How something is passed.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,8 +122,7 @@ impl Lowerer<'_> {
             (Pass::Address, Some(Home::View(view))) => self.f.code.mov(at, view.at),
             (Pass::View(_), Some(Home::View(view))) => self.pass_view(&view, self.program.name(name).ty, at),
             _ => {
-                let message =
-                    format!("`{}` is not supported in a nested routine yet", self.program.spelling(name));
+                let message = format!("`{}` is not supported in a nested routine yet", self.program.spelling(name));
                 self.refuse(self.program.name(name).span, message);
             }
         }
@@ -228,11 +227,14 @@ impl Lowerer<'_> {
                 addresses.push(self.address(place, bytes));
             }
         }
-        let evaluated: Vec<Argument> = formals
-            .iter()
-            .zip(arguments)
-            .map(|(&formal, &argument)| self.argument(formal, argument))
-            .collect();
+        let evaluated: Vec<Argument> =
+            formals.iter().zip(arguments).map(|(&formal, &argument)| self.argument(formal, argument)).collect();
+        for (&formal, &argument) in formals.iter().zip(arguments) {
+            let innermost = self.innermost(self.program.name(formal).ty);
+            if let Type::Chan { direction: Some(direction), .. } = self.program.types.get(innermost) {
+                self.note_end(argument, direction == Direction::Output);
+            }
+        }
         let base = self.window(routine);
         let mut at = base + 2;
         for address in addresses {
@@ -274,14 +276,7 @@ impl Lowerer<'_> {
     }
 
     /// A call with one result that is held in slots.
-    pub(super) fn call_scalar(
-        &mut self,
-        callee: NameId,
-        arguments: &[ExprId],
-        to: Slot,
-        class: Class,
-        span: Span,
-    ) {
+    pub(super) fn call_scalar(&mut self, callee: NameId, arguments: &[ExprId], to: Slot, class: Class, span: Span) {
         let Some(routine) = self.program.routine_of(callee) else { return };
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
             return self.predefined_function(callee, arguments, &[(to, class)], span);

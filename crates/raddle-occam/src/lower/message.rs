@@ -41,6 +41,7 @@ impl Lowerer<'_> {
 
     pub(super) fn output(&mut self, channel: ExprId, items: &[OutputItem]) {
         let ast = self.ast;
+        self.note_end(channel, true);
         let at = self.channel(channel);
         let (types, items) = if self.is_variant(channel) {
             let ExprKind::Name(tag) = ast.expr(items[0].value).kind else { return };
@@ -121,6 +122,7 @@ impl Lowerer<'_> {
         if matches!(self.program.types.get(ty), Type::Port(_)) {
             return self.refuse(self.ast.expr(channel).span, "ports are not supported");
         }
+        self.note_end(channel, false);
         let at = self.channel(channel);
         match kind {
             InputKind::Items(items) => {

@@ -44,8 +44,9 @@ impl Lowerer<'_> {
     /// A branch; the next one begins behind all its slots.
     fn branch_process(&mut self, process: ProcessId) -> u32 {
         self.f.peak = self.f.top;
-        // Memory that the scopes around own is theirs to give back.
+        let (from, around) = (self.f.code.here(), std::mem::take(&mut self.f.ends));
         self.process(process);
+        self.tell_ends(from, around);
         self.f.top = self.f.peak.min(65_000);
         self.f.peak
     }

@@ -5,10 +5,10 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "the watchdog's last words")]
 
-#[path = "stress/locks.rs"]
-mod locks;
 #[path = "stress/channels.rs"]
 mod channels;
+#[path = "stress/locks.rs"]
+mod locks;
 #[path = "support/watch.rs"]
 mod watch;
 

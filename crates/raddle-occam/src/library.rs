@@ -13,8 +13,20 @@ const COURSE: &str = include_str!("../library/course.occ");
 
 /// The names by which programs ask for it.
 const COURSE_NAMES: &[&str] = &[
-    "course", "course.lib", "course.module", "course.occ", "consts.inc", "utils.inc", "utils", "cycles.inc",
-    "shared_screen.inc", "random.inc", "file_in.inc", "stream_modes.inc", "dynamic_out.inc", "float_io.occ",
+    "course",
+    "course.lib",
+    "course.module",
+    "course.occ",
+    "consts.inc",
+    "utils.inc",
+    "utils",
+    "cycles.inc",
+    "shared_screen.inc",
+    "random.inc",
+    "file_in.inc",
+    "stream_modes.inc",
+    "dynamic_out.inc",
+    "float_io.occ",
 ];
 
 /// The library of that name, and how to show it; for files that are found nowhere else.

@@ -43,20 +43,39 @@ pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, boo
             runs[0].assertions
         );
     }
-    let _ = writeln!(text, "{:<20}{:<13}{:<11}{assertions:>10}  of {} programs\n", "all", passed[0], passed[1], programs.len());
+    let _ = writeln!(
+        text,
+        "{:<20}{:<13}{:<11}{assertions:>10}  of {} programs\n",
+        "all",
+        passed[0],
+        passed[1],
+        programs.len()
+    );
     Ok((text, passed.iter().all(|&count| count >= MUST_PASS)))
 }
 
 fn run(raddle: &Path, folder: &Path, program: &Path, workers: &str) -> anyhow::Result<Run> {
     let mut command = Command::new("timeout");
-    command.arg("60").arg(raddle).args(["run", "--undefined-warns", "-D", "COMPILER.TOCK", "--workers", workers]);
+    command.arg("60").arg(raddle).args([
+        "run",
+        "--undefined-warns",
+        "-D",
+        "COMPILER.TOCK",
+        "--workers",
+        workers,
+    ]);
     let output = command.arg(program).current_dir(folder).stdin(Stdio::null()).output()?;
     let screen = String::from_utf8_lossy(&output.stdout);
     let passed = output.status.success() && screen.contains("^^^ Passed");
     let told = String::from_utf8_lossy(&output.stderr);
     let mut lines = screen.lines().chain(told.lines());
-    let why = lines.find(|line| ["^^^ Failed", "error", "run-time", "deadlock"].iter().any(|word| line.contains(word)));
-    Ok(Run { passed, assertions: assertions(&screen), why: why.unwrap_or_default().chars().take(90).collect() })
+    let why = lines
+        .find(|line| ["^^^ Failed", "error", "run-time", "deadlock"].iter().any(|word| line.contains(word)));
+    Ok(Run {
+        passed,
+        assertions: assertions(&screen),
+        why: why.unwrap_or_default().chars().take(90).collect(),
+    })
 }
 
 /// The number in `All 53 tests passed OK`.

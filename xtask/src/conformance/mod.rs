@@ -52,7 +52,8 @@ fn build() -> anyhow::Result<PathBuf> {
     let status = Command::new("cargo").args(["build", "--quiet", "--release", "-p", "raddle-cli"]).status();
     let status = status.context("could not start `cargo`; is it on PATH?")?;
     ensure!(status.success(), "raddle could not be built");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::house::root().join("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| crate::house::root().join("target"), PathBuf::from);
     Ok(target.join("release").join("raddle"))
 }
 

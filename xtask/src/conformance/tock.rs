@@ -12,9 +12,8 @@ use std::process::Command;
 use super::files;
 
 /// Cases whose expectation is wrong, by file and number, and why.
-const WRONG: &[(&str, usize, &str)] = &[
-    ("usage-check-2", 10, "b[(j*8)+i] with i below 9 touches b[8] twice: the program is unsafe"),
-];
+const WRONG: &[(&str, usize, &str)] =
+    &[("usage-check-2", 10, "b[(j*8)+i] with i below 9 touches b[8] twice: the program is unsafe")];
 
 /// Of the programs to be accepted, this share must be.
 const ACCEPTED_MIN: f64 = 0.85;
@@ -110,12 +109,16 @@ fn cases(text: &str) -> Vec<Case> {
         }
         text
     };
-    cases.iter().map(|(accepted, name, parts)| Case { accepted: *accepted, name: name.clone(), text: fill(parts) }).collect()
+    cases
+        .iter()
+        .map(|(accepted, name, parts)| Case { accepted: *accepted, name: name.clone(), text: fill(parts) })
+        .collect()
 }
 
 #[test]
 fn holes_are_filled_by_name() {
     let found = cases("A\n%%\n%%2\nB\n\n%PASS one\n  x\n%2\n  y\n%FAIL two\n  z\n%\nrest\n");
-    let case = |accepted, name: &str, text: &str| Case { accepted, name: name.to_owned(), text: text.to_owned() };
+    let case =
+        |accepted, name: &str, text: &str| Case { accepted, name: name.to_owned(), text: text.to_owned() };
     assert_eq!(found, [case(true, "one", "A\n  x\n  y\nB\n\n"), case(false, "two", "A\n  z\nB\n\n")]);
 }

@@ -142,7 +142,10 @@ unsafe extern "C" fn ask_kernel() {
 ///
 /// # Safety
 /// As [`crate::transfer`].
-#[cfg_attr(raddle_asan, allow(dead_code, reason = "the sanitizer brackets each switch with calls of its own"))]
+#[cfg_attr(
+    raddle_asan,
+    allow(dead_code, reason = "the sanitizer brackets each switch with calls of its own")
+)]
 #[inline(always)]
 pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
     // SAFETY: the caller's guarantees are exactly `switch`'s. All registers are given up but rbx, rbp and rsp, which

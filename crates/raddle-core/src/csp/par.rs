@@ -167,7 +167,8 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         }
         let entered = self.runners.enter();
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
-        let runner = unsafe { builder::spawn_with(Settings::LATER, &self.runners, move || self.run(indices, home)) };
+        let runner =
+            unsafe { builder::spawn_with(Settings::LATER, &self.runners, move || self.run(indices, home)) };
         drop(runner.expect("the default runtime cannot be started"));
         entered.keep();
     }

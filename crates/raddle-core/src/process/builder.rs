@@ -124,7 +124,13 @@ impl Builder {
         if self.own_tls {
             tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
         }
-        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker, own_tls: self.own_tls, later: false })
+        Ok(Settings {
+            name: self.name.map(Arc::from),
+            class,
+            worker: self.worker,
+            own_tls: self.own_tls,
+            later: false,
+        })
     }
 }
 

@@ -237,7 +237,10 @@ impl Worker {
     /// Nothing but what runs is here.
     fn is_alone(&self) -> bool {
         let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
-        queues_are_empty && self.fresh.is_empty_for_owner() && self.later.is_empty_for_owner() && !self.inbox.has_mail()
+        queues_are_empty
+            && self.fresh.is_empty_for_owner()
+            && self.later.is_empty_for_owner()
+            && !self.inbox.has_mail()
     }
 
     /// Runs what the context that has just left noted down.

@@ -64,7 +64,8 @@ impl Worker {
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {
-            let waiting = self.fresh.len_hint() + self.later.len_hint() + self.ready.len_hint() + self.batch.movable();
+            let waiting =
+                self.fresh.len_hint() + self.later.len_hint() + self.ready.len_hint() + self.batch.movable();
             let more_here = searching && waiting > 1;
             more_here || shared.has_shared(self.index) || (searching && self.sees_work())
         };

@@ -122,7 +122,8 @@ impl Lowerer<'_> {
             (Pass::Address, Some(Home::View(view))) => self.f.code.mov(at, view.at),
             (Pass::View(_), Some(Home::View(view))) => self.pass_view(&view, self.program.name(name).ty, at),
             _ => {
-                let message = format!("`{}` is not supported in a nested routine yet", self.program.spelling(name));
+                let message =
+                    format!("`{}` is not supported in a nested routine yet", self.program.spelling(name));
                 self.refuse(self.program.name(name).span, message);
             }
         }
@@ -227,8 +228,11 @@ impl Lowerer<'_> {
                 addresses.push(self.address(place, bytes));
             }
         }
-        let evaluated: Vec<Argument> =
-            formals.iter().zip(arguments).map(|(&formal, &argument)| self.argument(formal, argument)).collect();
+        let evaluated: Vec<Argument> = formals
+            .iter()
+            .zip(arguments)
+            .map(|(&formal, &argument)| self.argument(formal, argument))
+            .collect();
         for (&formal, &argument) in formals.iter().zip(arguments) {
             let innermost = self.innermost(self.program.name(formal).ty);
             if let Type::Chan { direction: Some(direction), .. } = self.program.types.get(innermost) {
@@ -276,7 +280,14 @@ impl Lowerer<'_> {
     }
 
     /// A call with one result that is held in slots.
-    pub(super) fn call_scalar(&mut self, callee: NameId, arguments: &[ExprId], to: Slot, class: Class, span: Span) {
+    pub(super) fn call_scalar(
+        &mut self,
+        callee: NameId,
+        arguments: &[ExprId],
+        to: Slot,
+        class: Class,
+        span: Span,
+    ) {
         let Some(routine) = self.program.routine_of(callee) else { return };
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
             return self.predefined_function(callee, arguments, &[(to, class)], span);

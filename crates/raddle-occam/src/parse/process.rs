@@ -108,7 +108,8 @@ impl Parser<'_> {
             Kind::Claim => {
                 self.bump();
                 let mut end = self.element()?;
-                for (sign, direction) in [(Kind::Bang, Direction::Output), (Kind::Question, Direction::Input)] {
+                for (sign, direction) in [(Kind::Bang, Direction::Output), (Kind::Question, Direction::Input)]
+                {
                     if self.eat(sign) {
                         end = self.new_expr(ExprKind::End(end, direction), span.to(self.last_span()));
                     }

@@ -3,7 +3,7 @@
 //!
 //! The search is Wing and Gong's ("Testing and verifying concurrent objects", 1993).
 
-use super::runtime;
+use super::{child, runtime};
 use raddle_core::channel::{Receiver, RecvTimeoutError, Select, Sender, TryRecvError, bounded, unbounded};
 use raddle_core::csp;
 use std::collections::{HashSet, VecDeque};
@@ -186,4 +186,20 @@ fn the_search_knows_what_no_queue_does() {
     assert!(!check(1, &[step(0, 1, Did::Sent(1)), step(2, 3, Did::Empty)]));
     assert!(check(1, &[step(0, 3, Did::Sent(1)), step(1, 2, Did::Empty)]));
     assert!(!meets(&[step(0, 1, Did::Sent(1)), step(2, 3, Did::Received(1))]));
+}
+
+#[test]
+fn a_channel_starts_no_worker() {
+    let output = child::in_child("channel_histories::a_channel_starts_no_worker", || {
+        let (s, r) = bounded(0);
+        let other = std::thread::spawn(move || (0..100).for_each(|n| s.send(n).unwrap()));
+        assert!(r.iter().eq(0..100));
+        other.join().unwrap();
+        let tasks = std::fs::read_dir("/proc/self/task").expect("Linux says which threads there are");
+        let name =
+            |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task?.path().join("comm"));
+        let workers = tasks.filter_map(|task| name(task).ok()).filter(|name| name.starts_with("raddle"));
+        assert_eq!(workers.count(), 0);
+    });
+    child::assert_success(&output);
 }

@@ -4,8 +4,10 @@ use raddle::channel;
 use raddle::{csp, thread};
 use std::panic::resume_unwind;
 
+type Test = fn();
+
 /// Where each test is run: on an OS thread, on threads that move, and in processes of runtimes with so many workers.
-const PLACES: &[fn(fn())] = &[
+const PLACES: &[fn(Test)] = &[
     |test| test(),
     |test| own(test).join().unwrap_or_else(|panic| resume_unwind(panic)),
     |test| on_workers(1, test),
@@ -19,7 +21,7 @@ fn own<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> thread::Joi
     thread::Builder::new().name(OWN.into()).spawn(f).expect("a thread")
 }
 
-fn on_workers(workers: usize, test: fn()) {
+fn on_workers(workers: usize, test: Test) {
     raddle::Runtime::builder().workers(workers).stack_size(256 << 10).build().expect("a runtime").run(test);
 }
 

@@ -57,8 +57,8 @@ impl ClhQueue {
         }
     }
 
-    /// Takes the lock; calls `between` between two looks, with how many are before. Returns the node that is from now on
-    /// the caller's.
+    /// Takes the lock; calls `between` between two looks, with how many are before. Returns the node that is from now
+    /// on the caller's.
     ///
     /// # Safety
     /// The caller is the owner of `node`; from now on the lock is, until the release.

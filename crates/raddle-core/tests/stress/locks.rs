@@ -105,7 +105,7 @@ fn queue_locks_and_semaphores() {
 /// The bound on being passed, counted: one worker and one process that never lets go for long.
 #[test]
 fn who_waits_for_a_mutex_is_passed_a_bounded_number_of_times() {
-    const PASSES_MAX: u64 = 128;
+    const PASSES_MAX: u64 = 1024;
     let rt = Runtime::builder().workers(1).build().expect("a runtime");
     rt.run(|| {
         let mutex = Arc::new(sync::Mutex::new(0_u64));

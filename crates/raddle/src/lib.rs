@@ -55,6 +55,7 @@ macro_rules! settings_table {
 | `RADDLE_BALANCE` | `steal`, `share`, `fair`, `none` | `steal` |
 | `RADDLE_VICTIM` | `backlog`, `random`, `ring` | `backlog` |
 | `RADDLE_MIGRATION` | `on`, `off` | `on` |
+| `RADDLE_PROCESSES` | `light`, `full`: threads, which move after they have started, too | `light` |
 | `RADDLE_TICK` | 100us to 10s | `10ms` |
 | `RADDLE_SPIN` | up to 10ms | `0us` |
 | `RADDLE_PIN` | `on`, `off` | `off` |
@@ -67,7 +68,9 @@ macro_rules! settings_table {
 }
 use settings_table;
 
-pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
+pub use raddle_core::{
+    Balance, BuildError, Builder, ConfigError, Policy, Processes, Queues, Runtime, Stats, Victim,
+};
 pub use raddle_core::{
     FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
     scope, spawn,

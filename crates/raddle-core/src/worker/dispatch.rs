@@ -54,16 +54,52 @@ fn after_fresh(budget: u32) -> u32 {
 }
 
 impl Worker {
-    /// Leaves the running process for another; returns when it is resumed.
+    /// Leaves the running light process for another; returns when it is resumed.
     ///
     /// # Safety
     /// `block` is what runs on this OS thread, on its own stack; it is queued already, or what was noted down for
-    /// the next context will see to it.
+    /// the next context will see to it. It has no storage of its own.
     #[inline(never)]
     unsafe fn leave(&self, block: &Block) {
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
-        unsafe { self.switch(block, to) };
+        unsafe { transfer_with(block.context.get(), to.context, to.storage) };
+        // SAFETY: a light process is resumed by the worker that it left.
+        unsafe { Worker::of(&block.header) }.arrive();
+    }
+
+    /// As [`leave`](Self::leave), for a thread: most often it is another thread's turn. Returns perhaps on another
+    /// worker. A place of its own, so that threads, too, are all resumed at one return address.
+    ///
+    /// # Safety
+    /// As there, but it has storage of its own.
+    #[inline(never)]
+    unsafe fn leave_thread(&self, block: &Block) {
+        let budget = self.budget.get() - 1;
+        let thread_is_next = budget != 0 && self.batch.is_empty() && !self.inbox.has_mail();
+        // SAFETY: this is the owner's OS thread.
+        let next = if thread_is_next { unsafe { self.ready.pop() } } else { None };
+        let to = match next {
+            Some(thread) => {
+                self.budget.set(budget);
+                // SAFETY: only threads are in the ready list.
+                self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
+            }
+            None => self.pick_after_thread(),
+        };
+        // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+        unsafe { transfer_with(block.context.get(), to.context, to.storage) };
+        // SAFETY: whoever resumed it said on which worker it runs now.
+        unsafe { Worker::of(&block.header) }.arrive();
+    }
+
+    /// As [`pick`](Self::pick), when a thread runs: a light process that follows needs the OS thread's storage again.
+    ///
+    /// Out of line, so that the common way through `leave_thread` saves few registers.
+    #[inline(never)]
+    fn pick_after_thread(&self) -> Next {
+        let to = self.pick();
+        if to.storage == 0 { Next { storage: self.home_storage.get(), ..to } } else { to }
     }
 
     /// Goes from the running process to `to`. Returns when it is resumed: a thread perhaps by another worker.
@@ -162,8 +198,13 @@ impl Worker {
     pub(crate) unsafe fn leave_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
         self.let_go(&block.header);
         self.after.set(Some(After { run, data }));
-        // SAFETY: passed on to the caller.
-        unsafe { self.leave(block) };
+        if block.header.is(OWN_TLS) {
+            // SAFETY: passed on to the caller.
+            unsafe { self.leave_thread(block) };
+        } else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.leave(block) };
+        }
     }
 
     /// As [`leave_after`](Self::leave_after), for a thread that goes on on an OS thread that is no worker.
@@ -230,8 +271,9 @@ impl Worker {
             }
         }
         let data = std::ptr::from_ref(block).cast_mut().cast();
+        self.after.set(Some(After { run: queue_again, data }));
         // SAFETY: it is what runs; blocks are never freed.
-        unsafe { self.leave_after(block, queue_again, data) };
+        unsafe { self.leave_thread(block) };
     }
 
     /// Nothing but what runs is here.

@@ -87,6 +87,8 @@ pub(crate) struct Worker {
     threads_are_open: bool,
     pub(crate) only_threads: bool,
     scatters: bool,
+    /// A thread that yields may come to wait elsewhere than in this worker's ready list.
+    requeues_elsewhere: bool,
     /// The OS thread's own storage, and its `current` word there.
     home_storage: Cell<usize>,
     place: Cell<Place>,
@@ -151,6 +153,7 @@ impl Worker {
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
             only_threads: shared.only_threads,
             scatters: shared.scatters,
+            requeues_elsewhere: shared.scatters || shared.policy.queues_shared(),
             home_storage: Cell::new(0),
             place: Cell::new(Place::NOWHERE),
             stack_class: shared.stack_class,
@@ -305,7 +308,7 @@ impl Worker {
     /// A thread that has yielded, and left its stack, goes to the end of the queue.
     #[inline(always)]
     fn requeue(&self, thread: Runnable) {
-        if self.wakes_are_shared || self.scatters {
+        if self.requeues_elsewhere {
             self.requeue_elsewhere(thread);
         } else {
             self.queue(thread);

@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use raddle::csp::{self, Receiver, Sender};
 use raddle::Runtime;
+use raddle::csp::{self, Receiver, Sender};
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {

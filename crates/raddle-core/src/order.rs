@@ -98,8 +98,8 @@ mod rows {
 
     sites! {
         ALTERNATION_CHOOSE: AcqRel, pairs with "ALTERNATION_LEFT (release) and ALTERNATION_WAIT (acquire)",
-            "the owner would not see what was copied, or use its frame again while a peer reads it; the peer would queue \
-             a context that it does not see saved";
+            "the owner would not see what was copied, or use its frame again while a peer reads it; and the peer would \
+             queue a context that it does not see saved";
         ALTERNATION_WAIT: Release, pairs with "ALTERNATION_CHOOSE",
             "a peer would queue a context that it does not see saved";
         ALTERNATION_LEFT: Acquire, pairs with "ALTERNATION_CHOOSE",

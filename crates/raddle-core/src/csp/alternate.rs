@@ -2,8 +2,8 @@
 //! May use: `protocol::alternation`, `csp::meet`, `timer`, `external`.
 //! Never: an allocation, a lock.
 //!
-//! After CCSP, in three steps: *enable* shows the waiting one at each guard, *wait*, *disable* takes it back. Before that
-//! comes a look at each guard: if one is ready, which is the common case, nothing has to be shown. It differs
+//! After CCSP, in three steps: *enable* shows the waiting one at each guard, *wait*, *disable* takes it back. Before
+//! that comes a look at each guard: if one is ready, which is the common case, nothing has to be shown. It differs
 //! from CCSP in who completes: there the peer only wakes the alternation, which then receives; here the peer hands its
 //! value over and goes on. What became ready first while the caller waited is chosen, whatever its priority.
 //!

@@ -134,7 +134,8 @@ impl<T> Alternation<T> {
             self.guards.push(guard);
         }
         self.guards.extend(deadline.map(Guard::at));
-        // SAFETY: `receivers` is borrowed mutably, so that nobody else uses them; each guard aims at a place of its own.
+        // SAFETY: `receivers` is borrowed mutably, so that nobody else uses them; each guard aims at a place of its
+        // own.
         let ready = unsafe { alternate::choose(&self.guards, first, "csp::Alternation::recv") };
         let Ready { guard, over } = ready;
         if guard == count {

@@ -22,8 +22,8 @@ unsafe impl Send for Inner {}
 
 /// One membership of a barrier. All members wait in [`sync`](Self::sync) until each has come.
 ///
-/// [`enrol`](Self::enrol) makes a further membership, to be given to another process; dropping one resigns it, so that a
-/// member that ends, even by a panic, holds nobody up.
+/// [`enrol`](Self::enrol) makes a further membership, to be given to another process; dropping one resigns it, so that
+/// a member that ends, even by a panic, holds nobody up.
 ///
 /// ```
 /// use raddle_core::csp::{self, Barrier};

@@ -2,12 +2,12 @@
 //! May use: `csp::meet`.
 //! Never: a buffer; a value lies in the sender's frame until it lies in the receiver's.
 //!
-//! One sends, one receives, and both go on when they have met. Because the types say that each end has one user at a time
-//! (`send` and `recv` take `&mut self`), a channel is one word: see `protocol::rendezvous`. Ends that several use are
-//! [claimed](super::SharedSender); a channel with cloneable ends and buffers is `raddle::channel`.
+//! One sends, one receives, and both go on when they have met. Because the types say that each end has one user at a
+//! time (`send` and `recv` take `&mut self`), a channel is one word: see `protocol::rendezvous`. Ends that several use
+//! are [claimed](super::SharedSender); a channel with cloneable ends and buffers is `raddle::channel`.
 //!
-//! A value belongs to the sender until `send` returns `Ok`, and to the receiver from then on. What comes back in an error
-//! is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
+//! A value belongs to the sender until `send` returns `Ok`, and to the receiver from then on. What comes back in an
+//! error is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
 
 use super::meet::{self, Refused, Word};
 use crate::protocol::rendezvous::{Ended, Seen};

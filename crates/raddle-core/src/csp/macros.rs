@@ -2,8 +2,8 @@
 //! May use: the public items of `csp`.
 //! Never: a mechanism.
 //!
-//! The guards are collected one by one; each gets a variable of its own by the hygiene of macros, which gives the `guard`
-//! of every step a different meaning.
+//! The guards are collected one by one; each gets a variable of its own by the hygiene of macros, which gives the
+//! `guard` of every step a different meaning.
 
 /// Waits for the first of several guards to be ready, and runs what stands behind it: occam's `ALT`.
 ///
@@ -14,8 +14,8 @@
 /// | `at(instant)` | from that moment on |
 /// | `skip` | if no other is |
 ///
-/// Each may have a precondition, `if condition`; without it the guard is never ready. If several are ready the choice is
-/// fair. What was received is a pattern, bound to a `Result<T, RecvError>`.
+/// Each may have a precondition, `if condition`; without it the guard is never ready. If several are ready the choice
+/// is fair. What was received is a pattern, bound to a `Result<T, RecvError>`.
 ///
 /// # Panics
 /// Inside a cell; and if no guard is open, so that it would wait for ever.
@@ -131,8 +131,8 @@ macro_rules! __alternation {
 
 /// Runs all its branches concurrently and returns, when all have ended, what they returned, as a tuple: occam's `PAR`.
 ///
-/// Each branch is an expression (a block, too) that may borrow from around it; all but the last run as processes of their
-/// own, the last in the caller. With `for` it is a replicated `PAR`: [`par_for`](crate::csp::par_for).
+/// Each branch is an expression (a block, too) that may borrow from around it; all but the last run as processes of
+/// their own, the last in the caller. With `for` it is a replicated `PAR`: [`par_for`](crate::csp::par_for).
 ///
 /// # Panics
 /// As a branch that panicked, when all have ended; see [`par2`](crate::csp::par2).

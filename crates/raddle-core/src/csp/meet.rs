@@ -4,8 +4,8 @@
 //!
 //! This is the raw layer under [`Sender`](super::Sender) and [`Receiver`](super::Receiver), and what an engine that
 //! interprets processes calls: whoever waits is a header, be it a process, an OS thread or a cell. An engine calls
-//! [`try_meet`] and, if nobody is there, saves its cell's state and then enters its [`Party`] into the [`Word`]; from then
-//! on the cell may run elsewhere.
+//! [`try_meet`] and, if nobody is there, saves its cell's state and then enters its [`Party`] into the [`Word`]; from
+//! then on the cell may run elsewhere.
 //!
 //! The second to arrive completes the communication and goes on; the first joins the batch of its waker. That is CCSP's
 //! policy: it saves the switch there and back when the second has more to send.
@@ -67,8 +67,8 @@ impl Party {
 /// Hands over: `copy` copies between `data` and the peer's place. Waits for the peer if it is not there.
 ///
 /// # Safety
-/// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what the
-/// peer expects. `copy` may run more than once; what the last run did counts, and only if `Ok` is returned.
+/// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what
+/// the peer expects. `copy` may run more than once; what the last run did counts, and only if `Ok` is returned.
 #[inline(always)]
 pub(crate) unsafe fn exchange(
     word: &Word,

@@ -1,4 +1,6 @@
-//! Light processes and what they communicate by, in the manner of CSP and occam.
+//! Owns: light processes and what they communicate by, in the manner of CSP and occam.
+//! May use: `process`, `worker`, `protocol`, `timer`, `external`.
+//! Never: a buffer, or an end that two use at once.
 //!
 //! | occam | here |
 //! |---|---|

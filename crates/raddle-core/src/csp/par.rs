@@ -25,8 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`par!`](super::par) does it for more.
 ///
 /// # Panics
-/// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default runtime
-/// cannot be started.
+/// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default
+/// runtime cannot be started.
 ///
 /// ```
 /// use raddle_core::csp;
@@ -144,7 +144,8 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         if at != home
             && let Some(half) = mine.split()
         {
-            // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner waits.
+            // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
+            // waits.
             let rest = std::mem::replace(&mut mine, Arc::new(half));
             self.spawn_successor(rest, home);
         }

@@ -2,8 +2,8 @@
 //! May use: `protocol::claim`, `process::wait`.
 //! Never: two who hold an end at once.
 //!
-//! A claim is handed over in the order in which it was asked for, so nobody starves. Who has claimed an end may use it for
-//! as many communications as it likes, without anything in between.
+//! A claim is handed over in the order in which it was asked for, so nobody starves. Who has claimed an end may use it
+//! for as many communications as it likes, without anything in between.
 
 use super::{Receiver, Sender};
 use crate::header::Header;

@@ -3,9 +3,10 @@
 //! Never: a channel's word, a queue; whoever is told to wake, wakes.
 //!
 //! An alternation shows itself at every guard (a channel's word, an alarm) and then waits. A peer that takes hold of a
-//! guard copies its value to the guard's own place in the alternation's frame, and then, in one step, *chooses* the guard
-//! and lets go of it. If another guard was chosen first the copy counts for nothing, and the peer goes on as if it had
-//! met nobody. The word counts who may still look at the frame: the owner waits at the end until all have let go.
+//! guard copies its value to the guard's own place in the alternation's frame, and then, in one step, *chooses* the
+//! guard and lets go of it. If another guard was chosen first the copy counts for nothing, and the peer goes on as if
+//! it had met nobody. The word counts who may still look at the frame: the owner waits at the end until all have let
+//! go.
 //!
 //! | bits | meaning |
 //! |---|---|
@@ -76,8 +77,8 @@ impl Alternation {
         }
     }
 
-    /// The owner, which runs, chooses a guard that it found ready itself. False if a peer was first, which then wakes it if
-    /// it has said that it waits.
+    /// The owner, which runs, chooses a guard that it found ready itself. False if a peer was first, which then wakes
+    /// it if it has said that it waits.
     #[inline]
     #[must_use]
     pub fn choose_own(&self, guard: u32) -> bool {
@@ -107,8 +108,8 @@ impl Alternation {
         false
     }
 
-    /// The guard that was chosen, once nobody else holds the frame: the owner has withdrawn all but `held` of its guards.
-    /// `None` if somebody has not let go yet.
+    /// The guard that was chosen, once nobody else holds the frame: the owner has withdrawn all but `held` of its
+    /// guards. `None` if somebody has not let go yet.
     #[inline]
     pub fn left(&self, withdrawn: u32) -> Option<u32> {
         let now = self.0.load(order::ALTERNATION_LEFT());

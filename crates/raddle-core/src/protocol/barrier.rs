@@ -2,10 +2,10 @@
 //! May use: `prim`, `order`.
 //! Never: a queue; who completes a phase is given the list, and wakes.
 //!
-//! The word is `phase << 63 | members << 32 | missing`: which of two lists is used, how many are enrolled, and how many of
-//! them have not arrived in this phase. One who arrives enters the list of the phase first and lowers `missing` then. The
-//! one who finds that it is the last to be missing *completes* the phase in the same step: the other list is used from
-//! then on, and all are missing again. It then takes the list, in which all others are, and wakes them.
+//! The word is `phase << 63 | members << 32 | missing`: which of two lists is used, how many are enrolled, and how many
+//! of them have not arrived in this phase. One who arrives enters the list of the phase first and lowers `missing`
+//! then. The one who finds that it is the last to be missing *completes* the phase in the same step: the other list is
+//! used from then on, and all are missing again. It then takes the list, in which all others are, and wakes them.
 //!
 //! | step | from | to |
 //! |---|---|---|
@@ -15,8 +15,8 @@
 //! | `resign` | `p, m, r > 1`, or `p, 1, 1` | `p, m - 1, r - 1` |
 //! | `resign` | `p, m > 1, 1` | `!p, m - 1, m - 1`: completes |
 //!
-//! Phases do not overlap: whoever is in a list is a member who is missing from the next phase until it has been woken, so
-//! the next cannot be complete before the list has been taken, and the list is not used again before that.
+//! Phases do not overlap: whoever is in a list is a member who is missing from the next phase until it has been woken,
+//! so the next cannot be complete before the list has been taken, and the list is not used again before that.
 
 #![cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 
@@ -98,7 +98,8 @@ impl<W> Barrier<W> {
         self.word.fetch_add(MEMBER + 1, Ordering::Relaxed);
     }
 
-    /// The member at `place`, whose context is saved, arrives. It will be among the released, perhaps of this very call.
+    /// The member at `place`, whose context is saved, arrives. It will be among the released, perhaps of this very
+    /// call.
     pub fn arrive(&self, place: *mut Place<W>) -> Option<Released<W>> {
         // Relaxed: the phase does not end before this member has arrived, and it has seen the last one end.
         let list = self.list(self.word.load(Ordering::Relaxed));

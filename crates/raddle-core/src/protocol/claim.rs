@@ -8,8 +8,8 @@
 //! | `HELD` | somebody has it; nobody has come since the holder looked last |
 //! | a place's address | somebody has it; those who came since wait here, the last first |
 //!
-//! The holder keeps those that it has already taken out of the word in a list of its own, in their order, and passes it on
-//! with the claim: so a claim goes to whoever has waited longest, and nobody who comes later can overtake.
+//! The holder keeps those that it has already taken out of the word in a list of its own, in their order, and passes it
+//! on with the claim: so a claim goes to whoever has waited longest, and nobody who comes later can overtake.
 //!
 //! Alternatives: an MCS queue has the order in the word alone, but its release may have to wait for a link.
 

@@ -10,15 +10,15 @@
 //! |---|---|---|
 //! | `EMPTY` | nobody waits, both ends live | either end: `wait`, `offer`, `close`, `poison` |
 //! | a party's address | the party waits *firmly*: only its peer ends that | the peer: `clear`, `close`, `poison` |
-//! | the address + 1 | the party waits *loosely*: for others too, or with a deadline | the peer: `take`, `close`, `poison`; itself: `withdraw` |
+//! | the address + 1 | it waits *loosely*: for others, too | the peer: `take`, `close`, `poison`; itself: `withdraw` |
 //! | `CLOSED` | one end is gone | the other end, as it goes: it frees |
 //! | `POISONED` | both ends live, and may not be used | either end, as it goes: `POISONED_HALF` |
 //! | `POISONED_HALF` | poisoned, and one end is gone | the other end, as it goes: it frees |
 //!
-//! A firm party's frame stays until it is woken, so its peer empties the word with a plain store: nobody else may change
-//! it. A loose party may go at any time. Whoever changes the word from its address to anything else *holds* the frame
-//! (by `take`, `close` or `poison`), and its owner, whose `withdraw` then fails, waits until the holder has let go of it:
-//! that is the [`alternation`](super::alternation) word's part.
+//! A firm party's frame stays until it is woken, so its peer empties the word with a plain store: nobody else may
+//! change it. A loose party may go at any time. Whoever changes the word from its address to anything else *holds* the
+//! frame (by `take`, `close` or `poison`), and its owner, whose `withdraw` then fails, waits until the holder has let
+//! go of it: that is the [`alternation`](super::alternation) word's part.
 //!
 //! Alternatives: CCSP and KRoC let a sender that finds an alternation wait in the word and only trigger the guard; the
 //! alternation then receives as if it had arrived second. That is a switch more for each message, and a sender could

@@ -250,7 +250,8 @@ impl Worker {
         unsafe { &mut *self.stacks.get() }.give(stack);
     }
 
-    /// This OS thread goes on alone in a forked child, as a thread with storage of its own: the kernel forgets the rest.
+    /// This OS thread goes on alone in a forked child, as a thread with storage of its own: the kernel forgets the
+    /// rest.
     pub(crate) fn leave_in_fork(&self) {
         tls::leave_in_fork(self.home_storage.get());
     }

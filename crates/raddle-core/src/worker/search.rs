@@ -5,8 +5,8 @@
 //! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age
 //! without the owner's clock: it remembers how far each list reached at its last look, and how far its owner had come.
 //! Two kinds of list are left alone for that. One that its owner drains so fast that little would be left: what runs so
-//! briefly waits for something, most likely for its neighbours in the list (PERF: `line2000` with 2 workers took twice the
-//! time of 1). And one that only grows: its owner is spawning, and has not shown yet how fast it drains.
+//! briefly waits for something, most likely for its neighbours in the list (PERF: `line2000` with 2 workers took twice
+//! the time of 1). And one that only grows: its owner is spawning, and has not shown yet how fast it drains.
 //!
 //! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
 //! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old

@@ -82,8 +82,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     running: Running,
 
-    /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package, or
-    /// an executable
+    /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo
+    /// package, or an executable
     ///
     /// A Rust file is looked up in the package that it lies in, built in release, and then run.
     #[arg(value_name = "PATH")]

@@ -24,18 +24,20 @@
 //! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
 //! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
-//! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`, and
-//! the program compiles and means the same. Threads need glibc. A **process** is written like a thread: it calls, loops and waits, wherever it is. It has two rules, the price of
-//! its cheap switch: thread-locals are those of the worker that it runs on, shared with its other processes; and
-//! nothing that relies on last-in-first-out order in a thread-local (scoped thread-locals, tracing spans that are
-//! entered) may be held over a wait. A **cell** is a Rust future: `async` code, no stack, and it moves freely.
+//! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
+//! and the program compiles and means the same. Threads need glibc. A **process** is written like a thread: it
+//! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
+//! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
+//! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
+//! **cell** is a Rust future: `async` code, no stack, and it moves freely.
 //!
 //! # Waiting
 //!
-//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
-//! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker, unless it is called through
-//! [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while its process (not: thread)
-//! unwinds from a panic: do not join there what may need the same worker, since it would wait for ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
+//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others.
+//! What blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker, unless it is called
+//! through [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while its process
+//! (not: thread) unwinds from a panic: do not join there what may need the same worker, since it would wait for
+//! ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
 //!
 //! # Settings
 //!

@@ -2,8 +2,9 @@
 //! May use: `raddle check`.
 //! Never: believes an expectation that is wrong; those are listed, each with the reason.
 //!
-//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL name` and
-//! what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single `%` ends the file.
+//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL
+//! name` and what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single
+//! `%` ends the file.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -101,7 +101,8 @@ unsafe fn take_result<T>(node: *mut Node) -> Result<T> {
 }
 
 impl<T> Future<T> {
-    /// The value: computed here if nobody has taken the future, else waited for. A process that waits leaves its worker.
+    /// The value: computed here if nobody has taken the future, else waited for. A process that waits leaves its
+    /// worker.
     ///
     /// # Panics
     /// As the closure; and inside a cell, which must not wait, if there is something to wait for.

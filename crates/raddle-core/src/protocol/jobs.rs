@@ -11,7 +11,7 @@
 //! | the node is | `older` | `younger` | `before` | who may touch it |
 //! |---|---|---|---|---|
 //! | private | the next older fork, or the base | the next younger, if it is not the top | - | its flow |
-//! | promoted | the queue, tagged | the next in the queue | the one before it | who holds the queue's lock; `older`: its flow |
+//! | promoted | the queue, tagged | the next in the queue | the one before it | the lock's holder; `older`: its flow |
 //! | taken | the queue, tagged | - | [`taken`] | its taker; `join` by its transitions; `before`: under the lock |
 //!
 //! `wanted` is the one word that a fork looks at: the standing request of all idle workers. It is set when the queue

@@ -13,11 +13,10 @@ use std::ptr::NonNull;
 /// The queue lock of Mellor-Crummey and Scott around a `T`: first come, first served. For sections of a few
 /// instructions.
 ///
-/// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved, so
-/// its node is a box. Who waits looks at its own node, and after a few looks lets the others of its worker run, so that
-/// a holder among them goes on. It does not park: a thousand that wait at once keep two workers busy looking, and a lock
-/// costs microseconds then; a [`Mutex`](super::Mutex) is better there. Not poisoned by a
-/// panic.
+/// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved,
+/// so its node is a box. Who waits looks at its own node, and after a few looks lets the others of its worker run,
+/// so that a holder among them goes on. It does not park: a thousand that wait at once keep two workers busy
+/// looking, and a lock costs microseconds then; a [`Mutex`](super::Mutex) is better there. Not poisoned by a panic.
 ///
 /// J. M. Mellor-Crummey, M. L. Scott, *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
 /// TOCS 9(1), 1991.

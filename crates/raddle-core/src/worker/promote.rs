@@ -169,7 +169,8 @@ impl Worker {
         }
     }
 
-    /// The oldest job of this worker's own queue, as a process. Its flow is suspended, since this worker looks for work.
+    /// The oldest job of this worker's own queue, as a process. Its flow is suspended, since this worker looks for
+    /// work.
     pub(super) fn take_own_job(&self) -> Option<Runnable> {
         self.jobs.take_own().map(|job| self.process_for(job))
     }

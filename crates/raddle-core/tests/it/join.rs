@@ -234,7 +234,8 @@ fn a_cell_runs_both_closures_in_its_poll() {
     assert_eq!(sum, (55, 89));
 }
 
-/// What deadlocks where a waiter runs foreign work on its own stack: the work wants the lock that the frame below holds.
+/// What deadlocks where a waiter runs foreign work on its own stack: the work wants the lock that the frame below
+/// holds.
 #[test]
 fn a_lock_may_be_held_around_a_join() {
     everywhere(|| {

@@ -1,6 +1,7 @@
 //! Owns: tests with bytecode that no compiler would make: arbitrary bytes, arbitrary instructions, damaged programs.
 //! May use: a small generator of random numbers, with fixed seeds.
-//! Never: expects anything but an end: no panic, no hang, nothing outside the machine's memory (which the sanitizers see).
+//! Never: expects anything but an end: no panic, no hang, nothing outside the machine's memory (which the
+//! sanitizers see).
 
 use raddle_bytecode::build::ModuleBuilder;
 use raddle_bytecode::{Function, Insn, Module, Op, Refusal, Site, verify};

@@ -137,7 +137,8 @@ pub(crate) const GROUPS: &[Group] = &[
             "RUSTFLAGS='--cfg raddle_twin' \
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
                   --skip stacks_are_measured --skip cells_are_polled_on_workers_only \
-                  --skip each_worker_is_an_os_thread --skip os_threads_are_named",
+                  --skip each_worker_is_an_os_thread --skip os_threads_are_named \
+                  --skip destructors_run_before --skip keys_have_destructors",
         ],
     },
     Group {
@@ -192,6 +193,20 @@ pub(crate) const GROUPS: &[Group] = &[
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests \
                   -- --skip fork --skip a_refused --skip leave_nothing"],
+    },
+    Group {
+        name: "bare",
+        what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
+        needs: &[QEMU, LLD, RUST_WITH_SOURCE],
+        // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
+        steps: &[
+            "for target in thumbv6m-none-eabi aarch64-unknown-none; do \
+                  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
+                  /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
+                  --target-dir target/bare --target $target || exit 1; done",
+            "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
+            "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
+        ],
     },
 ];
 

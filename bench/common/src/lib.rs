@@ -5,6 +5,7 @@
 pub mod cores;
 pub mod fresh_stacks;
 pub mod futex;
+pub mod granularity;
 pub mod independent;
 pub mod latency;
 pub mod turns;

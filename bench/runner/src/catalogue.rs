@@ -11,7 +11,8 @@ use raddle_measure::work::burned;
 use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] = &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std"];
+pub const RUNTIMES: &[&str] =
+    &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot", "crossbeam"];
 
 /// One benchmark.
 pub struct Bench {
@@ -113,6 +114,8 @@ const USUAL: Bench = Bench {
 
 const YIELDERS: &[(&str, &[usize])] =
     &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
+
+const CHANNELS: &[(&str, &[usize])] = &[("raddle", BOTH), ("go", BOTH), ("crossbeam", BOTH)];
 
 /// The benchmarks, in the order in which they run.
 pub const BENCHES: &[Bench] = &[
@@ -248,6 +251,80 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "pingpong",
+        program: "pingpong",
+        what: "a number there and back over two channels; per round trip (2 workers: placed and hot)",
+        variants: &[
+            always("rounds=100000,placed=0").workers(ONE),
+            always("rounds=100000,placed=1").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", ONE), ("floor", BOTH)],
+        checksum: |p| p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "commstime_seq",
+        program: "commstime",
+        what: "four processes in a loop that count, and a consumer, delta in sequence; per communication",
+        variants: &[always("loops=100000,delta=seq")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
+        name: "commstime_par",
+        program: "commstime",
+        what: "the same, delta in parallel; per communication",
+        variants: &[always("loops=100000,delta=par")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
+        name: "line2000",
+        program: "line",
+        what: "a line of 2000 processes that pass numbers on, made anew each time; per communication",
+        variants: &[
+            always("stages=2000,messages=1,segments=0"),
+            always("stages=2000,messages=500,segments=0"),
+            always("stages=2000,messages=2000,segments=0"),
+            always("stages=2000,messages=2000,segments=2").only(&["raddle"]).workers(TWO),
+            full("stages=2000,messages=100000,segments=0").only(&["raddle"]),
+            full("stages=2000,messages=100000,segments=2").only(&["raddle"]).workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        samples: 1,
+        checksum: |p| p.number("messages") * p.number("stages") + triangle(p.number("messages")),
+        ..USUAL
+    },
+    Bench {
+        name: "granularity",
+        program: "granularity",
+        what: "64 packets of 1000 rounds: so many updates, and one communication inside a PAR; per round",
+        variants: &[
+            always("packets=64,rounds=1000,grain=1"),
+            full("packets=64,rounds=1000,grain=100"),
+            always("packets=64,rounds=1000,grain=1000"),
+            full("packets=64,rounds=1000,grain=10000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
+        ..USUAL
+    },
+    Bench {
+        name: "alternation",
+        program: "alternation",
+        what: "receive from the first ready of several channels, one sender going round; per receive",
+        variants: &[
+            always("channels=2,rounds=100000"),
+            always("channels=8,rounds=100000"),
+            always("channels=64,rounds=100000"),
+        ],
+        runtimes: &[("raddle", ONE), ("go", ONE)],
+        checksum: |p| triangle(p.number("rounds")),
+        ..USUAL
+    },
+    Bench {
         name: "idle",
         program: "idle",
         what: "processor time that a runtime without work uses, in per cent of one core",
@@ -270,10 +347,94 @@ pub const BENCHES: &[Bench] = &[
         checksum: |p| p.number("wakes"),
         ..USUAL
     },
+    Bench {
+        name: "mutex",
+        program: "mutex",
+        what: "processes or threads that add to a counter under one mutex; per lock and unlock",
+        variants: &[
+            always("lock=mutex,threads=1,rounds=100000").workers(ONE),
+            always("lock=mutex,threads=2,rounds=100000").workers(TWO),
+            always("lock=mutex,threads=64,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "queue_lock",
+        program: "mutex",
+        what: "the same under each of the locks for short sections; per lock and unlock",
+        variants: &[
+            always("lock=spin,threads=1,rounds=100000").workers(ONE),
+            always("lock=ticket,threads=1,rounds=100000").workers(ONE),
+            always("lock=mcs,threads=1,rounds=100000").workers(ONE),
+            always("lock=clh,threads=1,rounds=100000").workers(ONE),
+            always("lock=spin,threads=2,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=2,rounds=100000").workers(TWO),
+            always("lock=clh,threads=2,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=64,rounds=100000").workers(TWO),
+            always("lock=clh,threads=64,rounds=100000").workers(TWO),
+            always("lock=spin,threads=1000,rounds=100000").workers(TWO),
+            always("lock=ticket,threads=1000,rounds=100000").workers(TWO),
+            always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
+            always("lock=clh,threads=1000,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH)],
+        checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "rendezvous",
+        program: "channels",
+        what: "there and back through channels of capacity 0 with cloneable ends; per round trip",
+        variants: &[always("form=pingpong,count=10000,ends=1,width=1,capacity=0")],
+        runtimes: CHANNELS,
+        checksum: |p| p.number("count"),
+        ..USUAL
+    },
+    Bench {
+        name: "flow",
+        program: "channels",
+        what: "from `ends` senders to `width` receivers through one channel (1000000: unbounded); per message",
+        variants: &[
+            always("form=flow,count=100000,ends=1,width=1,capacity=64"),
+            always("form=flow,count=100000,ends=1,width=1,capacity=1000000"),
+            always("form=flow,count=100000,ends=4,width=1,capacity=64"),
+            always("form=flow,count=100000,ends=4,width=4,capacity=64"),
+            always("form=flow,count=100000,ends=4,width=4,capacity=1000000"),
+        ],
+        runtimes: CHANNELS,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "select",
+        program: "channels",
+        what: "a selection over `width` channels: one has a message (ready), or it waits (wait); per receive",
+        variants: &[
+            always("form=ready,count=10000,ends=1,width=2,capacity=1"),
+            always("form=ready,count=10000,ends=1,width=8,capacity=1"),
+            always("form=ready,count=10000,ends=1,width=64,capacity=1"),
+            always("form=wait,count=10000,ends=1,width=2,capacity=0"),
+            always("form=wait,count=10000,ends=1,width=8,capacity=0"),
+            always("form=wait,count=10000,ends=1,width=64,capacity=0"),
+        ],
+        runtimes: CHANNELS,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
 ];
 
+fn locked(params: &Params) -> u64 {
+    params.number("rounds") / params.number("threads") * params.number("threads")
+}
+
 fn sum_of_indices(params: &Params) -> u64 {
-    let count = params.number("count");
+    triangle(params.number("count"))
+}
+
+/// The sum of all numbers below.
+fn triangle(count: u64) -> u64 {
     count * (count - 1) / 2
 }
 

@@ -99,9 +99,45 @@ pub const REQUIREMENTS: &[Requirement] = &[
     value("handoff", RADDLE, 40.0),
     ratio("wake", RADDLE.with("from=os"), RADDLE.with("from=os").metric("futex_ns"), 1.2),
     ratio("chain", RADDLE_TWO, RADDLE, 1.05),
+    ratio("pingpong", RADDLE, GO, 0.15),
+    ratio("pingpong", RADDLE_TWO, of("floor", 2), 3.0),
+    ratio("commstime_seq", RADDLE, GO, 0.15),
+    ratio("commstime_par", RADDLE, GO, 0.15),
+    ratio("line2000", RADDLE.with("messages=500,segments=0"), GO.with("messages=500"), 0.15),
+    ratio("line2000", RADDLE_TWO.with("messages=1,segments=0"), RADDLE.with("messages=1"), 1.05),
+    ratio("line2000", RADDLE_TWO.with("messages=500,segments=0"), RADDLE.with("messages=500"), 1.05),
+    ratio("line2000", RADDLE_TWO.with("messages=2000,segments=0"), RADDLE.with("messages=2000"), 1.05),
+    ratio("line2000", RADDLE_TWO.with("messages=100000,segments=0"), RADDLE.with("messages=100000"), 1.05),
+    ratio("line2000", RADDLE_TWO.with("messages=100000,segments=2"), RADDLE.with("messages=100000"), 0.65),
+    ratio("granularity", RADDLE.with("grain=1"), GO.with("grain=1"), 0.2),
+    ratio("granularity", RADDLE_TWO.with("grain=1"), of("go", 2).with("grain=1"), 0.2),
+    ratio("granularity", RADDLE_TWO.with("grain=1"), RADDLE.with("grain=1"), 0.6),
+    ratio("granularity", RADDLE_TWO.with("grain=1000"), RADDLE.with("grain=1000"), 0.53),
+    ratio("alternation", RADDLE.with("channels=2"), GO.with("channels=2"), 0.3),
+    ratio("alternation", RADDLE.with("channels=8"), GO.with("channels=8"), 0.3),
+    ratio("alternation", RADDLE.with("channels=64"), GO.with("channels=64"), 0.3),
     ratio("independent", RADDLE_TWO.with("form=a"), RADDLE.with("form=a"), 0.53),
     ratio("independent", RADDLE_TWO.with("form=b"), RADDLE.with("form=b"), 0.55),
     ratio("independent", RADDLE_TWO.with("form=c"), RADDLE.with("form=c"), 0.55),
+    ratio("mutex", RADDLE, of("std", 1), 1.0),
+    ratio("mutex", RADDLE, of("parking_lot", 1), 1.0),
+    ratio("mutex", RADDLE_TWO.with("threads=2"), of("std", 2).with("threads=2"), 1.0),
+    ratio("mutex", RADDLE_TWO.with("threads=2"), of("parking_lot", 2).with("threads=2"), 1.0),
+    ratio("mutex", RADDLE_TWO.with("threads=64"), of("std", 2).with("threads=64"), 1.0),
+    ratio("mutex", RADDLE_TWO.with("threads=64"), of("parking_lot", 2).with("threads=64"), 1.0),
+    ratio("queue_lock", RADDLE.with("lock=mcs"), RADDLE.with("lock=spin"), 1.3),
+    ratio("queue_lock", RADDLE.with("lock=clh"), RADDLE.with("lock=spin"), 1.3),
+    ratio("queue_lock", RADDLE_TWO.with("lock=mcs,threads=64"), RADDLE_TWO.with("lock=mcs,threads=2"), 2.0),
+    ratio("queue_lock", RADDLE_TWO.with("lock=clh,threads=64"), RADDLE_TWO.with("lock=clh,threads=2"), 2.0),
+    ratio("queue_lock", RADDLE_TWO.with("lock=mcs,threads=1000"), RADDLE_TWO.with("lock=mcs,threads=2"), 2.0),
+    ratio("queue_lock", RADDLE_TWO.with("lock=clh,threads=1000"), RADDLE_TWO.with("lock=clh,threads=2"), 2.0),
+    ratio("rendezvous", RADDLE, GO, 0.3),
+    ratio("select", RADDLE.with("form=ready,width=2"), GO.with("form=ready,width=2"), 0.3),
+    ratio("select", RADDLE.with("form=ready,width=8"), GO.with("form=ready,width=8"), 0.3),
+    ratio("select", RADDLE.with("form=ready,width=64"), GO.with("form=ready,width=64"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=2"), GO.with("form=wait,width=2"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=8"), GO.with("form=wait,width=8"), 0.3),
+    ratio("select", RADDLE.with("form=wait,width=64"), GO.with("form=wait,width=64"), 0.3),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
 ];
@@ -160,7 +196,8 @@ mod tests {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
         let cell = |(runtime, workers, params, figure)| {
             let mut cell = Cell::new(runtime, workers, params);
-            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
+            cell.rounds =
+                (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
             cell
         };
         let cells = cells.into_iter().map(cell).collect();

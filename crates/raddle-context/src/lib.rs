@@ -44,6 +44,6 @@ pub mod tls;
 #[cfg_attr(raddle_twin, path = "twin/tools.rs")]
 mod tools;
 
-pub use context::{Context, Entry, transfer, transfer_with};
+pub use context::{Context, Entry, transfer, transfer_here, transfer_with};
 pub use place::Place;
 pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};

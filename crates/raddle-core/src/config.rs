@@ -6,7 +6,7 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
-use crate::policy::{Balance, Policy, Queues, Victim};
+use crate::policy::{Balance, Policy, Processes, Queues, Victim};
 use raddle_context::SizeClass;
 use std::ffi::OsString;
 use std::fmt;
@@ -66,6 +66,15 @@ pub const SETTINGS: &[Setting] = &[
         allowed: "on, off",
         what: "whether something that has started may come to run on another worker",
         read: |c, v| on_off(v).map(|b| c.migration = Some(b)),
+    },
+    Setting {
+        variable: "RADDLE_PROCESSES",
+        allowed: "light, full",
+        what: "whether processes stay with the worker that started them (light), or are threads, which move (full)",
+        read: |c, v| {
+            let known = [("light", Processes::Light), ("full", Processes::Full)];
+            one_of(v, &known).map(|p| c.processes = Some(p))
+        },
     },
     Setting {
         variable: "RADDLE_TICK",
@@ -171,6 +180,7 @@ pub(crate) struct Config {
     pub(crate) balance: Option<Balance>,
     pub(crate) victim: Option<Victim>,
     pub(crate) migration: Option<bool>,
+    pub(crate) processes: Option<Processes>,
     pub(crate) tick: Option<Duration>,
     pub(crate) spin: Option<Duration>,
     pub(crate) pin: Option<bool>,
@@ -213,6 +223,7 @@ impl Config {
             balance: self.balance.or(other.balance),
             victim: self.victim.or(other.victim),
             migration: self.migration.or(other.migration),
+            processes: self.processes.or(other.processes),
             tick: self.tick.or(other.tick),
             spin: self.spin.or(other.spin),
             pin: self.pin.or(other.pin),

@@ -76,6 +76,12 @@ counters! {
     unprofitable;
     /// Catches that went home because they kept waking their old worker.
     sent_home;
+    /// Forks that became jobs for anybody to take.
+    promoted;
+    /// Forks that lay open from the start (policy `futures=child` only).
+    children_open;
+    /// Jobs taken from another worker.
+    jobs_stolen;
     /// Runnables handed to an idle worker by a busy one (policy `share` only).
     shared_out;
     /// Runnables moved from a longer to a shorter ready queue, nobody being idle (policy `fair` only).

@@ -14,14 +14,17 @@
 //! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
 
 use crate::blocking;
+use crate::header::OWN_TLS;
+use crate::job;
 use crate::process::pool;
 use crate::runtime;
+use crate::worker::Worker;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
-type Held = (MutexGuard<'static, ()>, pool::DepotGuard, blocking::PoolGuard);
+type Held = (MutexGuard<'static, ()>, pool::DepotGuard, job::DepotGuard, blocking::PoolGuard);
 
 /// How many forks lie between the program's start and this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -36,7 +39,7 @@ thread_local! {
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some((runtime::starting(), pool::depot(), blocking::lock_pool())));
+    HELD.set(Some((runtime::starting(), pool::depot(), job::depot(), blocking::lock_pool())));
 }
 
 extern "C" fn parent() {
@@ -44,12 +47,25 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    if let Some((_, _, mut spares)) = HELD.take() {
+    if let Some((_, _, _, mut spares)) = HELD.take() {
         spares.forget();
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
+    leave_os_thread();
     raddle_context::current::set(std::ptr::null_mut());
+}
+
+/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and its worker's
+/// descriptor is free to be used again.
+fn leave_os_thread() {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { crate::worker::current_header().as_ref() };
+    if running.is_some_and(|running| running.is(OWN_TLS))
+        && let Some(worker) = Worker::current()
+    {
+        worker.leave_in_fork();
+    }
 }
 
 /// Registers the handlers, once.

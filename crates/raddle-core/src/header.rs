@@ -13,8 +13,10 @@
 //! | `flags` | written while exactly one party holds the runnable (made, first dispatched); read by that party |
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
+//! | `forks` | the runnable itself, while it runs |
 
 use crate::prim::Link;
+use crate::protocol::jobs::Forks;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
@@ -54,11 +56,19 @@ pub(crate) struct Header {
     pub(crate) worker: Cell<*mut ()>,
     pub(crate) kind: Kind,
     pub(crate) flags: Cell<u8>,
+    /// Its forks that nobody has asked for; null outside of any `join` or `scope`.
+    pub(crate) forks: Cell<*const Forks>,
 }
 
 impl Header {
     pub(crate) fn new(kind: Kind, flags: u8) -> Self {
-        Header { link: Link::new(), worker: Cell::new(std::ptr::null_mut()), kind, flags: Cell::new(flags) }
+        Header {
+            link: Link::new(),
+            worker: Cell::new(std::ptr::null_mut()),
+            kind,
+            flags: Cell::new(flags),
+            forks: Cell::new(std::ptr::null()),
+        }
     }
 
     #[inline(always)]

@@ -41,6 +41,8 @@ mod fork;
 #[cfg(not(loom))]
 mod ids;
 #[cfg(not(loom))]
+mod job;
+#[cfg(not(loom))]
 mod policy;
 #[cfg(not(loom))]
 mod process;
@@ -68,18 +70,17 @@ pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
 #[cfg(not(loom))]
-pub use policy::{Balance, Policy, Queues, Victim};
+pub use job::{
+    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
+    scope, spawn,
+};
+#[cfg(not(loom))]
+pub use policy::{Balance, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, Runtime};
 
-/// Light processes, in the manner of CSP.
 #[cfg(not(loom))]
-pub mod csp {
-    pub use crate::process::{
-        Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,
-        sleep, sleep_until, spawn, spawn_on, yield_now,
-    };
-}
+pub mod csp;
 
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]

@@ -9,11 +9,15 @@
 
 use crate::fifo::Chain;
 use crate::header::{Header, Kind, Runnable};
-use crate::protocol::{fresh, idle, inbox, join, selection, token, window};
+use crate::protocol::{fresh, idle, inbox, jobs, join, selection, short, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+mod locks;
+
+pub use locks::{Clh, Cond, List, Mcs, Mutex, Once, Rw, Semaphore};
 pub use order::{Mutation, SITES, Site, mutations};
 
 const MADE: u32 = 1;
@@ -281,7 +285,7 @@ pub struct JoinWord(join::JoinWord<Saved>);
 
 /// A stand-in for the saved context of one who waits: written before it is published, read by who queues it.
 #[derive(Debug, Default)]
-pub struct Saved(UnsafeCell<bool>);
+pub struct Saved(UnsafeCell<bool>, prim::AtomicBool);
 
 // SAFETY: loom checks the accesses.
 unsafe impl Sync for Saved {}
@@ -293,6 +297,20 @@ impl Saved {
     pub fn save(&self) {
         // SAFETY: loom hands out the pointer after it has checked the access.
         self.0.with_mut(|p| unsafe { assert!(!std::mem::replace(&mut *p, true), "saved twice") });
+    }
+
+    /// Waits until [`resume_and_tell`](Self::resume_and_tell).
+    pub fn wait(&self) {
+        // Acquire pairs with the release there: a queue hands the owner over.
+        while !self.1.load(prim::Ordering::Acquire) {
+            loom::thread::yield_now();
+        }
+    }
+
+    /// As [`resume`](Self::resume), for an owner that waits in the model.
+    pub fn resume_and_tell(&self) {
+        self.resume();
+        self.1.store(true, prim::Ordering::Release); // pairs with the acquire in `wait`
     }
 
     /// Whoever has the right to queue the owner resumes it.
@@ -357,6 +375,11 @@ pub fn scope_leave() -> prim::Ordering {
     order::SCOPE_LEAVE()
 }
 
+pub use crate::protocol::alternation::{Alternation, Choice};
+pub use crate::protocol::barrier::{Barrier, Place};
+pub use crate::protocol::claim::{Claim, Claimed};
+pub use crate::protocol::rendezvous::{Ended, Rendezvous, Seen};
+
 pub use selection::WaitNumber;
 
 /// The word of a wait that several could end.
@@ -413,6 +436,58 @@ impl Selection {
     }
 }
 
+/// A short lock around what a channel is in small: a number of messages, or one who waits for one.
+#[derive(Debug)]
+pub struct Short(short::Short<Meeting>);
+
+#[derive(Debug, Default)]
+struct Meeting {
+    messages: u32,
+    waiting: Option<Right>,
+}
+
+impl short::Noted for Meeting {
+    fn note(&self) -> u32 {
+        self.messages
+    }
+}
+
+impl Default for Short {
+    fn default() -> Self {
+        Short(short::Short::new(Meeting::default()))
+    }
+}
+
+impl Short {
+    /// Sends a message: to one who waits, whose right to be run is returned, or else to stay.
+    #[must_use]
+    pub fn send(&self) -> Option<Right> {
+        self.0.enter(|meeting| {
+            let waiting = meeting.waiting.take();
+            meeting.messages += u32::from(waiting.is_none());
+            waiting
+        })
+    }
+
+    /// Takes a message, or leaves `saved` to wait for one; returns it if it need not.
+    #[must_use]
+    pub fn receive_or_wait(&self, saved: Right) -> Option<Right> {
+        self.0.enter(|meeting| {
+            if meeting.messages > 0 {
+                meeting.messages -= 1;
+                return Some(saved);
+            }
+            meeting.waiting = Some(saved);
+            None
+        })
+    }
+
+    /// How many messages there are, as the note says to who must be sure.
+    pub fn look_surely(&self) -> u32 {
+        self.0.look_surely()
+    }
+}
+
 pub use token::Generation;
 
 /// The token of `park` and `unpark`.
@@ -462,5 +537,133 @@ impl Token {
     #[must_use]
     pub fn expire(&self, life: Generation) -> bool {
         self.0.expire(life) == token::Notified::Wake
+    }
+}
+
+/// A flow of control with its list of forks.
+#[derive(Debug)]
+pub struct Flow(Box<jobs::Forks>);
+
+impl Default for Flow {
+    fn default() -> Self {
+        let forks = Box::new(jobs::Forks::new());
+        forks.open();
+        Flow(forks)
+    }
+}
+
+/// A worker's queue of promoted jobs.
+#[derive(Debug)]
+pub struct JobQueue(jobs::JobQueue);
+
+impl Default for JobQueue {
+    fn default() -> Self {
+        JobQueue(jobs::JobQueue::new(true))
+    }
+}
+
+/// A parent's frame: a fork, what it computes from and to, and the parent, which may wait for it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Frame {
+    node: MaybeUninit<jobs::Node>,
+    payload: UnsafeCell<u32>,
+    parent: Header,
+    saved: Saved,
+}
+
+impl Flow {
+    /// Forks in this frame: writes the payload and pushes the fork.
+    pub fn fork(&self, frame: &mut Frame) {
+        // SAFETY: loom hands out the pointer after it has checked the access.
+        frame.payload.with_mut(|p| unsafe { *p = MADE });
+        // SAFETY: the frame is the caller's; the model reclaims the fork before it lets the frame go.
+        let node = unsafe { jobs::Node::make(&raw mut frame.node, run_taken) };
+        // SAFETY: as above.
+        unsafe { self.0.push(node) };
+    }
+
+    /// Promotes the oldest fork, if there is one.
+    pub fn promote(&self, queue: &JobQueue) -> bool {
+        self.0.promote_oldest(&queue.0)
+    }
+
+    /// Comes back to a fork: runs it here, or waits for its taker. Once for each fork. True if it was taken.
+    pub fn join(&self, frame: &mut Frame) -> bool {
+        let node = frame.node.as_mut_ptr();
+        // SAFETY: pushed by `fork`, and not had back.
+        let taken = unsafe { self.0.reclaim(node) } == jobs::Reclaimed::Taken;
+        if taken {
+            // SAFETY: the frame is here, and the node is made.
+            let word = unsafe { &(*node).join };
+            frame.saved.save();
+            let joiner = (&raw const frame.parent).cast_mut();
+            if !word.is_done() && word.register(joiner) == join::Registered::Waits {
+                frame.saved.wait();
+            } else {
+                frame.saved.resume();
+            }
+        } else {
+            frame.run();
+        }
+        // SAFETY: as in `fork`.
+        frame.payload.with(|p| unsafe { assert_eq!(*p, RUN, "the fork has not run to its end") });
+        taken
+    }
+}
+
+impl JobQueue {
+    /// Takes the oldest job and runs it. False if there is none.
+    pub fn run_oldest(&self) -> bool {
+        // SAFETY: taken here, and run once.
+        self.0.steal().map(|node| unsafe { jobs::Node::run(node) }).is_some()
+    }
+
+    /// See the protocol.
+    pub fn is_wanted(&self) -> bool {
+        self.0.is_wanted()
+    }
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Frame {
+            node: MaybeUninit::uninit(),
+            payload: UnsafeCell::new(0),
+            parent: Header::new(Kind::Process, 0),
+            saved: Saved::default(),
+        }
+    }
+}
+
+impl Frame {
+    fn run(&self) {
+        self.payload.with_mut(|p| {
+            // SAFETY: loom hands out the pointer after it has checked the access.
+            let before = unsafe { std::mem::replace(&mut *p, RUN) };
+            assert_eq!(before, MADE, "a fork was run twice, or before it was made");
+        });
+    }
+}
+
+/// # Safety
+/// `node` begins a `Frame`.
+unsafe fn run_taken(node: *mut jobs::Node, how: jobs::How) {
+    if matches!(how, jobs::How::Promote) {
+        return;
+    }
+    let frame = node.cast::<Frame>();
+    // SAFETY: the frame waits for this.
+    unsafe { &*frame }.run();
+    // SAFETY: as above.
+    match unsafe { &(*node).join }.finish() {
+        join::Finished::HandleHasIt => {}
+        join::Finished::Wake(parent) => {
+            let at = std::mem::offset_of!(Frame, parent);
+            // SAFETY: the parent stands in a frame, which is there until it is resumed.
+            let waiting = unsafe { &*parent.byte_sub(at).cast::<Frame>() };
+            waiting.saved.resume_and_tell();
+        }
+        join::Finished::Free => unreachable!("nobody detaches a fork"),
     }
 }

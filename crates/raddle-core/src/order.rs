@@ -97,6 +97,24 @@ mod rows {
     use super::{Kind, left_out, ordering};
 
     sites! {
+        ALTERNATION_CHOOSE: AcqRel, pairs with "ALTERNATION_LEFT (release) and ALTERNATION_WAIT (acquire)",
+            "the owner would not see what was copied, or use its frame again while a peer reads it; and the peer would \
+             queue a context that it does not see saved";
+        ALTERNATION_WAIT: Release, pairs with "ALTERNATION_CHOOSE",
+            "a peer would queue a context that it does not see saved";
+        ALTERNATION_LEFT: Acquire, pairs with "ALTERNATION_CHOOSE",
+            "the owner would not see what was copied, or use its frame again while a peer reads it";
+
+        BARRIER_ARRIVE: AcqRel, pairs with "BARRIER_ARRIVE",
+            "who completes a phase would not find all others in the list, nor a member see what the others did before";
+
+        CLAIM_TAKE: Acquire, pairs with "CLAIM_RELEASE and CLAIM_WAIT",
+            "the holder would not see what the last one did, or follow a link that it does not see yet";
+        CLAIM_WAIT: Release, pairs with "CLAIM_TAKE",
+            "the holder would follow a link, or queue a context, that it does not see yet";
+        CLAIM_RELEASE: Release, pairs with "CLAIM_TAKE",
+            "the next holder would not see what the last one did";
+
         INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
             "the owner would follow a link that it does not see yet; the pusher would see an old bed and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
@@ -133,6 +151,11 @@ mod rows {
         IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
             "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
 
+        JOBS_LOCK: Acquire, pairs with "JOBS_UNLOCK",
+            "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
+        JOBS_UNLOCK: Release, pairs with "JOBS_LOCK",
+            "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
+
         JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (release), JOIN_REGISTER, JOIN_DETACH (acquire)",
             "the joiner would read a result, or the finisher a joiner, that it does not see yet";
         JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",
@@ -145,6 +168,17 @@ mod rows {
             "the joiner that comes too late to wait would read a result that it does not see yet";
         JOIN_DETACH: AcqRel, pairs with "JOIN_FINISH",
             "whoever comes second frees the block, and must see all that the first one did with it";
+
+        RENDEZVOUS_ENTER: Release, pairs with "RENDEZVOUS_LOOK and RENDEZVOUS_TAKE",
+            "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
+        RENDEZVOUS_LOOK: Acquire, pairs with "RENDEZVOUS_ENTER",
+            "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
+        RENDEZVOUS_TAKE: Acquire, pairs with "RENDEZVOUS_ENTER",
+            "a party that has gone and come back would be served by what its frame held before";
+        RENDEZVOUS_END: AcqRel, pairs with "RENDEZVOUS_ENTER (acquire) and RENDEZVOUS_END_SEEN (release)",
+            "who ends would not see the party that it tells; who frees would not come after the other end's last look";
+        RENDEZVOUS_END_SEEN: Acquire, pairs with "RENDEZVOUS_END",
+            "who frees the channel would not come after the other end's last look at it";
 
         SCOPE_LEAVE: AcqRel, pairs with "SCOPE_LEAVE",
             "who leaves last wakes the scope's owner, who must see what every child did";
@@ -205,8 +239,8 @@ mod rows {
         ONCE_FINISH: AcqRel, pairs with "ONCE_SEE, ONCE_BEGIN (release) and ONCE_ENQUEUE (acquire)",
             "who finds it done would not see what was done, or the finisher not see who waits";
 
-        MCS_SWAP: AcqRel, pairs with "MCS_LEAVE (acquire) and MCS_SWAP (release)",
-            "who comes would not see what the last holder did, or not see the node before it ready to be linked";
+        MCS_SWAP: Acquire, pairs with "MCS_LEAVE",
+            "who comes would not see what the last holder did";
         MCS_LINK: Release, pairs with "MCS_SEE_LINK",
             "who releases would grant a node that it does not see ready";
         MCS_SEE_LINK: Acquire, pairs with "MCS_LINK",

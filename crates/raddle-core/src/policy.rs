@@ -37,6 +37,17 @@ pub enum Balance {
     None,
 }
 
+/// What the processes of CSP are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processes {
+    /// Light: without thread-local storage of their own, so that they stay with the worker that started them.
+    #[default]
+    Light,
+    /// Threads: they move to whoever is idle after they have started, too, and cost as much as a
+    /// [`thread`](crate::thread).
+    Full,
+}
+
 /// Whom a thief looks at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Victim {

@@ -9,6 +9,8 @@
 //! [`heavy_fence`], are a compiler fence and `membarrier(2)` on the machine and two full fences in the model,
 //! which is exactly what the pair promises together.
 
+use std::sync::atomic::{AtomicU32 as Plain, Ordering as Unordered};
+
 #[cfg(loom)]
 mod model;
 #[cfg(not(loom))]
@@ -18,3 +20,23 @@ mod real;
 pub(crate) use model::*;
 #[cfg(not(loom))]
 pub(crate) use real::*;
+
+/// A number that several write and read without order, and that nothing relies on. Not modelled.
+#[derive(Debug)]
+pub(crate) struct Hint(Plain);
+
+impl Hint {
+    pub(crate) const fn new(value: u32) -> Self {
+        Hint(Plain::new(value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> u32 {
+        self.0.load(Unordered::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, value: u32) {
+        self.0.store(value, Unordered::Relaxed);
+    }
+}

@@ -9,6 +9,7 @@
 //!
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
 
+use crate::csp::Timeout;
 use crate::header::Runnable;
 use crate::process::block::Block;
 use crate::protocol::selection::{Selected, WaitNumber};
@@ -28,6 +29,8 @@ pub(crate) enum Alarm {
     Expire(&'static Block, Generation),
     /// Ends the wait of this number, if it is still under way.
     Select(&'static Block, WaitNumber),
+    /// A guard of an alternation, which waits for the alarm's end if it cannot take it back.
+    Guard(Timeout),
     /// Wakes a task of whatever executor.
     Waker(Waker),
 }
@@ -49,6 +52,7 @@ impl Alarm {
                     unsafe { worker.wake(block.as_header()) };
                 }
             }
+            Alarm::Guard(timeout) => timeout.ring(worker),
             Alarm::Waker(waker) => waker.wake(),
         }
     }
@@ -99,14 +103,14 @@ impl Timers {
         id
     }
 
-    /// Takes an alarm back; nothing happens if it has rung.
-    pub(crate) fn cancel(&self, id: AlarmId) {
+    /// Takes an alarm back. False if it has rung, or is about to.
+    pub(crate) fn cancel(&self, id: AlarmId) -> bool {
         let mut queue = self.lock();
         let cancelled = queue.alarms.remove(&id);
         self.note_next(&queue);
         drop(queue);
         // A waker's drop may run code of ours: not under the lock.
-        drop(cancelled);
+        cancelled.is_some()
     }
 
     /// Whether an alarm has been set and has neither rung nor been cancelled.

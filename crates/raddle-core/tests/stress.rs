@@ -5,6 +5,10 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "the watchdog's last words")]
 
+#[path = "stress/channels.rs"]
+mod channels;
+#[path = "stress/locks.rs"]
+mod locks;
 #[path = "support/watch.rs"]
 mod watch;
 
@@ -348,4 +352,87 @@ fn runtimes_end_a_lot() {
         assert_eq!(rt.shutdown(), 0);
         progress.note();
     }
+}
+
+/// Threads that change workers at every yield; `STRESS=160` makes ten million migrations.
+#[test]
+fn threads_change_workers_at_every_yield() {
+    thread_local! {
+        static OWN: std::cell::Cell<usize> = const { std::cell::Cell::new(7) };
+        static TEXT: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
+    }
+    const THREADS: usize = 64;
+    if cfg!(raddle_tsan) {
+        return; // which keeps its own state in a thread's storage
+    }
+    let rt = Runtime::builder().workers(2).scatter_threads(true).build().expect("a runtime");
+    let progress = Progress::default();
+    let _dog = Watchdog::new(String::from("scattered threads"), progress.clone(), String::new);
+    let turns = times() * 1000;
+    let body = |n: usize, progress: Progress| {
+        move || {
+            assert_eq!(OWN.replace(n), 7);
+            // SAFETY: the address of this thread's own variable.
+            let errno = unsafe { libc::__errno_location() };
+            let mut held = std::collections::VecDeque::new();
+            for turn in 0..turns {
+                // SAFETY: as above.
+                unsafe { errno.write(n as i32) };
+                TEXT.with_borrow_mut(|text| *text = format!("{n} {turn}"));
+                held.push_back(vec![n; turn % 50]);
+                csp::yield_now();
+                // SAFETY: as above.
+                assert_eq!((OWN.get(), unsafe { errno.read() }), (n, n as i32));
+                TEXT.with_borrow(|text| assert_eq!(*text, format!("{n} {turn}")));
+                if held.len() > 20 {
+                    assert!(held.pop_front().is_none_or(|old| old.iter().all(|&x| x == n)));
+                }
+                if turn % 500 == 0 {
+                    progress.note();
+                    let caught = std::panic::catch_unwind(|| {
+                        csp::yield_now();
+                        std::panic::resume_unwind(Box::new(n))
+                    });
+                    assert_eq!(caught.unwrap_err().downcast_ref(), Some(&n));
+                }
+            }
+        }
+    };
+    rt.run(|| {
+        let thread =
+            |n| csp::Builder::new().own_tls(true).spawn(body(n, progress.clone())).expect("a thread");
+        let all: Vec<_> = (100..100 + THREADS).map(thread).collect();
+        all.into_iter().for_each(|t| t.join().expect("no violation"));
+    });
+    let migrations: u64 = rt.migrations().iter().flatten().sum();
+    // A thread that is taken back before it has run has not migrated.
+    assert!(migrations >= (THREADS * turns / 2) as u64, "{migrations}");
+}
+
+/// Threads made and joined, one after the other and many at once: the memory stays what it was.
+#[test]
+fn threads_come_and_go_without_a_trace() {
+    if cfg!(any(raddle_tsan, raddle_asan, raddle_twin)) {
+        return; // they keep memory of what is gone
+    }
+    let rt = Runtime::builder().workers(2).build().expect("a runtime");
+    let resident_pages = || -> u64 {
+        let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
+        statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number")
+    };
+    let round = || {
+        let thread =
+            |n: usize| csp::Builder::new().own_tls(true).spawn(move || drop(vec![n; 10])).expect("a thread");
+        for lot in 0..10 {
+            let all: Vec<_> = (0..100).map(|n| thread(lot + n)).collect();
+            all.into_iter().for_each(|t| t.join().expect("it ends"));
+        }
+    };
+    rt.run(|| {
+        (0..10).for_each(|_| round());
+        let before = resident_pages();
+        (0..times() * 10).for_each(|_| round());
+        let after = resident_pages();
+        assert!(after < before + 1000, "{before} pages have become {after}");
+    });
 }

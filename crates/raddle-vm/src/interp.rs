@@ -630,6 +630,8 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 if site.dynamic {
                     okay!(machine.free(from));
                 }
+                // A token that somebody forged may lead back.
+                spend!();
             }
             Op::Par => w!(insn.imm() + 1),
             Op::Fork => {

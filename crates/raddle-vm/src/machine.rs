@@ -134,7 +134,9 @@ impl<L: Default> Machine<L> {
         let heap = Heap::new(FLOOR + module.data.len() as u32);
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
         let (heap, locks) = (Spin::new(heap), Spin::new(Queues::default()));
-        let processes = Table::new();
+        // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its
+        // memory.
+        let processes = Table::new((memory.bytes() / 32).clamp(1024, 1 << 28));
         let mut machine = Machine {
             program,
             sites,

@@ -98,6 +98,8 @@ pub(crate) struct Table<L> {
 struct Common {
     /// The first number that was never used.
     next: u32,
+    /// Behind the last that may be.
+    end: u32,
     /// First of each of the chains that nobody has.
     chains: Vec<u32>,
 }
@@ -132,10 +134,11 @@ fn place(id: u32) -> (usize, usize) {
 }
 
 impl<L: Default> Table<L> {
-    pub(crate) fn new() -> Table<L> {
+    /// For at most so many processes at once, about.
+    pub(crate) fn new(most: u32) -> Table<L> {
         Table {
             chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS],
-            grow: Spin::new(Common { next: 1, chains: Vec::new() }),
+            grow: Spin::new(Common { next: 1, end: most, chains: Vec::new() }),
         }
     }
 
@@ -201,12 +204,15 @@ impl<L: Default> Table<L> {
             (lane.first, lane.count) = (chain, CHAIN);
             return Some(());
         }
-        self.make(lane, &mut common.next)
+        self.make(lane, &mut common)
     }
 
     /// Numbers that were never used, eight at a time.
-    fn make(&self, lane: &mut Lane, next: &mut u32) -> Option<()> {
-        let ids = *next..*next + 8;
+    fn make(&self, lane: &mut Lane, common: &mut Common) -> Option<()> {
+        let ids = common.next..common.next + 8;
+        if ids.end > common.end {
+            return None;
+        }
         for id in ids.clone() {
             let (chunk, _) = place(id);
             let place = self.chunks.get(chunk)?;
@@ -221,7 +227,7 @@ impl<L: Default> Table<L> {
             process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
         }
         (lane.first, lane.count) = (ids.start, 8);
-        *next = ids.end;
+        common.next = ids.end;
         Some(())
     }
 

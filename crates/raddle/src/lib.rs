@@ -20,20 +20,24 @@
 //!
 //! | kind | module | stack | thread-locals | moves between workers | costs about |
 //! |---|---|---|---|---|---|
+//! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
 //! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
 //! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
-//! A **process** is written like a thread: it calls, loops and waits, wherever it is. It has two rules, the price of
-//! its cheap switch: thread-locals are those of the worker that it runs on, shared with its other processes; and
-//! nothing that relies on last-in-first-out order in a thread-local (scoped thread-locals, tracing spans that are
-//! entered) may be held over a wait. A **cell** is a Rust future: `async` code, no stack, and it moves freely.
+//! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
+//! and the program compiles and means the same. Threads need glibc. A **process** is written like a thread: it
+//! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
+//! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
+//! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
+//! **cell** is a Rust future: `async` code, no stack, and it moves freely.
 //!
 //! # Waiting
 //!
-//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others. What
-//! blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker; hold no `std` lock over a
-//! wait. So does a wait in a `Drop` that runs while its process unwinds from a panic: do not join there what may need
-//! the same worker, since it would wait for ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
+//! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others.
+//! What blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker, unless it is called
+//! through [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while its process
+//! (not: thread) unwinds from a panic: do not join there what may need the same worker, since it would wait for
+//! ever. Nor may a process drop a [`Runtime`] whose end needs its worker.
 //!
 //! # Settings
 //!
@@ -53,6 +57,7 @@ macro_rules! settings_table {
 | `RADDLE_BALANCE` | `steal`, `share`, `fair`, `none` | `steal` |
 | `RADDLE_VICTIM` | `backlog`, `random`, `ring` | `backlog` |
 | `RADDLE_MIGRATION` | `on`, `off` | `on` |
+| `RADDLE_PROCESSES` | `light`, `full`: threads, which move after they have started, too | `light` |
 | `RADDLE_TICK` | 100us to 10s | `10ms` |
 | `RADDLE_SPIN` | up to 10ms | `0us` |
 | `RADDLE_PIN` | `on`, `off` | `off` |
@@ -65,7 +70,13 @@ macro_rules! settings_table {
 }
 use settings_table;
 
-pub use raddle_core::{Balance, BuildError, Builder, ConfigError, Policy, Queues, Runtime, Stats, Victim};
+pub use raddle_core::{
+    Balance, BuildError, Builder, ConfigError, Policy, Processes, Queues, Runtime, Stats, Victim,
+};
+pub use raddle_core::{
+    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
+    scope, spawn,
+};
 pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, sync, task, thread};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;

@@ -92,3 +92,13 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         entry = const offset_of!(Context, entry),
     )
 }
+
+/// As [`switch`], with the OS thread's storage.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[inline(always)]
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+    // SAFETY: passed on to the caller.
+    unsafe { switch(from, to, 0) };
+}

@@ -8,5 +8,7 @@
 mod machine;
 
 pub(crate) use machine::switch;
+#[cfg(not(any(raddle_asan, raddle_tsan)))]
+pub(crate) use machine::switch_here;
 #[cfg(all(target_arch = "x86_64", not(raddle_tsan)))]
 pub(crate) use machine::{ARCH_SET_FS, WRITES_FS_BASE};

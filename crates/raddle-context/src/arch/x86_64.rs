@@ -24,6 +24,9 @@
 //!   start is `call entry`, an end is `ret` into the same instruction. The return predictor sees as many
 //!   of one as of the other; leaving by a jump cost 9 ns per return above it (`switch_floor` and the
 //!   research table say so).
+//! * **Or neither calls nor returns.** `switch_here` is compiled into whoever waits and jumps: processes that wait in
+//!   different places then cost no mispredicted return, since the predictor for jumps knows the pattern and that for
+//!   returns expects the last call. Its frame has `switch`'s form, so that either resumes what the other suspended.
 //! * **An end saves nothing.** What `entry` returns is resumed or started by the same code, which from
 //!   then on needs no byte of the old stack: the next context may even be primed on that very stack.
 //! * **Thread-local storage** is switched only where one of the two has its own: `wrfsbase` takes 11 ns, the test for
@@ -35,7 +38,7 @@
 //!   linker leaves the program unmarked.
 
 use crate::context::Context;
-use core::arch::naked_asm;
+use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicBool;
 
@@ -132,5 +135,87 @@ unsafe extern "C" fn ask_kernel() {
         "ret",
         set_fs = const ARCH_SET_FS,
         arch_prctl = const libc::SYS_arch_prctl,
+    )
+}
+
+/// As [`switch`], compiled into the caller, and with the OS thread's storage.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[cfg_attr(
+    raddle_asan,
+    allow(dead_code, reason = "the sanitizer brackets each switch with calls of its own")
+)]
+#[inline(always)]
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+    // SAFETY: the caller's guarantees are exactly `switch`'s. All registers are given up but rbx, rbp and rsp, which
+    // the compiler keeps to itself: these are saved and restored.
+    unsafe {
+        asm!(
+            "lea rax, [rip + 2f]",
+            "push rax",
+            "push rbp",
+            "push rbx",
+            // The places of r12 to r15, which are given up here.
+            "sub rsp, 32",
+            "mov [rdi + {sp}], rsp",
+            "mov rax, [rsi + {entry}]",
+            "mov rsp, [rsi + {sp}]",
+            "test rax, rax",
+            "jnz {start}",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "pop rcx",
+            "jmp rcx",
+            "2:",
+            sp = const offset_of!(Context, sp),
+            entry = const offset_of!(Context, entry),
+            start = sym start,
+            inout("rdi") from => _,
+            inout("rsi") to => _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+            clobber_abi("sysv64"),
+        );
+    }
+}
+
+/// The part of [`switch`] that starts a primed context, to be jumped to with rsi = it, rax = its entry, on its stack.
+///
+/// # Safety
+/// Never called.
+#[cfg_attr(raddle_asan, allow(dead_code, reason = "as for `switch_here`"))]
+#[unsafe(naked)]
+unsafe extern "C" fn start() {
+    naked_asm!(
+        ".cfi_startproc",
+        ".cfi_def_cfa rsp, 0",
+        ".cfi_undefined rip",
+        "3:",
+        "mov qword ptr [rsi + {entry}], 0",
+        "mov rdi, rsi",
+        "xor ebp, ebp",
+        "call rax",
+        "mov rsi, rax",
+        "mov rax, [rsi + {entry}]",
+        "mov rsp, [rsi + {sp}]",
+        "test rax, rax",
+        "jnz 3b",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        ".cfi_endproc",
+        sp = const offset_of!(Context, sp),
+        entry = const offset_of!(Context, entry),
     )
 }

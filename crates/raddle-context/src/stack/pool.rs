@@ -97,7 +97,7 @@ impl StackPool {
     fn refill(&mut self, class: SizeClass) -> Result<NonNull<u8>, StackError> {
         let magazine = &mut self.magazines[class.index()];
         magazine.reserve_exact(MAGAZINE);
-        // The kernel is asked on behalf of whoever runs: for a thread that only yielded, `errno` is to stay what it was.
+        // The kernel is asked on behalf of whoever runs: for a thread that only yielded, `errno` is to stay as it was.
         // SAFETY: the address of the caller's own variable.
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.

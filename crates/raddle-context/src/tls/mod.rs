@@ -30,7 +30,7 @@
 )]
 mod world;
 
-pub use world::{TlsBlock, TlsPool, base, begin, end, make_way_for, return_to, supported};
+pub use world::{TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported};
 
 use core::fmt;
 

@@ -74,3 +74,6 @@ pub unsafe fn return_to(_base: usize, _stack: &Stack) {}
 /// # Safety
 /// None.
 pub unsafe fn make_way_for(_base: usize) {}
+
+/// Nothing to leave.
+pub fn leave_in_fork(_base: usize) {}

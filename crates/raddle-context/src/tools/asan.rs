@@ -140,3 +140,13 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize
     // SAFETY: `kept` is what the partner above stored.
     unsafe { finish(kept, bottom, bytes) };
 }
+
+/// As [`switch`], with the OS thread's storage.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[inline(always)]
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+    // SAFETY: passed on to the caller.
+    unsafe { switch(from, to, 0) };
+}

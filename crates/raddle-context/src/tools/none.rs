@@ -5,7 +5,7 @@
 use crate::context::{Context, Entry};
 use crate::stack::Stack;
 
-pub(crate) use crate::arch::switch;
+pub(crate) use crate::arch::{switch, switch_here};
 
 /// What a sanitizer keeps per context: nothing.
 #[derive(Debug)]

@@ -61,3 +61,13 @@ pub(crate) fn back_home(_stack: &Stack) {}
 /// The OS thread's storage is about to be left by other means than a switch: nobody is told.
 #[inline(always)]
 pub(crate) fn leave_behind() {}
+
+/// As [`switch`], with the OS thread's storage.
+///
+/// # Safety
+/// As [`crate::transfer`].
+#[inline(always)]
+pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
+    // SAFETY: passed on to the caller.
+    unsafe { switch(from, to, 0) };
+}

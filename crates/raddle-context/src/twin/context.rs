@@ -52,6 +52,15 @@ impl Context {
     }
 }
 
+/// As [`transfer`].
+///
+/// # Safety
+/// As in the plain build.
+pub unsafe fn transfer_here(from: *mut Context, to: *mut Context) {
+    // SAFETY: passed on to the caller.
+    unsafe { transfer(from, to) }
+}
+
 /// Saves the running flow of control into `*from` and goes on with `*to`.
 ///
 /// # Safety

@@ -10,3 +10,4 @@ mod switch;
 // The sanitizers make system calls of their own.
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 mod syscalls;
+mod tls;

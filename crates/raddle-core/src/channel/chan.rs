@@ -110,11 +110,15 @@ impl<T> Chan<T> {
                     place.put(message);
                     // SAFETY: the sender's frame stays until it is woken, or has taken the entry out; its message
                     // is in the place.
-                    (true, unsafe { core.wait(Side::Send, entry) })
+                    unsafe { core.wait(Side::Send, entry) };
+                    (true, Wakes::default())
                 }
             }
         });
-        self.wake(wakes);
+        // Not to be touched if it waits: it may have been resumed elsewhere, and the channel may be gone.
+        if !waits {
+            self.wake(wakes);
+        }
         waits
     }
 
@@ -216,7 +220,8 @@ impl<T> Chan<T> {
 
     /// Tries once more, or puts the entry into the queue; true if it waits there.
     fn recv_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
-        let (waits, wakes) = self.core.enter(|core| match core.receive(may_wait) {
+        // It may wait, or it would not be here; who runs here now is perhaps the next context.
+        let (waits, wakes) = self.core.enter(|core| match core.receive(|| true) {
             Received::Message(message, wakes) => {
                 place.put(message);
                 entry.leave(Left::Done);
@@ -230,10 +235,16 @@ impl<T> Chan<T> {
                 entry.leave(Left::Disconnected);
                 (false, Wakes::default())
             }
-            // SAFETY: the receiver's frame stays until it is woken, or has taken the entry out; the place is empty.
-            Received::Empty => (true, unsafe { core.wait(Side::Receive, entry) }),
+            Received::Empty => {
+                // SAFETY: the receiver's frame stays until it is woken, or has taken the entry out; the place is empty.
+                unsafe { core.wait(Side::Receive, entry) };
+                (true, Wakes::default())
+            }
         });
-        self.wake(wakes);
+        // Not to be touched if it waits: it may have been resumed elsewhere, and the channel may be gone.
+        if !waits {
+            self.wake(wakes);
+        }
         waits
     }
 

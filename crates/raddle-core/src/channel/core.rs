@@ -1,6 +1,6 @@
 //! Owns: `Core`, all that a channel is, as one state that changes in steps.
 //! May use: `channel::list`, `channel::stash`.
-//! Never: waiting, waking, the user's code: it lies inside a `Short` lock, and what is to be woken is handed out.
+//! Never: waiting, the user's code: it lies inside a `Short` lock. Who is to be woken is handed out, but for watchers.
 //!
 //! One structure serves every capacity. What holds between two steps:
 //!
@@ -237,16 +237,23 @@ impl<T> Core<T> {
 
     /// Puts one who must wait into the queue of its side.
     ///
+    /// At a rendezvous that makes the other side's operation possible. Who watches for that is woken here, inside: once
+    /// the lock is free the one who waits may be resumed, by another worker if it is a thread, and the channel may go.
+    ///
     /// # Safety
     /// As [`WaitList::push`]; a place of the entry holds a `T` if `side` sends, and can take one if it receives.
-    pub(super) unsafe fn wait(&mut self, side: Side, entry: &Entry) -> Wakes {
-        let (list, other) = match side {
-            Side::Send => (&mut self.senders, Side::Receive),
-            Side::Receive => (&mut self.receivers, Side::Send),
+    pub(super) unsafe fn wait(&mut self, side: Side, entry: &Entry) {
+        let (list, watchers) = match side {
+            Side::Send => (&mut self.senders, &mut self.receive_watchers),
+            Side::Receive => (&mut self.receivers, &mut self.send_watchers),
         };
         // SAFETY: passed on to the caller.
         unsafe { list.push(entry) };
-        if self.capacity == 0 { self.became_possible(other) } else { Wakes::default() }
+        while self.capacity == 0
+            && let Some(watcher) = watchers.take_first()
+        {
+            watcher.end(Left::Done).into_iter().for_each(WakeRight::wake);
+        }
     }
 
     /// Takes an entry out that nobody has taken.

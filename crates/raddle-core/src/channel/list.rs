@@ -5,10 +5,10 @@
 //! An entry lies in the frame of the one who waits, and is linked, unlinked and written to under the channel's lock
 //! only. Two kinds of sleepers have entries:
 //!
-//! | sleeper | who may end its wait | so an entry that was taken out of the list |
+//! | sleeper | who may end its wait | so an entry that was taken out |
 //! |---|---|---|
 //! | `Parked`: waits for this channel alone, without a deadline | this channel | is the right to wake it |
-//! | `Waiter`: has a deadline, or waits for several channels | the first to select | must be selected first, and may be lost |
+//! | `Waiter`: has a deadline, or waits for several channels | the first to select | is to be selected; may be lost |
 //!
 //! **First write, then select.** One that is selected may be running, and reads what was left in its entry without the
 //! lock. So whoever takes an entry out writes the message and [`Left`] first and selects then; if somebody else was

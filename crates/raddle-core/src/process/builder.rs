@@ -8,11 +8,13 @@ use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
 use crate::header::{MOVABLE, OWN_TLS};
+use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use raddle_context::{SizeClass, tls};
 use std::io;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Settings of a process that is to be spawned: name, stack size, worker.
@@ -38,10 +40,14 @@ pub(crate) struct Settings {
     class: Option<SizeClass>,
     worker: Option<usize>,
     own_tls: bool,
+    /// It need not start as long as anything else can run where it is spawned.
+    later: bool,
 }
 
 impl Settings {
-    pub(crate) const PLAIN: Settings = Settings { name: None, class: None, worker: None, own_tls: false };
+    pub(crate) const PLAIN: Settings =
+        Settings { name: None, class: None, worker: None, own_tls: false, later: false };
+    pub(crate) const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
 }
 
 impl Builder {
@@ -118,7 +124,13 @@ impl Builder {
         if self.own_tls {
             tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
         }
-        Ok(Settings { name: self.name.map(Arc::from), class, worker: self.worker, own_tls: self.own_tls })
+        Ok(Settings {
+            name: self.name.map(Arc::from),
+            class,
+            worker: self.worker,
+            own_tls: self.own_tls,
+            later: false,
+        })
     }
 }
 
@@ -138,8 +150,12 @@ where
             let block = worker.take_block();
             let class = set.class.unwrap_or(worker.stack_class());
             fill(block, set.name, class, scope, site, worker.next_id(), f);
-            mark_thread(block, set.own_tls);
-            worker.submit(block, set.worker);
+            mark_thread(block, set.own_tls || worker.only_threads);
+            if set.later {
+                worker.submit_later(block);
+            } else {
+                worker.submit(block, set.worker);
+            }
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })
         }
@@ -164,7 +180,7 @@ where
 {
     let block = pool::take_from_depot();
     fill(block, set.name, set.class.unwrap_or(runtime.stack_class), scope, site, crate::ids::one(), f);
-    mark_thread(block, set.own_tls);
+    mark_thread(block, set.own_tls || runtime.only_threads);
     runtime.inject_process(block, set.worker);
     // SAFETY: just made for a result of type `T`; this is its one handle.
     unsafe { Joiner::new(block) }
@@ -178,6 +194,60 @@ where
 pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, Settings::PLAIN, std::ptr::null(), Location::caller(), f) }
+}
+
+/// As [`spawn_in`], with the stack of a job.
+///
+/// # Safety
+/// As [`Builder::spawn_unchecked`].
+#[track_caller]
+pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
+    let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
+    // SAFETY: passed on to the caller.
+    unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
+}
+
+/// Jobs recurse: they get at least a mebibyte, of which only what is touched is memory.
+fn roomy(class: SizeClass) -> SizeClass {
+    if class.bytes() >= 1 << 20 { class } else { SizeClass::for_bytes(1 << 20).unwrap_or(class) }
+}
+
+/// Hands a job of an OS thread over to a runtime, as a process.
+///
+/// # Safety
+/// `job` is in no list, stays until it has been run, and is run by this only.
+pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
+    // SAFETY: passed on to the caller.
+    let act = unsafe { &*job }.act();
+    // SAFETY: as above.
+    unsafe { act(job, How::Promote) };
+    let job = Job(NonNull::new(job).expect("a job has an address"));
+    // SAFETY: as above.
+    drop(unsafe { spawn_roomy(runtime, move || job.run()) });
+}
+
+struct Job(NonNull<Node>);
+
+// SAFETY: whoever makes one vouches that the job is this process's alone; what it captures was required to be `Send`.
+unsafe impl Send for Job {}
+
+impl Job {
+    fn run(self) {
+        // SAFETY: the process's alone, as above.
+        unsafe { Node::run(self.0) };
+    }
+}
+
+/// Makes a process of `worker` that runs a job to its end. Nobody has its handle, and it is in no queue.
+///
+/// # Safety
+/// The job was taken, and is run by this process only.
+pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
+    let (block, job) = (worker.take_block(), Job(job));
+    let class = roomy(worker.stack_class());
+    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || job.run());
+    let _not_ended = block.join.detach();
+    block
 }
 
 #[inline(always)]

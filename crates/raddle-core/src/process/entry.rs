@@ -74,6 +74,9 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     if fork::is_orphan() {
         fork::end_of_orphan();
     }
+    if !block.header.forks.get().is_null() {
+        crate::job::end_of_flow(&block.header);
+    }
     if block.header.is(OWN_TLS) {
         leave_storage(block);
     }

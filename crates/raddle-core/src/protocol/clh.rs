@@ -16,7 +16,7 @@
 //! The lock begins without a node (in the papers: with one that is not held), so that it can be a constant.
 
 use crate::order;
-use crate::prim::{AtomicBool, AtomicPtr, Ordering, const_fn};
+use crate::prim::{AtomicBool, AtomicPtr, Hint, Ordering, const_fn};
 use std::ptr::NonNull;
 
 /// One who waits or holds. On the heap: it changes hands.
@@ -24,12 +24,14 @@ use std::ptr::NonNull;
 #[repr(align(64))]
 pub(crate) struct ClhNode {
     held: AtomicBool,
+    /// A hint: one more than that of the node before, as far as its maker knows.
+    number: Hint,
 }
 
 impl ClhNode {
     /// A new one, whose owner the caller is.
     pub(crate) fn boxed() -> NonNull<ClhNode> {
-        NonNull::from(Box::leak(Box::new(ClhNode { held: AtomicBool::new(true) })))
+        NonNull::from(Box::leak(Box::new(ClhNode { held: AtomicBool::new(true), number: Hint::new(0) })))
     }
 
     /// # Safety
@@ -40,19 +42,23 @@ impl ClhNode {
     }
 }
 
-/// The tail.
+/// The tail, and the number of the one who holds.
 #[derive(Debug)]
-pub(crate) struct ClhQueue(AtomicPtr<ClhNode>);
+pub(crate) struct ClhQueue {
+    tail: AtomicPtr<ClhNode>,
+    served: Hint,
+}
 
 impl ClhQueue {
     const_fn! {
         /// A free one.
         pub(crate) fn new() -> Self {
-            ClhQueue(AtomicPtr::new(std::ptr::null_mut()))
+            ClhQueue { tail: AtomicPtr::new(std::ptr::null_mut()), served: Hint::new(0) }
         }
     }
 
-    /// Takes the lock; calls `between` between two looks at it. Returns the node that is the caller's from now on.
+    /// Takes the lock; calls `between` between two looks, with how many are before. Returns the node that is from now
+    /// on the caller's.
     ///
     /// # Safety
     /// The caller is the owner of `node`; from now on the lock is, until the release.
@@ -60,24 +66,31 @@ impl ClhQueue {
     pub(crate) unsafe fn acquire(
         &self,
         node: NonNull<ClhNode>,
-        between: impl FnMut(),
+        between: impl FnMut(u32),
     ) -> Option<NonNull<ClhNode>> {
         // SAFETY: it is the caller's.
         unsafe { node.as_ref() }.held.store(true, Ordering::Relaxed);
-        let before = NonNull::new(self.0.swap(node.as_ptr(), order::CLH_SWAP()))?;
+        // SAFETY: as above.
+        unsafe { node.as_ref() }.number.set(self.served.get());
+        let before = NonNull::new(self.tail.swap(node.as_ptr(), order::CLH_SWAP()))?;
         // SAFETY: from the swap on nobody but the caller frees it.
-        let before_held = &unsafe { before.as_ref() }.held;
-        if before_held.load(order::CLH_SEE_RELEASE()) {
-            Self::wait(before_held, between);
+        let before_node = unsafe { before.as_ref() };
+        if before_node.held.load(order::CLH_SEE_RELEASE()) {
+            // SAFETY: it is the caller's.
+            self.wait(before_node, unsafe { node.as_ref() }, between);
         }
         Some(before)
     }
 
     #[cold]
-    fn wait(before_held: &AtomicBool, mut between: impl FnMut()) {
-        while before_held.load(order::CLH_SEE_RELEASE()) {
-            between();
+    fn wait(&self, before: &ClhNode, mine: &ClhNode, mut between: impl FnMut(u32)) {
+        while before.held.load(order::CLH_SEE_RELEASE()) {
+            // The one before may learn its own number later than we ask for it.
+            let number = before.number.get().wrapping_add(1);
+            mine.number.set(number);
+            between(number.wrapping_sub(self.served.get()));
         }
+        self.served.set(mine.number.get());
     }
 
     /// Gives the lock to the next in the queue. The node is its, or the lock's.
@@ -92,6 +105,6 @@ impl ClhQueue {
 
     /// The node that a free lock owns, for the end of the lock.
     pub(crate) fn take_last(&mut self) -> Option<NonNull<ClhNode>> {
-        NonNull::new(self.0.swap(std::ptr::null_mut(), Ordering::Relaxed))
+        NonNull::new(self.tail.swap(std::ptr::null_mut(), Ordering::Relaxed))
     }
 }

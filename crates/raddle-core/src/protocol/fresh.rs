@@ -241,6 +241,11 @@ impl FreshQueue {
         self.owner.tail.load(Ordering::Relaxed)
     }
 
+    /// How far the owner has taken it, or a thief.
+    pub(crate) fn passed(&self) -> usize {
+        self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed))
+    }
+
     /// How far the list reached when the owner last knocked on an idle worker.
     pub(crate) fn mark(&self) -> usize {
         self.owner.mark.load(Ordering::Relaxed)

@@ -5,10 +5,15 @@
 //! | protocol | between | the word |
 //! |---|---|---|
 //! | [`inbox`] | anybody → one worker | a pointer: empty, asleep, or a list |
+//! | [`alternation`] | who waits for several ↔ each of their peers | how many may look, and who was chosen |
+//! | [`barrier`] | all who are enrolled in it | how many there are, how many are missing |
+//! | [`claim`] | several who share one end | free, held, or a list of those who wait |
 //! | [`fresh`] | one owner, many thieves | two indices announced to each other |
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
+//! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`rendezvous`] | the two ends of a channel | empty, a party that waits, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
@@ -21,15 +26,20 @@
 //!
 //! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
 
+pub(crate) mod alternation;
+pub(crate) mod barrier;
+pub(crate) mod claim;
 pub(crate) mod clh;
 pub(crate) mod condvar;
 pub(crate) mod fresh;
 pub(crate) mod idle;
 pub(crate) mod inbox;
+pub(crate) mod jobs;
 pub(crate) mod join;
 pub(crate) mod mcs;
 pub(crate) mod mutex;
 pub(crate) mod once;
+pub(crate) mod rendezvous;
 pub(crate) mod rwlock;
 pub(crate) mod selection;
 pub(crate) mod semaphore;

@@ -48,8 +48,11 @@ const RESERVED: usize = 8;
 const FLAGS: usize = LOCKED | POISONED | WOKEN | RESERVED;
 
 /// So many others may pass the oldest who waits.
+///
+/// PERF: a reserved lock stands idle until the oldest comes round, microseconds if its worker sleeps. Benchmark
+/// `mutex`, 2 processes on 2 workers, ns a lock: 127 gives 27, 1023 gives 6.3 (std 7.5 to 15, parking_lot 8 to 9).
 #[cfg(not(loom))]
-pub(crate) const OVERTAKEN_MAX: u32 = 127;
+pub(crate) const OVERTAKEN_MAX: u32 = 1023;
 /// In a model the bound must be within reach.
 #[cfg(loom)]
 pub(crate) const OVERTAKEN_MAX: u32 = 1;

@@ -86,9 +86,10 @@ impl<S: Sleeper> OnceWord<S> {
     #[cold]
     pub(crate) fn begin(&self, what: &'static str, forced: bool) -> Begun {
         loop {
-            let seen = self.0.load(order::ONCE_SEE());
+            // Relaxed: what was done is seen by `is_complete`, what an attempt left by the exchange.
+            let seen = self.0.load(Ordering::Relaxed);
             match state(seen) {
-                COMPLETE => return Begun::Complete,
+                COMPLETE if self.is_complete() => return Begun::Complete,
                 POISONED if !forced => return Begun::Poisoned,
                 RUNNING => self.wait_for_change(seen, what),
                 before => {

@@ -5,11 +5,12 @@
 use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
-use crate::policy::{Balance, Queues, Victim};
+use crate::policy::{Balance, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
 use crate::worker::Worker;
 use raddle_context::overflow::{self, AltStack};
+use raddle_context::tls;
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
 use std::fmt;
 use std::io;
@@ -51,6 +52,8 @@ pub enum BuildError {
     },
     /// The stack size is larger than the largest size class.
     Stack(StackError),
+    /// Processes are to be threads, and this machine has none.
+    Threads(tls::Unsupported),
     /// [`Builder::build_global`] came too late: the default runtime runs already.
     AlreadyStarted,
 }
@@ -66,6 +69,7 @@ impl fmt::Display for BuildError {
                 )
             }
             BuildError::Stack(e) => e.fmt(f),
+            BuildError::Threads(e) => e.fmt(f),
             BuildError::AlreadyStarted => f.write_str(
                 "the default runtime runs already; build it before its first use, first thing in `main`",
             ),
@@ -79,6 +83,7 @@ impl std::error::Error for BuildError {
             BuildError::Config(e) => Some(e),
             BuildError::Thread { cause, .. } => Some(cause),
             BuildError::Stack(e) => Some(e),
+            BuildError::Threads(e) => Some(e),
             BuildError::AlreadyStarted => None,
         }
     }
@@ -88,6 +93,7 @@ impl From<BuildError> for io::Error {
     fn from(error: BuildError) -> io::Error {
         let kind = match &error {
             BuildError::Thread { cause, .. } => cause.kind(),
+            BuildError::Threads(_) => io::ErrorKind::Unsupported,
             _ => io::ErrorKind::InvalidInput,
         };
         io::Error::new(kind, error)
@@ -122,6 +128,23 @@ impl Builder {
     /// Whether something that has started may come to run on another worker.
     pub fn migration(mut self, on: bool) -> Self {
         self.config.migration = Some(on);
+        self
+    }
+
+    /// Whether processes are light, or threads, which may come to run on another worker after they have started.
+    ///
+    /// ```
+    /// use raddle_core::{Processes, Runtime, csp};
+    /// thread_local!(static OWN: std::cell::Cell<u32> = const { std::cell::Cell::new(7) });
+    /// let runtime = Runtime::builder().workers(1).processes(Processes::Full).build()?;
+    /// runtime.run(|| {
+    ///     OWN.set(1);
+    ///     assert_eq!(csp::spawn(|| OWN.get()).join().unwrap(), 7);
+    /// });
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn processes(mut self, processes: Processes) -> Self {
+        self.config.processes = Some(processes);
         self
     }
 
@@ -212,11 +235,15 @@ fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildEr
     let count = config.worker_count();
     let class = config.stack_class.unwrap_or(SizeClass::DEFAULT);
     let measure_stacks = config.measure_stacks.unwrap_or(false);
-    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters };
+    let only_threads = config.processes == Some(Processes::Full);
+    if only_threads {
+        tls::supported().map_err(BuildError::Threads)?;
+    }
+    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters, only_threads };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
-    let worker = |index| Worker::new(index, &shared, asymmetric, StackPool::new(depot.clone()));
+    let worker = |index| Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let generation = crate::fork::generation();

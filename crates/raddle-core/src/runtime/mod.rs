@@ -74,6 +74,17 @@ impl Runtime {
         self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
     }
 
+    /// How many started runnables came to each worker from each: `migrations()[to][from]`.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+    /// assert_eq!(runtime.migrations(), [[0, 0], [0, 0]]);
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn migrations(&self) -> Vec<Vec<u64>> {
+        self.shared.workers().iter().map(|worker| self.shared.migrations_to(worker).collect()).collect()
+    }
+
     /// The most bytes of stack that a process has used which has ended, if [`Builder::measure_stacks`] asked for it.
     ///
     /// ```

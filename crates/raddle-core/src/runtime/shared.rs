@@ -22,6 +22,7 @@ pub(crate) struct Looks {
     pub(super) prints_stats: bool,
     pub(super) measure_stacks: bool,
     pub(super) scatters: bool,
+    pub(super) only_threads: bool,
 }
 
 /// What all workers of a runtime see.
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) measure_stacks: bool,
     /// For tests: a thread that yields goes to the next worker.
     pub(crate) scatters: bool,
+    /// Each process is a thread.
+    pub(crate) only_threads: bool,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -70,6 +73,7 @@ impl Shared {
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,
             scatters: looks.scatters,
+            only_threads: looks.only_threads,
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -326,6 +330,11 @@ impl Shared {
         self.measure_stacks.then(|| self.deepest.load(Ordering::Relaxed))
     }
 
+    /// How many started runnables `worker` got from each worker.
+    pub(crate) fn migrations_to<'a>(&self, worker: &'a Worker) -> impl Iterator<Item = u64> + 'a {
+        worker.came_from.iter().map(|count| count.load(Ordering::Relaxed))
+    }
+
     /// The counters of all workers and of each, for `RADDLE_STATS`.
     pub(crate) fn stats_text(&self) -> String {
         let total = self.total();
@@ -337,6 +346,9 @@ impl Shared {
         }
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
+            for (from, count) in self.migrations_to(worker).enumerate().filter(|(_, count)| *count > 0) {
+                let _infallible = writeln!(text, "{:20} {count}", format_args!("migrations_from_{from}"));
+            }
         }
         text
     }

@@ -13,10 +13,10 @@ use std::ptr::NonNull;
 /// The queue lock of Mellor-Crummey and Scott around a `T`: first come, first served. For sections of a few
 /// instructions.
 ///
-/// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved, so
-/// its node is a box. Who waits looks at its own node, and after a few looks lets the others of its worker run, so that
-/// a holder among them goes on and a thousand waiters do not hold the workers. It does not park. Not poisoned by a
-/// panic.
+/// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved,
+/// so its node is a box. Who waits looks at its own node, and after a few looks lets the others of its worker run,
+/// so that a holder among them goes on. It does not park: a thousand that wait at once keep two workers busy
+/// looking, and a lock costs microseconds then; a [`Mutex`](super::Mutex) is better there. Not poisoned by a panic.
 ///
 /// J. M. Mellor-Crummey, M. L. Scott, *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
 /// TOCS 9(1), 1991.
@@ -95,7 +95,7 @@ impl<T: ?Sized> McsLock<T> {
     fn acquire_slow(&self, node: &McsNode) {
         refuse_to_wait_in_cell("McsLock::lock");
         let mut patience = Patience::default();
-        self.queue.acquire(node, || patience.look_again());
+        self.queue.acquire(node, |before| patience.look_again(before));
     }
 
     /// Waits for its turn and takes the lock.

@@ -9,7 +9,7 @@
 //!
 //! | what | waits in | who comes next |
 //! |---|---|---|
-//! | [`Mutex`] | a queue in its word | whoever runs, but at most 127 pass the one who has waited longest |
+//! | [`Mutex`] | a queue in its word | whoever runs, but at most 1023 pass the one who has waited longest |
 //! | [`RwLock`] | a list | first come, first served, readers together |
 //! | [`Condvar`] | a list | `notify_one` wakes who has waited longest |
 //! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |

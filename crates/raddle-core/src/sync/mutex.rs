@@ -70,7 +70,7 @@ impl RawMutex {
 /// Mutual exclusion around a `T`, as [`std::sync::Mutex`]: poisoned by a panic of its holder, not reentrant.
 ///
 /// Waiting parks the process and leaves its worker to others; an OS thread sleeps. Whoever runs may take a free lock
-/// before those who wait, but the one who has waited longest is passed at most 127 times. A waiter spins for less than
+/// before those who wait, but the one who has waited longest is passed at most 1023 times. A waiter spins for less than
 /// a microsecond, and only if the holder took the lock on another worker.
 ///
 /// To lock it again while holding it waits for ever: nothing else can unlock it. [`held`](Self::held) tells who holds

@@ -63,7 +63,7 @@ impl<T: ?Sized> SpinLock<T> {
         let mut patience = Patience::default();
         // Acquire pairs with the release in the guard's drop.
         while self.held.load(Ordering::Relaxed) || self.held.swap(true, Ordering::Acquire) {
-            patience.look_again();
+            patience.look_again(0);
         }
     }
 

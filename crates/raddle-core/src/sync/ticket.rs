@@ -67,9 +67,13 @@ impl<T: ?Sized> TicketLock<T> {
     #[cold]
     fn wait(&self, mine: u32) {
         let mut patience = Patience::default();
-        // Acquire pairs with the release in the guard's drop.
-        while self.served.load(Ordering::Acquire) != mine {
-            patience.look_again();
+        loop {
+            // Acquire pairs with the release in the guard's drop.
+            let served = self.served.load(Ordering::Acquire);
+            if served == mine {
+                return;
+            }
+            patience.look_again(mine.wrapping_sub(served));
         }
     }
 

@@ -91,6 +91,9 @@ impl Worker {
         if self.shared().idle.wants_knock() {
             self.knock_for_threads();
         }
+        if let Some(job) = self.take_own_job() {
+            self.batch.push(job);
+        }
         let had_slack = !self.ran_dry.get();
         if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
             self.give_surplus();
@@ -116,6 +119,12 @@ impl Worker {
             && let Some(fresh) = unsafe { self.fresh.pop() }
         {
             starting.push(fresh);
+        }
+        if starting.is_empty()
+            // SAFETY: as above.
+            && let Some(later) = unsafe { self.later.pop() }
+        {
+            starting.push(later);
         }
         self.batch.prepend(&starting);
     }

@@ -21,12 +21,14 @@
 //! | `engine` | what engines may do on a worker |
 //! | `turn` | the loop on the worker's own stack |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
+//! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
 //! | `sleep` | when nothing is found |
 
 mod boundary;
 mod dispatch;
 mod engine;
+mod promote;
 mod search;
 mod sleep;
 mod submit;
@@ -36,16 +38,19 @@ use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
 use crate::ids::Ids;
+use crate::job::Slots;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
 use crate::process::pool::BlockPool;
 use crate::protocol::fresh::FreshQueue;
 use crate::protocol::inbox::Inbox;
+use crate::protocol::jobs::JobQueue;
 use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
 use dispatch::After;
-use raddle_context::tls::TlsPool;
+use promote::Heart;
+use raddle_context::tls::{self, TlsPool};
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
@@ -80,6 +85,10 @@ pub(crate) struct Worker {
     wakes_are_shared: bool,
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
+    pub(crate) only_threads: bool,
+    scatters: bool,
+    /// A thread that yields may come to wait elsewhere than in this worker's ready list.
+    requeues_elsewhere: bool,
     /// The OS thread's own storage, and its `current` word there.
     home_storage: Cell<usize>,
     place: Cell<Place>,
@@ -92,6 +101,9 @@ pub(crate) struct Worker {
     ids: Ids,
     pace: boundary::Pace,
     hunter: Hunter,
+    heart: Heart,
+    pub(crate) slots: Slots,
+    child_stealing: bool,
 
     pub(crate) index: usize,
     pub(crate) shared: *const Shared,
@@ -99,7 +111,10 @@ pub(crate) struct Worker {
     pub(crate) fresh: FreshQueue,
     /// Threads that wait for their turn, open to thieves as the fresh list is.
     pub(crate) ready: FreshQueue,
+    /// What has not run and need not, unless nothing else is left here: the successors of `par_for`. Open to thieves.
+    pub(crate) later: FreshQueue,
     pub(crate) window: Window,
+    pub(crate) jobs: JobQueue,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
     timers: Timers,
@@ -120,7 +135,13 @@ pub(crate) fn current_header() -> *mut Header {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: &Arc<Shared>, asymmetric: bool, stacks: StackPool) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        shared: &Arc<Shared>,
+        workers: usize,
+        asymmetric: bool,
+        stacks: StackPool,
+    ) -> Self {
         Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
@@ -130,6 +151,9 @@ impl Worker {
             spawns_stay: shared.policy.spawns_stay(),
             wakes_are_shared: shared.policy.queues_shared(),
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
+            only_threads: shared.only_threads,
+            scatters: shared.scatters,
+            requeues_elsewhere: shared.scatters || shared.policy.queues_shared(),
             home_storage: Cell::new(0),
             place: Cell::new(Place::NOWHERE),
             stack_class: shared.stack_class,
@@ -141,12 +165,17 @@ impl Worker {
             ids: Ids::new(),
             pace: boundary::Pace::new(),
             hunter: Hunter::new(index),
+            heart: Heart::new(),
+            slots: Slots::new(),
+            child_stealing: false,
             index,
             shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
+            later: FreshQueue::new(asymmetric),
             window: Window::new(),
+            jobs: JobQueue::new(shared.policy.steals() && workers > 1),
             published: Published::default(),
             counters: Counters::default(),
             timers: Timers::new(),
@@ -221,6 +250,12 @@ impl Worker {
         unsafe { &mut *self.stacks.get() }.give(stack);
     }
 
+    /// This OS thread goes on alone in a forked child, as a thread with storage of its own: the kernel forgets the
+    /// rest.
+    pub(crate) fn leave_in_fork(&self) {
+        tls::leave_in_fork(self.home_storage.get());
+    }
+
     #[inline(always)]
     pub(crate) fn stack_class(&self) -> SizeClass {
         self.stack_class
@@ -274,7 +309,7 @@ impl Worker {
     /// A thread that has yielded, and left its stack, goes to the end of the queue.
     #[inline(always)]
     fn requeue(&self, thread: Runnable) {
-        if self.wakes_are_shared || self.shared().scatters {
+        if self.requeues_elsewhere {
             self.requeue_elsewhere(thread);
         } else {
             self.queue(thread);
@@ -286,7 +321,7 @@ impl Worker {
         let shared = self.shared();
         if !thread.header().is(MOVABLE) || !shared.policy.moves_started() {
             self.batch.push(thread);
-        } else if shared.scatters {
+        } else if self.scatters {
             let next = (self.index + 1) % shared.workers().len();
             shared.worker(next).deliver(thread);
         } else {
@@ -369,7 +404,7 @@ impl Worker {
 
     /// How many wait here, as far as the owner knows.
     fn ready(&self) -> usize {
-        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint()
+        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint()
     }
 
     fn publish_backlog(&self, slice_ns: u64) {

@@ -3,7 +3,10 @@
 //! Never: a wait for a victim.
 //!
 //! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age
-//! without the owner's clock: it remembers how far each list reached at its last look.
+//! without the owner's clock: it remembers how far each list reached at its last look, and how far its owner had come.
+//! Two kinds of list are left alone for that. One that its owner drains so fast that little would be left: what runs so
+//! briefly waits for something, most likely for its neighbours in the list (PERF: `line2000` with 2 workers took twice
+//! the time of 1). And one that only grows: its owner is spawning, and has not shown yet how fast it drains.
 //!
 //! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
 //! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old
@@ -26,14 +29,30 @@ const PROFIT_NS: u64 = 2 * STEAL_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
 const COUPLED_WAKES: u32 = 16;
 const BACK_OFF_MAX: u32 = 64;
-/// The two lists of a victim in which age decides.
+/// The lists of a victim in which age decides.
 const FRESH: usize = 0;
 const READY: usize = 1;
+const LATER: usize = 2;
+/// What a victim will have started by itself in this time is not worth a steal, ns.
+const DRAIN_NS: u64 = 20 * STEAL_NS;
+/// A victim that only spawns is let go on for so long, ns: then it may have stopped, and have shown how fast it drains.
+const BURST_NS: u64 = 100 * STEAL_NS;
+
+/// What a thief saw of a list when it looked last.
+#[derive(Clone, Copy, Default)]
+struct Look {
+    at_ns: u64,
+    /// How far the list reached, and how far its owner had taken.
+    reach: usize,
+    passed: usize,
+    /// Since when it has only grown.
+    grows_since_ns: u64,
+}
 
 /// What a worker remembers between its searches.
 pub(super) struct Hunter {
-    /// How far each fresh list, and each ready list, reached when this worker last looked, and when that was.
-    reached: RefCell<Vec<[(usize, u64); 2]>>,
+    /// What each other worker's lists were like when this worker last looked.
+    looks: RefCell<Vec<[Look; 3]>>,
     /// The victim and the time of the last steal from a window, until it is judged.
     catch: Cell<Option<(usize, u64)>>,
     cross_wakes: Cell<u32>,
@@ -47,7 +66,7 @@ pub(super) struct Hunter {
 impl Hunter {
     pub(super) fn new(index: usize) -> Self {
         Hunter {
-            reached: RefCell::new(Vec::new()),
+            looks: RefCell::new(Vec::new()),
             catch: Cell::new(None),
             cross_wakes: Cell::new(0),
             pass_by: Cell::new(0),
@@ -145,6 +164,9 @@ impl Worker {
     }
 
     fn steal_from(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+        if let Some(job) = self.steal_job(victim) {
+            return Some(job);
+        }
         let passes_by = self.hunter.pass_by.get();
         if passes_by > 0 {
             self.hunter.pass_by.set(passes_by - 1);
@@ -180,9 +202,13 @@ impl Worker {
 
     /// Half of what has waited long enough in the victim's fresh list becomes fresh here; the oldest runs at once.
     fn steal_fresh(&self, victim: &Worker, now: u64) -> Option<Runnable> {
-        let aged = self.aged_reach(victim.index, FRESH, &victim.fresh, now);
         let caught = Fifo::new();
-        let count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
+        let aged = self.aged_reach(victim.index, FRESH, &victim.fresh, now);
+        let mut count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
+        if count == 0 {
+            let aged = self.aged_reach(victim.index, LATER, &victim.later, now);
+            count = victim.later.steal_half(aged, |runnable| caught.push(runnable));
+        }
         Counters::add(&self.counters.fresh_stolen, count as u64);
         let oldest = caught.pop();
         while let Some(runnable) = caught.pop() {
@@ -192,18 +218,33 @@ impl Worker {
         oldest
     }
 
-    /// Everything below this index of the victim's list has waited longer than a steal costs.
+    /// Everything below this index of the victim's list has waited longer than a steal costs, and is worth one.
     fn aged_reach(&self, victim: usize, which: usize, list: &FreshQueue, now: u64) -> usize {
-        let mut reached = self.hunter.reached.borrow_mut();
-        reached.resize(self.shared().workers().len(), [(0, 0); 2]);
-        let (reach, seen_at) = &mut reached[victim][which];
-        let mut aged = list.mark();
-        if now - *seen_at >= STEAL_NS {
-            aged = aged.max(*reach);
-            *reach = list.reach();
-            *seen_at = now;
+        let mut looks = self.hunter.looks.borrow_mut();
+        looks.resize(self.shared().workers().len(), [Look::default(); 3]);
+        let look = &mut looks[victim][which];
+        if now - look.at_ns < STEAL_NS {
+            return if which == FRESH { 0 } else { list.mark() };
         }
-        aged
+        let before = *look;
+        *look = Look { at_ns: now, reach: list.reach(), passed: list.passed(), grows_since_ns: now };
+        if which != FRESH {
+            return before.reach.max(list.mark());
+        }
+        let (grown, taken) = (look.reach - before.reach, look.passed - before.passed);
+        if grown > 0 && taken == 0 {
+            // In the middle of a burst of spawns: nothing shows yet how long they will run.
+            look.grows_since_ns = before.grows_since_ns;
+            return if now - before.grows_since_ns < BURST_NS { 0 } else { before.reach };
+        }
+        let left = look.reach.saturating_sub(look.passed) as u64;
+        let drains_ns = left * (now - before.at_ns) / (taken as u64).max(1);
+        // Short slices, as of processes that start only to wait for each other: apart they would be slower.
+        if taken > 0 && drains_ns < DRAIN_NS { 0 } else { before.reach }
+    }
+
+    fn has_fresh(&self) -> bool {
+        !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner()
     }
 
     /// Was the last catch worth it?
@@ -246,10 +287,14 @@ impl Worker {
     /// list, too, since the alarms that were rung during the search may have spawned.
     pub(super) fn sees_work(&self) -> bool {
         let shared = self.shared();
-        if shared.has_shared(self.index) || shared.is_stopping() || !self.fresh.is_empty_for_owner() {
+        if shared.has_shared(self.index) || shared.is_stopping() || self.has_fresh() {
             return true;
         }
         if !self.ready.is_empty_for_owner() {
+            return true;
+        }
+        let others = shared.workers().iter().filter(|w| w.index != self.index);
+        if shared.policy.steals() && others.into_iter().any(|w| w.jobs.waiting() > 0) {
             return true;
         }
         let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;

@@ -33,8 +33,13 @@ impl Worker {
             let mut found = self.batch.pop().or_else(|| unsafe { self.ready.pop() });
             // SAFETY: as above. A waker that an alarm has called may have spawned.
             found = found.or_else(|| unsafe { self.fresh.pop() });
+            // SAFETY: as above.
+            found = found.or_else(|| unsafe { self.later.pop() });
             if found.is_none() && searching {
-                found = self.search(now).or_else(|| self.spin(now));
+                found = self.search(now);
+            }
+            if found.is_none() {
+                found = self.spin(now, searching);
             }
             if found.is_some() {
                 self.leave_idle(searching, now, began);
@@ -59,7 +64,8 @@ impl Worker {
         self.restart_clock(now);
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {
-            let waiting = self.fresh.len_hint() + self.ready.len_hint() + self.batch.movable();
+            let waiting =
+                self.fresh.len_hint() + self.later.len_hint() + self.ready.len_hint() + self.batch.movable();
             let more_here = searching && waiting > 1;
             more_here || shared.has_shared(self.index) || (searching && self.sees_work())
         };
@@ -126,13 +132,17 @@ impl Worker {
         }
     }
 
-    /// Looks again and again for as long as the policy's spin budget says; zero by default.
-    fn spin(&self, since: u64) -> Option<Runnable> {
+    /// Looks again and again for as long as the policy's spin budget says; zero by default. Who is not the one that
+    /// searches looks at its own inbox only.
+    fn spin(&self, since: u64, searching: bool) -> Option<Runnable> {
         let shared = self.shared();
         let until = since + shared.policy.spin_ns();
         let mut now = since;
         while now < until {
             for _ in 0..32 {
+                if self.inbox.has_mail() {
+                    break;
+                }
                 std::hint::spin_loop();
             }
             if self.inbox.has_mail() {
@@ -141,7 +151,8 @@ impl Worker {
                 return self.batch.pop().or_else(|| unsafe { self.ready.pop() });
             }
             now = shared.clock.now_ns();
-            if now - since >= STEAL_NS
+            if searching
+                && now - since >= STEAL_NS
                 && let Some(found) = self.search(now)
             {
                 return Some(found);

@@ -25,6 +25,21 @@ impl Worker {
         }
     }
 
+    /// As [`submit`](Self::submit), for what need not start as long as anything else can run here.
+    pub(crate) fn submit_later(&self, block: &'static Block) {
+        Counters::add(&self.counters.spawns, 1);
+        // SAFETY: as in `submit`.
+        let fresh = unsafe { block.as_runnable() };
+        if !self.spawns_stay {
+            return self.submit_elsewhere(fresh, None);
+        }
+        // SAFETY: this is the owner's OS thread.
+        unsafe { self.later.push(fresh) };
+        if self.shared().idle.wants_knock() {
+            self.knock();
+        }
+    }
+
     /// Hands a fresh cell over.
     pub(crate) fn submit_cell(&self, cell: Runnable) {
         Counters::add(&self.counters.spawns, 1);
@@ -43,6 +58,7 @@ impl Worker {
     #[cold]
     pub(super) fn knock(&self) {
         self.fresh.set_mark();
+        self.later.set_mark();
         self.shared().idle.knock();
     }
 

@@ -42,6 +42,9 @@ impl Worker {
 
     /// The batch is dry: what else waits here?
     pub(super) fn refill(&self) -> Option<Runnable> {
+        if let Some(job) = self.take_own_job() {
+            return Some(job);
+        }
         // SAFETY: this is the owner's OS thread.
         if let Some(thread) = unsafe { self.ready.pop() } {
             return Some(thread);
@@ -54,6 +57,10 @@ impl Worker {
         if !surplus.is_empty() {
             self.batch.append(surplus);
             return self.batch.pop();
+        }
+        // SAFETY: as above.
+        if let Some(later) = unsafe { self.later.pop() } {
+            return Some(later);
         }
         self.take_shared(1);
         self.batch.pop()

@@ -4,9 +4,15 @@
 
 mod blocking;
 mod cells;
+mod channel_histories;
+mod csp_alt;
+mod csp_channel;
+mod csp_par;
 mod default;
 mod fairness;
 mod fork;
+mod jobs;
+mod join;
 mod native;
 mod panics;
 mod park;

@@ -8,8 +8,8 @@ use raddle_core::{Runtime, csp};
 use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Compiles a file of `tests/native` to a library; none if that is not possible here.
 fn compile(source: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
@@ -72,11 +72,17 @@ fn scattering() -> Runtime {
     Runtime::builder().workers(2).scatter_threads(true).stack_size(256 << 10).build().expect("a runtime")
 }
 
+/// `threads.cpp`, compiled and loaded once.
+fn functions() -> Option<&'static Library> {
+    static LOADED: OnceLock<Option<Library>> = OnceLock::new();
+    let load = || compile("threads.cpp", "threads", &["-std=c++17"]).map(|path| Library::load(&path));
+    LOADED.get_or_init(load).as_ref()
+}
+
 /// Runs a function of `threads.cpp` on so many threads at once, twice.
 #[track_caller]
 fn check(function: &str, threads: c_int) {
-    let Some(path) = compile("threads.cpp", function, &["-std=c++17"]) else { return };
-    let library = Library::load(&path);
+    let Some(library) = functions() else { return };
     // SAFETY: this is the type of all of them.
     let check: Check = unsafe { library.function(function) };
     scattering().run(|| {
@@ -140,8 +146,7 @@ fn a_handler_sees_the_thread_that_it_interrupts() {
 
 #[test]
 fn keys_have_destructors() {
-    let Some(path) = compile("threads.cpp", "keys", &["-std=c++17"]) else { return };
-    let library = Library::load(&path);
+    let Some(library) = functions() else { return };
     // SAFETY: this is its type.
     let specific: Check = unsafe { library.function("specific") };
     // SAFETY: as above.
@@ -188,7 +193,7 @@ fn a_thread_may_exit_the_program() {
 /// Loads a library while threads live; they and later ones find its variable's first value, each its own.
 fn late_variable(name: &str, options: &[&str]) {
     let Some(path) = compile("variable.c", name, options) else { return };
-    let loaded = Arc::new(std::sync::OnceLock::<Place>::new());
+    let loaded = Arc::new(OnceLock::<Place>::new());
     scattering().run(|| {
         let seen = Arc::new(AtomicUsize::new(0));
         let body = |n: c_int| {

@@ -1,12 +1,14 @@
 //! Threads: processes with thread-local storage of their own, on whatever worker they run.
 
-use raddle_core::Runtime;
+use crate::watch::{Progress, Watchdog};
 use raddle_core::csp::{self, Builder, JoinHandle};
+use raddle_core::{Balance, Processes, Runtime};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A thread on the caller's runtime.
 pub(crate) fn thread<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
@@ -154,5 +156,171 @@ fn light_processes_and_threads_share_workers() {
             .collect();
         mixed.into_iter().for_each(|p| p.join().unwrap());
         assert_eq!(turns.load(Ordering::Relaxed), 4000);
+    });
+}
+
+fn migrations(runtime: &Runtime) -> u64 {
+    let (matrix, stats) = (runtime.migrations(), runtime.stats());
+    let all: u64 = matrix.iter().flatten().sum();
+    assert!((0..stats.len()).all(|to| matrix[to][to] == 0), "nobody takes from himself: {matrix:?}");
+    assert!(all <= stats.iter().map(|s| s.migrations).sum());
+    all
+}
+
+/// Aborts if `what` has not come about in a minute.
+fn watched(what: &str) -> Watchdog {
+    Watchdog::new(what.to_owned(), Progress::default(), String::new)
+}
+
+/// A thread that waits is woken by one that never lets go of the worker: it is taken by the idle one.
+fn wakes_one_behind_itself(runtime: &Runtime) {
+    runtime.run(|| {
+        let seen = Arc::new(AtomicBool::new(false));
+        let started = Arc::new(AtomicBool::new(false));
+        let waits = {
+            let (seen, started) = (seen.clone(), started.clone());
+            move || {
+                started.store(true, Ordering::Relaxed);
+                csp::park();
+                seen.store(true, Ordering::Relaxed);
+            }
+        };
+        let holds = move || {
+            let waiting = thread(waits);
+            while !started.load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+            waiting.process().unpark();
+            while !seen.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            waiting.join().unwrap();
+        };
+        thread(holds).join().unwrap();
+    });
+}
+
+#[test]
+fn one_that_waits_behind_an_endless_slice_is_taken_by_an_idle_worker() {
+    let _dog = watched("a thread behind an endless slice");
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    (0..20).for_each(|_| wakes_one_behind_itself(&runtime));
+}
+
+#[test]
+fn started_threads_spread_over_the_workers() {
+    let _dog = watched("threads on two workers at once");
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    runtime.run(|| {
+        // Each waits for the other without letting go of its worker, after both were ready on the same one.
+        let here = Arc::new(AtomicUsize::new(0));
+        let body = || {
+            let here = here.clone();
+            move || {
+                csp::yield_now();
+                here.fetch_add(1, Ordering::Relaxed);
+                while here.load(Ordering::Relaxed) < 2 {
+                    std::hint::spin_loop();
+                }
+            }
+        };
+        let both = [thread(body()), thread(body())];
+        both.into_iter().for_each(|t| t.join().unwrap());
+    });
+}
+
+#[test]
+fn with_migration_off_threads_stay() {
+    let runtime = Runtime::builder().workers(2).migration(false).scatter_threads(true).build().unwrap();
+    runtime.run(|| {
+        let all: Vec<_> = (0..20).map(|_| thread(|| (0..100).for_each(|_| csp::yield_now()))).collect();
+        all.into_iter().for_each(|t| t.join().unwrap());
+    });
+    assert_eq!(migrations(&runtime), 0);
+}
+
+#[test]
+fn placed_threads_stay() {
+    let runtime = scattering();
+    runtime.run(|| {
+        let place = |n: usize| Builder::new().own_tls(true).worker(n % 2);
+        let yields = || (0..100).for_each(|_| csp::yield_now());
+        let all: Vec<_> = (0..20).map(|n| place(n).spawn(yields).unwrap()).collect();
+        all.into_iter().for_each(|t| t.join().unwrap());
+    });
+    assert_eq!(migrations(&runtime), 0);
+}
+
+#[test]
+fn fair_moves_threads_while_nobody_is_idle() {
+    let _dog = watched("the balance `fair` moves a thread");
+    let runtime = Runtime::builder().workers(2).balance(Balance::Fair).tick(Duration::from_micros(200));
+    let runtime = Arc::new(runtime.build().unwrap());
+    let over = Arc::new(AtomicBool::new(false));
+    let yields = |over: &Arc<AtomicBool>| {
+        let over = over.clone();
+        move || {
+            while !over.load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+        }
+    };
+    let first = yields(&over);
+    let fair = {
+        let (runtime, over) = (runtime.clone(), over.clone());
+        move || {
+            while runtime.stats().iter().all(|s| s.fair_moves == 0) {
+                std::thread::yield_now();
+            }
+            over.store(true, Ordering::Relaxed);
+        }
+    };
+    let looks = std::thread::spawn(fair);
+    runtime.run(|| {
+        let busy = csp::spawn_on(1, first);
+        let all: Vec<_> = (0..6).map(|_| thread(yields(&over))).collect();
+        all.into_iter().for_each(|t| t.join().unwrap());
+        busy.join().unwrap();
+    });
+    looks.join().unwrap();
+}
+
+#[test]
+fn processes_may_all_be_threads() {
+    let runtime =
+        Runtime::builder().workers(2).processes(Processes::Full).scatter_threads(true).build().unwrap();
+    runtime.run(|| {
+        let all: Vec<_> = (0..20)
+            .map(|n| {
+                csp::spawn(move || {
+                    assert_eq!(NUMBER.replace(n), 7);
+                    (0..20).for_each(|_| csp::yield_now());
+                    assert_eq!(NUMBER.get(), n);
+                })
+            })
+            .collect();
+        all.into_iter().for_each(|p| p.join().unwrap());
+    });
+    assert!(migrations(&runtime) > 100);
+}
+
+#[test]
+fn a_timed_park_ends_in_time_or_by_a_wake_wherever_it_is() {
+    let _dog = watched("a timed park");
+    scattering().run(|| {
+        let parks = |timeout| {
+            move || {
+                for _ in 0..50 {
+                    csp::yield_now();
+                    csp::park_timeout(Duration::from_micros(timeout));
+                }
+            }
+        };
+        let all: Vec<_> = [0, 1, 20, 300].into_iter().cycle().take(24).map(|us| thread(parks(us))).collect();
+        let sleeper = thread(|| csp::park_timeout(Duration::from_secs(1000)));
+        csp::yield_now();
+        sleeper.process().unpark();
+        sleeper.join().unwrap();
+        all.into_iter().for_each(|t| t.join().unwrap());
     });
 }

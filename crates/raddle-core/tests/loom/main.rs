@@ -8,16 +8,31 @@
 
 #![cfg(loom)]
 
+mod alternation;
+mod barrier;
+mod bed;
+mod claim;
+mod clh;
+mod condvar;
 mod fresh;
 mod idle;
 mod inbox;
+mod jobs;
 mod join;
+mod mcs;
 mod mutation;
+mod mutex;
+mod once;
 mod park;
+mod rendezvous;
+mod rwlock;
 mod scope;
 mod selection;
+mod semaphore;
+mod short;
 mod timer;
 mod token;
+mod waitlist;
 mod window;
 
 /// No bound: every interleaving, for the models that are small enough.
@@ -38,4 +53,25 @@ fn check(preemptions: Option<usize>, model: impl Fn() + Send + Sync + 'static) {
 /// Spawns a thread of the model.
 fn go<T: 'static>(f: impl FnOnce() -> T + 'static) -> loom::thread::JoinHandle<T> {
     loom::thread::spawn(f)
+}
+
+/// What a lock guards: loom checks that two are never inside together, and that each sees what those before it did.
+#[derive(Debug, Default)]
+struct Guarded(loom::cell::UnsafeCell<u32>);
+
+// SAFETY: loom checks the accesses.
+unsafe impl Sync for Guarded {}
+// SAFETY: as above.
+unsafe impl Send for Guarded {}
+
+impl Guarded {
+    fn add_one(&self) {
+        // SAFETY: loom hands out the pointer after it has checked the access.
+        self.0.with_mut(|p| unsafe { *p += 1 });
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: as above.
+        self.0.with(|p| unsafe { *p })
+    }
 }

@@ -1,4 +1,5 @@
 //! The machine from outside: programs made with the builder, what they print, and how they fail.
 
 mod channels;
+mod hostile;
 mod support;

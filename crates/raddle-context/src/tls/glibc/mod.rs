@@ -60,3 +60,17 @@ pub unsafe fn make_way_for(base: usize) {
     // SAFETY: passed on to the caller.
     unsafe { machine::set_thread_pointer(base) };
 }
+
+/// In a forked child whose only thread has storage of its own: the kernel no longer writes the number of its processor
+/// to the OS thread's, at `base`, whose memory the C library may now give to others.
+pub fn leave_in_fork(base: usize) {
+    const UNREGISTER: usize = 1;
+    /// What the C library registers on this architecture: the area's size and signature.
+    const BYTES: usize = 32;
+    const SIGNATURE: usize = if cfg!(target_arch = "x86_64") { 0x5305_3053 } else { 0xd428_bc00 };
+    if let Some(offset) = facts::known().and_then(|facts| facts.rseq) {
+        let area = base.wrapping_add_signed(offset);
+        // SAFETY: ends a registration; a refusal says that there was none.
+        unsafe { libc::syscall(libc::SYS_rseq, area, BYTES, UNREGISTER, SIGNATURE) };
+    }
+}

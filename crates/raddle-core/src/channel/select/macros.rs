@@ -4,7 +4,7 @@
 //!
 //! The grammar is that of `crossbeam-channel`. The macro works in three steps, each a group of rules:
 //!
-//! 1. `@parse` makes a list of the arms, each `[kind (arguments) (pattern) {body}]`, from the several ways to write one;
+//! 1. `@parse` makes a list of the arms, each `[kind (arguments) (pattern) {body}]`, from the ways to write one;
 //! 2. `@bind` evaluates the ends in their order, one `match` inside the other, so that temporaries live as long as all;
 //! 3. `@arms` tests which operation it was, completes it, and runs its body.
 //!

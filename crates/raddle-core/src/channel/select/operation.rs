@@ -86,11 +86,14 @@ unsafe fn watch<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter, o
 /// # Safety
 /// As [`Operation::enqueue`].
 unsafe fn enqueue<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter) -> bool {
-    let wakes = chan.core.enter(|core| {
-        // SAFETY: passed on to the caller; the place is empty, or there is none.
-        (!core.can(side, waiter)).then(|| unsafe { core.wait(side, entry) })
-    });
-    wakes.map(|wakes| chan.wake(wakes)).is_some()
+    chan.core.enter(|core| {
+        let possible = core.can(side, waiter);
+        if !possible {
+            // SAFETY: passed on to the caller; the place is empty, or there is none.
+            unsafe { core.wait(side, entry) };
+        }
+        !possible
+    })
 }
 
 impl<T> Operation for Sender<T> {

@@ -11,6 +11,7 @@ mod builder;
 mod current;
 mod local;
 mod park;
+mod programs;
 mod scope;
 mod signatures;
 mod sleep;

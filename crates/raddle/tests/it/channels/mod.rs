@@ -1,4 +1,4 @@
-//! Channels: `agree` is what `crossbeam-channel` documents, item by item, run against both; `ours` is what is ours alone.
+//! Channels: `agree` is what `crossbeam-channel` documents, run against it and against ours; `ours` is ours alone.
 
 mod on_crossbeam;
 mod on_raddle;

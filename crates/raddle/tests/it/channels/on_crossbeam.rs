@@ -2,8 +2,10 @@
 
 use crossbeam_channel as channel;
 
+type Test = fn();
+
 /// Where each test is run.
-const PLACES: &[fn(fn())] = &[|test| test()];
+const PLACES: &[fn(Test)] = &[|test| test()];
 
 /// Runs `f` beside the caller; what is returned waits for it.
 fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Box<dyn FnOnce() -> T> {

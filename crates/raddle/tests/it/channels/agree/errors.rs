@@ -53,5 +53,5 @@ fn they_convert() {
     assert_eq!(RecvTimeoutError::from(RecvError), RecvTimeoutError::Disconnected);
     let copy = SendError("copied");
     let boxed: Box<dyn Error + Send> = Box::new(copy);
-    assert_eq!((copy, boxed.to_string()), (copy.clone(), String::from("sending on a disconnected channel")));
+    assert_eq!((copy, boxed.to_string()), (copy, String::from("sending on a disconnected channel")));
 }

@@ -1,0 +1,175 @@
+//! Thread-local storage of a context's own: on several OS threads, through several lives.
+
+use super::support::pool;
+use raddle_context::tls::{self, TlsBlock, TlsPool};
+use raddle_context::{Context, SizeClass, Stack, StackPool, current, transfer_with};
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+thread_local! {
+    static NUMBER: Cell<u64> = const { Cell::new(7) };
+    static TEXT: RefCell<String> = RefCell::new(String::from("first"));
+}
+
+/// Wherever the tests run there is a glibc that is new enough; but ThreadSanitizer does not go along.
+fn possible() -> bool {
+    let supported = tls::supported();
+    assert!(supported.is_ok() || cfg!(raddle_tsan), "{supported:?}");
+    supported.is_ok()
+}
+
+type Body = Box<dyn FnOnce(&Thread) + Send>;
+
+/// A context with storage of its own, that goes back to whoever resumed it.
+#[repr(C)]
+struct Thread {
+    own: UnsafeCell<Context>,
+    resumer: UnsafeCell<Context>,
+    /// Of the OS thread that resumed it last.
+    home: Cell<usize>,
+    storage: TlsBlock,
+    stack: Stack,
+    body: Cell<Option<Body>>,
+    over: Cell<bool>,
+}
+
+// SAFETY: a test resumes it from one OS thread at a time.
+unsafe impl Send for Thread {}
+
+unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
+    // SAFETY: `own` is the first field of a `Thread` that its owner keeps.
+    let thread = unsafe { &*me.cast::<Thread>() };
+    // SAFETY: the transfer to here has loaded the storage.
+    unsafe { tls::begin(me.cast()) };
+    run(thread);
+    // SAFETY: nothing uses the storage any more.
+    unsafe { tls::return_to(thread.home.get(), &thread.stack) };
+    thread.resumer.get()
+}
+
+#[inline(never)]
+fn run(thread: &Thread) {
+    let body = thread.body.take().expect("it starts once");
+    body(thread);
+    // SAFETY: its variables are not used any more.
+    unsafe { tls::end() };
+    thread.over.set(true);
+}
+
+impl Thread {
+    fn new(
+        stacks: &mut StackPool,
+        storages: &mut TlsPool,
+        body: impl FnOnce(&Thread) + Send + 'static,
+    ) -> Box<Thread> {
+        let stack = stacks.take(SizeClass::for_bytes(128 << 10).unwrap()).expect("a stack");
+        let storage = storages.take(&stack).expect("storage");
+        let (own, resumer) = (UnsafeCell::new(Context::empty()), UnsafeCell::new(Context::empty()));
+        let (home, body, over) = (Cell::new(0), Cell::new(Some(Box::new(body) as Body)), Cell::new(false));
+        let thread = Box::new(Thread { own, resumer, home, storage, stack, body, over });
+        // SAFETY: nobody else knows of it yet.
+        let own = unsafe { &mut *thread.own.get() };
+        // SAFETY: the stack is the thread's own.
+        unsafe { own.prime(&thread.stack, entry) };
+        thread
+    }
+
+    /// Runs until the next pause or the end; false when it is over.
+    #[inline(never)]
+    fn resume(&self) -> bool {
+        self.home.set(tls::base());
+        // SAFETY: `own` is primed or suspended, and has this storage.
+        unsafe { transfer_with(self.resumer.get(), self.own.get(), self.storage.base()) };
+        !self.over.get()
+    }
+
+    #[inline(never)]
+    fn pause(&self) {
+        // SAFETY: the resumer is suspended in `resume`, on the OS thread whose storage that is.
+        unsafe { transfer_with(self.own.get(), self.resumer.get(), self.home.get()) };
+    }
+
+    fn give_back(self: Box<Self>, stacks: &mut StackPool, storages: &mut TlsPool) {
+        assert!(self.over.get());
+        storages.give(self.storage);
+        stacks.give(self.stack);
+    }
+}
+
+fn errno() -> *mut i32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::__errno_location() }
+}
+
+/// Uses what a thread has of its own, and pauses in between.
+fn use_all(n: u64, thread: &Thread) {
+    assert_eq!(NUMBER.get(), 7);
+    assert_eq!(TEXT.with_borrow(Clone::clone), "first");
+    assert_eq!(current::get(), thread.own.get().cast());
+    NUMBER.set(n);
+    // SAFETY: this thread's.
+    assert_eq!(unsafe { errno().replace(n as i32) }, 0);
+    let place = errno();
+    let mut kept = Vec::new();
+    for turn in 0..10 {
+        TEXT.with_borrow_mut(|text| write!(text, " {n}.{turn}").unwrap());
+        kept.push(vec![n; 100]);
+        thread.pause();
+        assert_eq!(NUMBER.get(), n);
+        // SAFETY: as above.
+        assert_eq!((errno(), unsafe { *errno() }), (place, n as i32));
+        assert!(TEXT.with_borrow(|text| text.ends_with(&format!(" {n}.{turn}"))));
+        assert!(kept.iter().flatten().all(|&x| x == n));
+    }
+}
+
+#[test]
+fn storage_goes_along_from_one_os_thread_to_the_next() {
+    if !possible() {
+        return;
+    }
+    let (mut stacks, mut storages) = (pool(), TlsPool::new());
+    let threads: Vec<_> =
+        (0..8).map(|n| Thread::new(&mut stacks, &mut storages, move |t| use_all(n, t))).collect();
+    NUMBER.set(1000);
+    let threads = (0..11).fold(threads, |threads, _| {
+        // Each turn on a new OS thread.
+        let turn = move || {
+            threads.iter().for_each(|t| _ = t.resume());
+            assert_eq!(NUMBER.get(), 7);
+            threads
+        };
+        std::thread::spawn(turn).join().unwrap()
+    });
+    assert_eq!(NUMBER.get(), 1000);
+    threads.into_iter().for_each(|t| t.give_back(&mut stacks, &mut storages));
+}
+
+#[test]
+fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Counted;
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    thread_local!(static COUNTED: RefCell<Option<Counted>> = const { RefCell::new(None) });
+    if !possible() || cfg!(raddle_twin) {
+        return;
+    }
+    let (mut stacks, mut storages) = (pool(), TlsPool::new());
+    let mut bases = std::collections::HashSet::new();
+    for n in 1..=50_u64 {
+        let thread = Thread::new(&mut stacks, &mut storages, move |t| {
+            COUNTED.with_borrow_mut(|c| assert!(c.replace(Counted).is_none()));
+            use_all(n, t);
+        });
+        bases.insert(thread.storage.base());
+        while thread.resume() {}
+        assert_eq!(DROPPED.load(Ordering::Relaxed), n as usize);
+        thread.give_back(&mut stacks, &mut storages);
+    }
+    assert_eq!(bases.len(), 1, "what was given back is used again");
+}

@@ -1,0 +1,233 @@
+//! Owns: how two parties meet in a channel's word: who copies, who waits, who is woken.
+//! May use: `protocol::rendezvous`, `process::wait`, `worker`.
+//! Never: the type of what is handed over; that is an address on either side and a function that copies.
+//!
+//! This is the raw layer under [`Sender`](super::Sender) and [`Receiver`](super::Receiver), and what an engine that
+//! interprets processes calls: whoever waits is a header, be it a process, an OS thread or a cell. An engine calls
+//! [`try_meet`] and, if nobody is there, saves its cell's state and then enters its [`Party`] into the [`Word`]; from
+//! then on the cell may run elsewhere.
+//!
+//! The second to arrive completes the communication and goes on; the first joins the batch of its waker. That is CCSP's
+//! policy: it saves the switch there and back when the second has more to send.
+//!
+//! *Publish after switch.* A process that is bound to its worker enters the word before it leaves its stack, which is
+//! safe for the reason that [`Worker::leave_here`] gives, and saves a switch when the peer comes at that moment.
+//! Whoever may move enters the word only when its context is saved.
+
+use super::alternate::{self, Guard, Ready};
+use crate::header::{Header, MOVABLE, OWN_TLS};
+use crate::process::block::Block;
+use crate::process::wait::{self, Caller};
+use crate::protocol::rendezvous::{Rendezvous, Seen};
+use crate::worker::{self, Worker};
+use std::cell::Cell;
+use std::time::Instant;
+
+/// One who waits at a channel, in its frame.
+#[derive(Debug)]
+#[repr(C, align(8))]
+pub(crate) struct Party {
+    /// Whom to wake. Of a loose party its alternation says that.
+    pub(crate) header: Cell<*mut Header>,
+    /// Where the value lies, or shall lie.
+    pub(crate) data: Cell<*mut ()>,
+    /// The channel has ended instead.
+    pub(crate) over: Cell<bool>,
+}
+
+/// A channel's word.
+pub(crate) type Word = Rendezvous<Party>;
+
+/// Why nothing was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The channel has ended: the other end is gone, or it was poisoned.
+    Over,
+    /// Nobody waits at the other end, or not by the deadline.
+    Nobody,
+}
+
+impl Party {
+    #[inline(always)]
+    pub(crate) fn new(data: *mut ()) -> Party {
+        Party { header: Cell::new(std::ptr::null_mut()), data: Cell::new(data), over: Cell::new(false) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *mut Party {
+        std::ptr::from_ref(self).cast_mut()
+    }
+
+    #[inline(always)]
+    fn outcome(&self) -> Result<(), Refused> {
+        if self.over.get() { Err(Refused::Over) } else { Ok(()) }
+    }
+}
+
+/// Hands over: `copy` copies between `data` and the peer's place. Waits for the peer if it is not there.
+///
+/// # Safety
+/// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what
+/// the peer expects. `copy` may run more than once; what the last run did counts, and only if `Ok` is returned.
+#[inline(always)]
+pub(crate) unsafe fn exchange(
+    word: &Word,
+    data: *mut (),
+    what: &str,
+    copy: impl Fn(*mut ()),
+) -> Result<(), Refused> {
+    let Caller::Process(block) = wait::caller(what) else {
+        // SAFETY: passed on to the caller.
+        return unsafe { exchange_anywhere(word, data, what, &copy) };
+    };
+    if let Seen::Firm(peer) = word.look() {
+        // SAFETY: the word has just shown it.
+        let header = unsafe { serve(word, peer, &copy) };
+        // SAFETY: `block` is what runs here.
+        let worker = unsafe { Worker::of(&block.header) };
+        // SAFETY: it waits, and whoever empties the word wakes it, once.
+        unsafe { worker.wake(header) };
+        return Ok(());
+    }
+    let party = Party::new(data);
+    party.header.set(block.as_header());
+    if !is_bound(block) || word.wait(party.as_ptr()).is_err() {
+        // SAFETY: passed on to the caller.
+        return unsafe { exchange_anywhere(word, data, what, &copy) };
+    }
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: it waits in the word, and is not movable.
+    unsafe { worker.leave_here(block) };
+    party.outcome()
+}
+
+/// Copies, and empties the word. Returns whom to wake.
+///
+/// # Safety
+/// `peer` waits firmly in `word`, and the caller is its peer.
+#[inline(always)]
+unsafe fn serve(word: &Word, peer: *mut Party, copy: impl Fn(*mut ())) -> *mut Header {
+    // SAFETY: it waits, so its frame stays until it is woken.
+    let peer = unsafe { &*peer };
+    copy(peer.data.get());
+    word.clear();
+    peer.header.get()
+}
+
+/// As [`exchange`], in all other cases: an end, a loose peer, a caller that may move or is no process.
+#[cold]
+unsafe fn exchange_anywhere(
+    word: &Word,
+    data: *mut (),
+    what: &str,
+    copy: &dyn Fn(*mut ()),
+) -> Result<(), Refused> {
+    loop {
+        // SAFETY: passed on to the caller.
+        match unsafe { try_meet(word, copy) } {
+            Err(Refused::Nobody) => {}
+            done => return done,
+        }
+        let party = Party::new(data);
+        let mut waited = false;
+        wait::wait_registered(what, |header| {
+            party.header.set(header);
+            // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
+            let enters = &mut waited;
+            *enters = true;
+            let entered = word.wait(party.as_ptr()).is_ok();
+            if !entered {
+                *enters = false;
+            }
+            entered
+        });
+        if waited {
+            return party.outcome();
+        }
+    }
+}
+
+/// Hands over to, or takes from, whoever waits at the other end now.
+///
+/// # Errors
+/// `Nobody` waits there, or the channel is over.
+///
+/// # Safety
+/// As for [`exchange`].
+pub(crate) unsafe fn try_meet(word: &Word, copy: &dyn Fn(*mut ())) -> Result<(), Refused> {
+    loop {
+        match word.look() {
+            Seen::Empty => return Err(Refused::Nobody),
+            Seen::Over { .. } => return Err(Refused::Over),
+            Seen::Firm(peer) => {
+                // SAFETY: the word has just shown it.
+                let header = unsafe { serve(word, peer, copy) };
+                // SAFETY: it waits, and whoever empties the word wakes it, once.
+                unsafe { worker::wake(header) };
+                return Ok(());
+            }
+            Seen::Loose(peer) => {
+                if word.take(peer) {
+                    // SAFETY: taken, so its frame stays until we let go of it.
+                    let data = unsafe { &*peer }.data.get();
+                    copy(data);
+                    // SAFETY: taken, and let go of here.
+                    if unsafe { alternate::let_go(peer) } {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As [`exchange`], and gives up at `deadline`.
+///
+/// # Errors
+/// `Nobody` came by then, or the channel is over.
+///
+/// # Safety
+/// As for [`exchange`].
+pub(crate) unsafe fn exchange_until(
+    word: &Word,
+    data: *mut (),
+    deadline: Instant,
+    what: &str,
+    copy: unsafe fn(*mut (), *mut ()),
+) -> Result<(), Refused> {
+    let (channel, time) = (Guard::channel(word, copy), Guard::at(deadline));
+    channel.aim(data);
+    // SAFETY: passed on to the caller.
+    match unsafe { alternate::choose(&[&channel, &time], 0, what) } {
+        Ready { guard: 0, over: false } => Ok(()),
+        Ready { over: true, .. } => Err(Refused::Over),
+        _ => Err(Refused::Nobody),
+    }
+}
+
+/// The caller's end goes, or is poisoned: tells whoever waited at the other.
+pub(crate) fn tell_over(seen: Seen<Party>) {
+    match seen {
+        Seen::Firm(peer) => {
+            // SAFETY: it waits, so its frame stays until it is woken.
+            let peer = unsafe { &*peer };
+            peer.over.set(true);
+            // SAFETY: it waits, and whoever takes it out of the word wakes it, once.
+            unsafe { worker::wake(peer.header.get()) };
+        }
+        Seen::Loose(peer) => {
+            // SAFETY: taken out of the word, so its frame stays until we let go of it.
+            unsafe { &*peer }.over.set(true);
+            // SAFETY: as above, and let go of here. If another guard was chosen, nobody looks.
+            unsafe { alternate::let_go(peer) };
+        }
+        Seen::Empty | Seen::Over { .. } => {}
+    }
+}
+
+/// Whether the running `block` enters a word before it leaves its stack: a light process, which stays with its worker.
+#[inline(always)]
+pub(super) fn is_bound(block: &Block) -> bool {
+    !block.header.is(MOVABLE | OWN_TLS)
+}

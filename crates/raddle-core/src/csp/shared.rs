@@ -1,0 +1,138 @@
+//! Owns: ends of a channel that several may use, one at a time: they are claimed.
+//! May use: `protocol::claim`, `process::wait`.
+//! Never: two who hold an end at once.
+//!
+//! A claim is handed over in the order in which it was asked for, so nobody starves. Who has claimed an end may use it
+//! for as many communications as it likes, without anything in between.
+
+use super::{Receiver, Sender};
+use crate::header::Header;
+use crate::process::wait;
+use crate::protocol::barrier::Place;
+use crate::protocol::claim::{Claim, Claimed as Word};
+use crate::worker;
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// Whom to wake.
+type Waiting = Cell<*mut Header>;
+
+/// Something that several share, and one at a time [claims](Self::claim).
+///
+/// ```
+/// use raddle_core::csp::{self, Shared};
+/// let (to, mut from) = csp::channel();
+/// let to = Shared::new(to);
+/// for n in 0..3 {
+///     let to = to.clone();
+///     csp::spawn(move || {
+///         let mut claimed = to.claim();
+///         claimed.send(n).unwrap();
+///         claimed.send(n).unwrap();
+///     });
+/// }
+/// drop(to);
+/// let pairs: Vec<u32> = from.iter().collect();
+/// assert_eq!(pairs.len(), 6);
+/// assert!(pairs.chunks(2).all(|pair| pair[0] == pair[1]));
+/// ```
+pub struct Shared<E>(Arc<Inner<E>>);
+
+/// A sender that several share.
+pub type SharedSender<T> = Shared<Sender<T>>;
+/// A receiver that several share.
+pub type SharedReceiver<T> = Shared<Receiver<T>>;
+
+struct Inner<E> {
+    claim: Claim<Waiting>,
+    end: UnsafeCell<E>,
+}
+
+// SAFETY: the end is touched by the holder of the claim only, who may be on another thread each time.
+unsafe impl<E: Send> Sync for Inner<E> {}
+// SAFETY: as above.
+unsafe impl<E: Send> Send for Inner<E> {}
+
+impl<E> Shared<E> {
+    /// Makes `end` one that is to be claimed.
+    pub fn new(end: E) -> Self {
+        Shared(Arc::new(Inner { claim: Claim::new(), end: UnsafeCell::new(end) }))
+    }
+
+    /// Waits until the end is the caller's, who keeps it until what is returned is dropped.
+    ///
+    /// # Panics
+    /// Inside a cell, which must not wait.
+    pub fn claim(&self) -> Claimed<'_, E> {
+        if !self.0.claim.try_claim() {
+            let place = Place::new(Cell::new(std::ptr::null_mut()));
+            let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
+            let claim = &self.0.claim;
+            wait::wait_registered("csp::Shared::claim", |header| {
+                // SAFETY: the caller's own place, which nobody sees yet.
+                unsafe { &*place }.who.set(header);
+                claim.claim(place) == Word::Later
+            });
+        }
+        Claimed(&self.0)
+    }
+
+    /// The end, if nobody has claimed it.
+    pub fn try_claim(&self) -> Option<Claimed<'_, E>> {
+        // Not `then_some`: a guard that is made and dropped on a refusal would release what another holds.
+        self.0.claim.try_claim().then(|| Claimed(&self.0))
+    }
+}
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        Shared(self.0.clone())
+    }
+}
+
+/// An end that the holder of this has to itself.
+pub struct Claimed<'a, E>(&'a Inner<E>);
+
+// SAFETY: a shared `Claimed` gives shared access to the end.
+unsafe impl<E: Sync> Sync for Claimed<'_, E> {}
+
+impl<E> Deref for Claimed<'_, E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        // SAFETY: the claim says that nobody else touches it.
+        unsafe { &*self.0.end.get() }
+    }
+}
+
+impl<E> DerefMut for Claimed<'_, E> {
+    fn deref_mut(&mut self) -> &mut E {
+        // SAFETY: the claim says that nobody else touches it.
+        unsafe { &mut *self.0.end.get() }
+    }
+}
+
+impl<E> Drop for Claimed<'_, E> {
+    fn drop(&mut self) {
+        if let Some(next) = self.0.claim.release() {
+            // SAFETY: it waits until this wakes it.
+            let header = unsafe { &*next }.who.get();
+            // SAFETY: the claim was handed to it, and it is woken once.
+            unsafe { worker::wake(header) };
+        }
+    }
+}
+
+impl<E> fmt::Debug for Shared<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl<E> fmt::Debug for Claimed<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claimed").finish_non_exhaustive()
+    }
+}

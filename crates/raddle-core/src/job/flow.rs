@@ -1,0 +1,180 @@
+//! Owns: `Flow`, the running flow of control with its list of forks, and the ways to get one.
+//! May use: `worker`, `runtime`, `protocol::jobs`.
+//! Never: a worker kept over a call of the user's code.
+//!
+//! | caller | its forks |
+//! |---|---|
+//! | a process, inside of a `join` or `scope` | hang in the list that the outermost one made in its frame |
+//! | a process, outside | the call makes the list, and what is left in it at the end is promoted |
+//! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
+//! | an OS thread | the call is run by a process of the default runtime, with a roomy stack |
+
+use crate::header::{Header, Kind};
+use crate::process::builder;
+use crate::protocol::jobs::{Forks, Node};
+use crate::runtime;
+use crate::worker::{Worker, current_header};
+use std::panic::resume_unwind;
+
+/// The running flow of control and its list. Stays right over waits: a process keeps its header.
+#[derive(Clone, Copy)]
+pub(super) struct Flow<'a>(&'a Header);
+
+/// Where a call comes from that has no list to fork into.
+pub(super) enum Without<'a> {
+    /// A process: it can have one.
+    Process(&'a Header),
+    /// A cell's poll.
+    Poll,
+    /// An OS thread.
+    Thread,
+}
+
+impl<'a> Flow<'a> {
+    /// The flow that calls, if it has a list already.
+    #[inline(always)]
+    pub(super) fn current() -> Option<Self> {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let header = unsafe { current_header().as_ref() }?;
+        if header.forks.get().is_null() { None } else { Some(Flow(header)) }
+    }
+
+    /// Its list. Asked for anew each time: one register less to keep over the user's calls.
+    #[inline(always)]
+    pub(super) fn forks(self) -> &'a Forks {
+        // SAFETY: not null, see `current`: an open list in a frame below the caller's.
+        unsafe { &*self.0.forks.get() }
+    }
+
+    /// The worker that it runs on now.
+    #[inline(always)]
+    pub(super) fn worker(self) -> &'a Worker {
+        // SAFETY: a running flow has a worker, and this is its OS thread.
+        unsafe { Worker::of(self.0) }
+    }
+
+    /// Looks whether jobs are wanted, and promotes if so.
+    #[inline(always)]
+    pub(super) fn poll(self) {
+        let worker = self.worker();
+        if worker.jobs.is_wanted() {
+            worker.answer(self.forks());
+        }
+    }
+}
+
+impl Flow<'_> {
+    /// What tells it from all other flows.
+    #[inline(always)]
+    pub(super) fn home(self) -> *const () {
+        std::ptr::from_ref(self.0).cast()
+    }
+}
+
+/// Whether the running flow is the one of this [`home`](Flow::home).
+pub(super) fn is_at_home(home: *const ()) -> bool {
+    !home.is_null() && std::ptr::eq(current_header().cast(), home)
+}
+
+/// For a process without a list: one that it keeps to its end.
+#[cold]
+#[inline(never)]
+pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let header = unsafe { current_header().as_ref() }?;
+    if header.kind != Kind::Process {
+        return None;
+    }
+    let forks = Box::leak(Box::new(Forks::new()));
+    forks.open();
+    header.forks.set(forks);
+    Some(Flow(header))
+}
+
+/// A process ends that has made itself a list: what is left in it is everybody's.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_of_flow(header: &Header) {
+    let forks = header.forks.replace(std::ptr::null()).cast_mut();
+    // SAFETY: not null, and no call of `with_list` is on its stack any more: it came from `with_own_list`.
+    let forks = unsafe { Box::from_raw(forks) };
+    // SAFETY: it runs, and this is its worker's OS thread.
+    unsafe { Worker::of(header) }.promote_rest(&forks);
+}
+
+/// Hands a new slot over: to the list of the flow that made it, or at once to everybody.
+///
+/// # Safety
+/// `node` begins a slot that was just made, and that stays until it has been run.
+#[inline(always)]
+pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node) {
+    match flow {
+        Some(flow) => {
+            // SAFETY: passed on to the caller.
+            unsafe { flow.forks().push(node) };
+            flow.poll();
+        }
+        // SAFETY: passed on to the caller.
+        None => unsafe { place_without_list(node) },
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn place_without_list(node: *mut Node) {
+    match (with_own_list(), Worker::current()) {
+        (Some(flow), _) => {
+            // SAFETY: passed on to the caller.
+            unsafe { flow.forks().push(node) };
+            flow.poll();
+        }
+        // SAFETY: passed on to the caller.
+        (None, Some(worker)) => unsafe { worker.promote_new(node) },
+        (None, None) => {
+            let runtime =
+                runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+            // SAFETY: passed on to the caller.
+            unsafe { builder::inject_job(runtime, node) };
+        }
+    }
+}
+
+impl Without<'_> {
+    pub(super) fn of_caller() -> Self {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        match unsafe { current_header().as_ref() } {
+            Some(header) if header.kind == Kind::Process => Without::Process(header),
+            Some(_) => Without::Poll,
+            None => Without::Thread,
+        }
+    }
+}
+
+/// Runs `f` with a list for the forks of `header`, a process that has none and calls.
+pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
+    struct Close<'a>(&'a Header);
+    impl Drop for Close<'_> {
+        fn drop(&mut self) {
+            // SAFETY: it was opened below and lives.
+            if let Some(forks) = unsafe { self.0.forks.replace(std::ptr::null()).as_ref() }
+                && forks.top().is_some()
+            {
+                // SAFETY: the flow that calls runs on its worker's OS thread.
+                unsafe { Worker::of(self.0) }.promote_rest(forks);
+            }
+        }
+    }
+    let forks = Forks::new();
+    forks.open();
+    header.forks.set(&raw const forks);
+    let _close = Close(header);
+    f()
+}
+
+/// Runs `f` in a process of the default runtime, for an OS thread, which waits.
+pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    let runtime = runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+    // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
+    let joiner = unsafe { builder::spawn_roomy(runtime, f) };
+    joiner.join().unwrap_or_else(|panic| resume_unwind(panic))
+}

@@ -1,0 +1,31 @@
+//! Owns: futures: work that may run in parallel and costs a call when it does not.
+//! May use: `worker`, `process`, `protocol::jobs`.
+//! Never: foreign work on the stack of one who waits.
+//!
+//! A fork is a node in its parent's frame, pushed on the private list of the flow that forks: some plain stores and one
+//! relaxed load. When the parent comes back to it and nobody has taken it, it is called. `worker/promote.rs` says when
+//! a fork becomes a job that others may take, and why a job that was taken runs as a process; `protocol/jobs.rs` has
+//! the lists and the hand-over.
+//!
+//! | file | what |
+//! |---|---|
+//! | `flow` | the list of the running flow: where a call of `join` finds it, and who makes it |
+//! | `join` | two closures, the second of which may be taken |
+//! | `slab` | the room for what does not live in a frame |
+//! | `future` | a value that is computed when it is asked for, or before |
+//! | `scope` | any number of jobs, and the wait for all of them |
+//! | `par` | loops |
+
+mod flow;
+mod future;
+mod join;
+mod par;
+mod scope;
+mod slab;
+
+pub(crate) use flow::end_of_flow;
+pub use future::{Future, future};
+pub use join::{FnContext, join, join_context};
+pub use par::{par_for, par_for_each, par_map};
+pub use scope::{Scope, in_place_scope, scope, spawn};
+pub(crate) use slab::{DepotGuard, Slots, depot};

@@ -1,0 +1,263 @@
+//! Owns: `scope`, `in_place_scope` and `spawn`: any number of jobs that their maker waits for, or does not.
+//! May use: `job::flow`, `job::slab`, `process::scope` for the count.
+//! Never: a scope that returns while one of its jobs lives.
+//!
+//! The behaviour is that of rayon-core's `scope` and `spawn`. A job that nobody has taken when the body is over is
+//! called by the scope's owner, the youngest first.
+//!
+//! *What is counted.* Jobs in the owner's private list are counted without an atomic, by the owner. Every other job
+//! that somebody could still run is counted in the shared count *before* it leaves the list that it was in. A flow that
+//! runs a counted job empties its own list of jobs of that scope, or promotes them, before that job counts as
+//! ended. So when both counts are zero there is none left.
+
+use super::flow::{self, Flow, Without, in_runtime, with_list};
+use super::slab::Slot;
+use crate::header::Header;
+use crate::process::scope::ScopeData;
+use crate::protocol::jobs::{How, Node};
+use crate::report;
+use crate::worker::{self, Worker, current_header};
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::{null, null_mut};
+use std::sync::{Mutex, PoisonError};
+
+type Panic = Box<dyn Any + Send>;
+
+/// A scope to spawn jobs in; see [`scope`].
+pub struct Scope<'scope> {
+    data: ScopeData,
+    /// The first panic of a job.
+    panic: Mutex<Option<Panic>>,
+    /// The flow that waits at the end; null if that is an OS thread.
+    owner: *const Header,
+    /// Jobs in the owner's list; touched by the owner only.
+    private: Cell<usize>,
+    /// In a cell's poll, which must not wait: jobs run at once.
+    at_once: bool,
+    jobs: PhantomData<fn(&'scope ()) -> &'scope ()>,
+}
+
+// SAFETY: `private` is touched by the owner only; the rest is made of atomics and a lock.
+unsafe impl Sync for Scope<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Scope<'_> {}
+
+/// Runs `body` with a scope, waits for every job that was spawned in it, and returns what `body` returned.
+///
+/// On an OS thread `body` runs in the default runtime; see [`in_place_scope`].
+///
+/// # Panics
+/// When all have ended: as `body`, or as the first job that panicked.
+///
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// raddle_core::scope(|s| {
+///     for number in &mut numbers {
+///         s.spawn(move |_| *number *= 10);
+///     }
+/// });
+/// assert_eq!(numbers, [10, 20, 30]);
+/// ```
+pub fn scope<'scope, Body, R>(body: Body) -> R
+where
+    Body: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    match Without::of_caller() {
+        Without::Thread => in_runtime(|| in_place_scope(body)),
+        _ => in_place_scope(body),
+    }
+}
+
+/// As [`scope`], but `body` runs here on an OS thread, too, and need not be `Send`.
+///
+/// # Panics
+/// As [`scope`].
+pub fn in_place_scope<'scope, Body, R>(body: Body) -> R
+where
+    Body: FnOnce(&Scope<'scope>) -> R,
+{
+    match (Flow::current(), Without::of_caller()) {
+        (None, Without::Process(header)) => with_list(header, || run_scope(body)),
+        _ => run_scope(body),
+    }
+}
+
+fn run_scope<'scope, Body, R>(body: Body) -> R
+where
+    Body: FnOnce(&Scope<'scope>) -> R,
+{
+    let flow = Flow::current();
+    let scope = Scope {
+        data: ScopeData::open(),
+        panic: Mutex::new(None),
+        owner: flow.map_or(null(), |flow| flow.home().cast()),
+        private: Cell::new(0),
+        at_once: flow.is_none() && matches!(Without::of_caller(), Without::Poll),
+        jobs: PhantomData,
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    if let Some(flow) = flow {
+        while scope.private.get() > 0 {
+            scope.run_youngest(flow);
+        }
+    }
+    if !scope.at_once {
+        scope.data.wait();
+    }
+    let job_panic = scope.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (result, job_panic) {
+        (Ok(value), None) => value,
+        (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job that may borrow what outlives the scope, and may spawn further ones in it.
+    ///
+    /// # Panics
+    /// On an OS thread, if the default runtime cannot be started.
+    #[inline]
+    pub fn spawn<Body>(&self, body: Body)
+    where
+        Body: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        if self.at_once {
+            return self.run(body);
+        }
+        let home = std::ptr::from_ref(self).cast();
+        let flow = Flow::current();
+        let worker = flow.map(Flow::worker).or_else(Worker::current);
+        let node = Slot::make(worker, home, act::<Body>, body);
+        if flow.is_some_and(|flow| std::ptr::eq(flow.home().cast(), self.owner)) {
+            self.private.set(self.private.get() + 1);
+        }
+        // SAFETY: just made; the slot stays until the job has been run.
+        unsafe { flow::place(flow, node) };
+    }
+
+    /// Runs one job; a panic is kept for the owner.
+    #[inline(always)]
+    fn run<Body: FnOnce(&Scope<'scope>)>(&self, body: Body) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(self))) {
+            self.keep(panic);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&self, panic: Panic) {
+        let first = &mut *self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        // The drop of a second payload could panic, which must not be while the lock is held.
+        let later = if first.is_none() { first.replace(panic) } else { Some(panic) };
+        let _first_is_kept = later.map(std::mem::forget);
+    }
+
+    /// The owner's flow runs the youngest job of this scope in its list, in which there is one.
+    fn run_youngest(&self, flow: Flow<'_>) {
+        let forks = flow.forks();
+        let mut at = forks.top();
+        while let Some(node) = at {
+            // SAFETY: what is in the list above a job of a scope that has not ended is a slot: all joins have ended.
+            if unsafe { Slot::home(node.as_ptr()) } == std::ptr::from_ref(self).cast() {
+                // SAFETY: in the list.
+                unsafe { forks.unlink(node.as_ptr()) };
+                self.leave_list();
+                // SAFETY: just had back; a job of a scope returns nothing.
+                unsafe { Node::run_here(node.as_ptr(), null_mut()) };
+                return flow.poll();
+            }
+            // SAFETY: as above.
+            at = forks.unless_base(unsafe { node.as_ref() }.older());
+        }
+        // Not there: the count and the list would disagree.
+        report::fatal("a scope has lost a job");
+    }
+
+    /// A job leaves the running flow's list.
+    fn leave_list(&self) {
+        if std::ptr::eq(current_header(), self.owner) && !self.owner.is_null() {
+            self.private.set(self.private.get() - 1);
+        }
+    }
+
+    /// What runs a job that was taken: with a list of its own, out of which all of this scope are run at the end.
+    fn run_taken<Body: FnOnce(&Scope<'scope>)>(&self, body: Body) {
+        let Without::Process(header) = Without::of_caller() else { return self.run(body) };
+        with_list(header, || {
+            self.run(body);
+            let Some(flow) = Flow::current() else { return };
+            let mut at = flow.forks().top();
+            while let Some(node) = at {
+                // SAFETY: what is in this list now are slots: all joins have ended.
+                if unsafe { Slot::home(node.as_ptr()) } == std::ptr::from_ref(self).cast() {
+                    // SAFETY: in the list.
+                    unsafe { flow.forks().unlink(node.as_ptr()) };
+                    // SAFETY: just had back; a job of a scope returns nothing.
+                    unsafe { Node::run_here(node.as_ptr(), null_mut()) };
+                    flow.poll();
+                    at = flow.forks().top();
+                } else {
+                    // SAFETY: as above.
+                    at = flow.forks().unless_base(unsafe { node.as_ref() }.older());
+                }
+            }
+        });
+    }
+}
+
+/// # Safety
+/// `node` begins a slot of a job made of a `Body`, whose scope lives, and `how` is as the lists promise.
+unsafe fn act<'scope, Body>(node: *mut Node, how: How)
+where
+    Body: FnOnce(&Scope<'scope>) + Send + 'scope,
+{
+    // SAFETY: a scope outlives its jobs.
+    let scope: *const Scope<'scope> = unsafe { Slot::home(node) }.cast();
+    // SAFETY: as above.
+    let scope = unsafe { &*scope };
+    if let How::Promote = how {
+        scope.data.enter().keep();
+        return scope.leave_list();
+    }
+    // SAFETY: the closure has not run, and is the caller's.
+    let body = unsafe { Slot::take::<Body>(node) };
+    // SAFETY: in no list, and nobody has a handle.
+    unsafe { Slot::free(Worker::current(), node) };
+    if let How::Here(_) = how {
+        return scope.run(body);
+    }
+    scope.run_taken(body);
+    scope.data.leave(false, |owner| {
+        // SAFETY: the owner registered itself to be woken once, by this.
+        unsafe { worker::wake(owner) };
+    });
+}
+
+/// Runs `f` sometime, on the caller's runtime (from an OS thread: the default one). Nobody waits for it.
+///
+/// As in Rayon, a panic of `f` has nobody to go to, and aborts the program.
+///
+/// # Panics
+/// If the default runtime cannot be started.
+#[track_caller]
+pub fn spawn<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    drop(crate::csp::spawn(|| {
+        if catch_unwind(AssertUnwindSafe(f)).is_err() {
+            report::fatal("a spawned job panicked, and nobody waits for it");
+        }
+    }));
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,207 @@
+//! Owns: when a fork becomes a job that others may take, and how a job that was taken gets its own stack.
+//! May use: `protocol::jobs`, the idle set, the clock, blocks.
+//! Never: a fork's code on a stack that is not its own flow's or a fresh one.
+//!
+//! *Who asks.* An idle worker's request stands before it is made: a worker whose queue holds fewer than a handful of
+//! jobs is asked for the next one, by a word that each fork looks at (`JobQueue::is_wanted`). So the oldest few forks
+//! of a computation lie open, and a thief needs nobody's help, even while their flow computes for a second without
+//! a fork. Waiting for a request by the thief was the other way: with leaves of 10 ms, the answer comes 10 ms late.
+//!
+//! *How often.* At most one promotion in `PERIOD_NS`, with a burst of `BURST` after a pause: what a promotion costs
+//! that was for nothing (some 40 ns) is then less than a half per cent. A clock costs more than a fork, so that a
+//! refused request looks at it after 1, 2, 4, 8... forks: it is read a logarithmic number of times.
+//!
+//! *Who waits lets go.* A flow that parks or yields promotes all that it has: what it waits for may be behind one of
+//! its own forks, and its worker, too, takes from its own queue.
+//!
+//! *A taken job is a process.* It gets a block and a roomy stack, may wait like any process, and stands on no stack
+//! of anybody else: a thief that waits is simply not running. That is what keeps recursion of steals, and a job that
+//! takes a lock which the frame below it holds, from ever happening.
+
+use super::Worker;
+use crate::counters::Counters;
+use crate::header::{Header, Runnable};
+use crate::process::builder;
+use crate::protocol::jobs::{Forks, Node};
+use std::cell::Cell;
+use std::hint::spin_loop;
+use std::ptr::NonNull;
+
+/// One promotion in so many nanoseconds, in the long run.
+const PERIOD_NS: u64 = 10_000;
+/// So many after a pause.
+const BURST: u64 = 8;
+/// A sleeper is roused for a new job at most once in so many nanoseconds, doubling while nobody takes any.
+const ROUSE_NS: u64 = 100_000;
+const ROUSE_NS_MAX: u64 = 10_000_000;
+/// A thief leaves a job alone that has not lain as long as so many looks, about 2 us: its flow may be back at once.
+const RIPE_LOOKS: u32 = 64;
+
+/// What a worker remembers between promotions.
+pub(super) struct Heart {
+    forks: Cell<u32>,
+    next_look: Cell<u32>,
+    /// Up to here the time has been spent.
+    spent_ns: Cell<u64>,
+    roused_ns: Cell<u64>,
+    rouse_every_ns: Cell<u64>,
+    taken: Cell<usize>,
+}
+
+impl Heart {
+    pub(super) fn new() -> Self {
+        Heart {
+            forks: Cell::new(0),
+            next_look: Cell::new(1),
+            spent_ns: Cell::new(0),
+            roused_ns: Cell::new(0),
+            rouse_every_ns: Cell::new(ROUSE_NS),
+            taken: Cell::new(0),
+        }
+    }
+}
+
+impl Worker {
+    /// Somebody wants jobs from here, and `forks` of the running flow may have some.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answer(&self, forks: &Forks) {
+        let heart = &self.heart;
+        heart.forks.set(heart.forks.get() + 1);
+        if self.child_stealing {
+            return self.promote_all(forks);
+        }
+        if heart.forks.get() < heart.next_look.get() || std::thread::panicking() {
+            return;
+        }
+        let now = self.shared().clock.now_ns();
+        let spent = heart.spent_ns.get().max(now.saturating_sub(BURST * PERIOD_NS));
+        if now < spent + PERIOD_NS {
+            heart.next_look.set(heart.next_look.get().saturating_mul(2));
+            return;
+        }
+        heart.forks.set(0);
+        heart.next_look.set(1);
+        if forks.promote_oldest(&self.jobs) {
+            heart.spent_ns.set(spent + PERIOD_NS);
+            Counters::add(&self.counters.promoted, 1);
+            self.rouse(now);
+        }
+    }
+
+    /// Child stealing: every fork is open at once, and whoever is idle is called at once.
+    fn promote_all(&self, forks: &Forks) {
+        while !std::thread::panicking() && forks.promote_oldest(&self.jobs) {
+            Counters::add(&self.counters.children_open, 1);
+            if self.shared().idle.sleepers() > 0 {
+                self.shared().idle.notify();
+            }
+        }
+    }
+
+    /// A job is new: somebody who sleeps may come for it.
+    fn rouse(&self, now: u64) {
+        let heart = &self.heart;
+        if self.shared().idle.sleepers() == 0 {
+            return;
+        }
+        if heart.taken.replace(self.jobs.taken()) != self.jobs.taken() {
+            heart.rouse_every_ns.set(ROUSE_NS);
+        }
+        if now - heart.roused_ns.get() >= heart.rouse_every_ns.get() {
+            heart.roused_ns.set(now);
+            heart.rouse_every_ns.set((heart.rouse_every_ns.get() * 2).min(ROUSE_NS_MAX));
+            self.shared().idle.notify();
+        }
+    }
+
+    /// The running flow is about to leave its stack: its forks are everybody's now.
+    #[inline(always)]
+    pub(super) fn let_go(&self, header: &Header) {
+        if !header.forks.get().is_null() {
+            self.let_go_of(header);
+        }
+    }
+
+    /// The running flow yields: the oldest of the jobs here has its turn with the batch.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn let_go_and_start_one(&self, header: &Header) {
+        self.let_go_of(header);
+        if let Some(job) = self.take_own_job() {
+            self.batch.push(job);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn let_go_of(&self, header: &Header) {
+        // SAFETY: not null: the list of the running flow, which is open.
+        let Some(forks) = (unsafe { header.forks.get().as_ref() }) else { return };
+        let mut some = false;
+        while forks.promote_oldest(&self.jobs) {
+            Counters::add(&self.counters.promoted, 1);
+            some = true;
+        }
+        if some && self.shared().policy.steals() {
+            self.shared().idle.notify();
+        }
+    }
+
+    /// The running flow has ended its outermost call, and something is left that it has not waited for.
+    #[cold]
+    pub(crate) fn promote_rest(&self, forks: &Forks) {
+        while forks.promote_oldest(&self.jobs) {
+            Counters::add(&self.counters.promoted, 1);
+        }
+    }
+
+    /// A future of something here that has no list, as a cell.
+    ///
+    /// # Safety
+    /// `node` is in no list, and stays until it has been run.
+    pub(crate) unsafe fn promote_new(&self, node: *mut Node) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.jobs.promote(node) };
+        Counters::add(&self.counters.promoted, 1);
+        if self.shared().policy.steals() && self.shared().idle.sleepers() > 0 {
+            self.shared().idle.notify();
+        }
+    }
+
+    /// The oldest job of this worker's own queue, as a process. Its flow is suspended, since this worker looks for
+    /// work.
+    pub(super) fn take_own_job(&self) -> Option<Runnable> {
+        self.jobs.take_own().map(|job| self.process_for(job))
+    }
+
+    /// The oldest job of another worker, as a process here, if it has lain for a while.
+    pub(super) fn steal_job(&self, victim: &Worker) -> Option<Runnable> {
+        if victim.jobs.waiting() == 0 || !self.child_stealing && !is_ripe(victim) {
+            return None;
+        }
+        let job = victim.jobs.steal()?;
+        Counters::add(&self.counters.jobs_stolen, 1);
+        Some(self.process_for(job))
+    }
+
+    fn process_for(&self, job: NonNull<Node>) -> Runnable {
+        Counters::add(&self.counters.spawns, 1);
+        // SAFETY: the job has just been taken, and nobody else runs it; its frame lives until it has been run.
+        let block = unsafe { builder::make_job(self, job) };
+        // SAFETY: just made: the right to run it is its maker's.
+        unsafe { block.as_runnable() }
+    }
+}
+
+/// Whether the same job stays the oldest for as long as a steal should pay for.
+fn is_ripe(victim: &Worker) -> bool {
+    let gone = victim.jobs.gone();
+    for _ in 0..RIPE_LOOKS {
+        spin_loop();
+        if victim.jobs.gone() != gone {
+            return false;
+        }
+    }
+    true
+}

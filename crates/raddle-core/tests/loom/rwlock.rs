@@ -1,0 +1,87 @@
+//! The reader-writer lock: readers together, writers alone, and each let in by whoever leaves.
+
+use crate::{ALL, Guarded, check, go};
+use raddle_core::model::Rw;
+use std::sync::Arc;
+
+type Lock = Arc<(Rw, Guarded)>;
+
+fn write(lock: &Lock) {
+    lock.0.write();
+    lock.1.add_one();
+    lock.0.end_write();
+}
+
+fn read(lock: &Lock) {
+    lock.0.read();
+    lock.1.read();
+    lock.0.end_read();
+}
+
+fn two(first: fn(&Lock), second: fn(&Lock)) {
+    check(ALL, move || {
+        let lock = Lock::default();
+        let other = lock.clone();
+        let other = go(move || second(&other));
+        first(&lock);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn two_writers() {
+    two(write, write);
+}
+
+#[test]
+fn a_writer_and_a_reader() {
+    two(write, read);
+}
+
+#[test]
+fn a_writer_waits_for_both_readers_and_sees_that_they_are_done() {
+    check(Some(2), || {
+        let lock = Lock::default();
+        lock.0.read();
+        lock.0.read();
+        let leavers = [lock.clone(), lock.clone()].map(|lock| {
+            go(move || {
+                lock.1.read();
+                lock.0.end_read();
+            })
+        });
+        write(&lock);
+        leavers.into_iter().for_each(|leaver| leaver.join().unwrap());
+        assert_eq!(lock.1.read(), 1);
+    });
+}
+
+#[test]
+fn a_reader_that_is_let_in_by_a_reader_sees_what_the_writer_did() {
+    check(Some(1), || {
+        let lock = Lock::default();
+        let others = [write as fn(&Lock), read].map(|f| {
+            let lock = lock.clone();
+            go(move || f(&lock))
+        });
+        write(&lock);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        lock.0.read();
+        assert_eq!(lock.1.read(), 2);
+    });
+}
+
+#[test]
+fn a_downgrade_lets_readers_in_and_no_writer_between() {
+    check(Some(3), || {
+        let lock = Lock::default();
+        lock.0.write();
+        let other = lock.clone();
+        let other = go(move || read(&other));
+        lock.1.add_one();
+        lock.0.downgrade();
+        assert_eq!(lock.1.read(), 1);
+        lock.0.end_read();
+        other.join().unwrap();
+    });
+}

@@ -1,0 +1,228 @@
+//! Owns: tests with bytecode that no compiler would make: arbitrary bytes, arbitrary instructions, damaged programs.
+//! May use: a small generator of random numbers, with fixed seeds.
+//! Never: expects anything but an end: no panic, no hang, nothing outside the machine's memory (which the
+//! sanitizers see).
+
+use raddle_bytecode::build::ModuleBuilder;
+use raddle_bytecode::{Function, Insn, Module, Op, Refusal, Site, verify};
+use raddle_vm::solo::{self, Event, Until, World};
+use raddle_vm::{Lane, Machine, Port};
+
+/// xorshift64*, Vigna 2016.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        (self.roll() >> 33) % limit
+    }
+}
+
+/// Ends the program after so many looks around.
+struct Patience(u32);
+
+impl World for Patience {
+    fn now(&mut self) -> u64 {
+        u64::from(self.0)
+    }
+
+    fn wait(&mut self, until: Until, keys: bool) -> Event {
+        self.0 += if let Until::At(_) = until { 1000 } else { 1 };
+        match self.0 {
+            0..20 if keys && self.0 % 3 == 0 => Event::Key(self.0 as u8),
+            0..20 => Event::Nothing,
+            _ => Event::Quit,
+        }
+    }
+
+    fn output(&mut self, _: Port, _: &[u8]) {}
+
+    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        (number < 4).then_some(words)
+    }
+}
+
+/// Runs it if it is accepted, and counts that.
+fn run(module: Module, seed: u64) -> bool {
+    let Ok(verified) = verify(module) else { return false };
+    let mut lane = Lane::default();
+    let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut lane);
+    if let Ok(machine) = machine {
+        match solo::run(&machine, Patience(0), &mut lane, seed) {
+            Err(solo::Failure::Deadlock) => assert!(!machine.report_deadlock().to_string().is_empty()),
+            Err(solo::Failure::Fault(fault)) => assert!(!machine.report_fault(fault).to_string().is_empty()),
+            Ok(_) | Err(solo::Failure::Quit) => {}
+        }
+    }
+    true
+}
+
+/// Any instruction; numbers small more often than not, so that they mean something.
+fn instruction(dice: &mut Dice) -> Insn {
+    let op = Op::ALL[dice.below(Op::ALL.len() as u64) as usize];
+    let mut field = || if dice.below(8) == 0 { dice.roll() as u16 } else { dice.below(24) as u16 };
+    let insn = Insn::new(op, field(), field(), field());
+    if op.form().jumps() { insn.to(dice.below(60) as i32 - 30) } else { insn }
+}
+
+/// Some functions of random code, made acceptable one complaint at a time.
+fn program(dice: &mut Dice) -> Module {
+    let count = 1 + dice.below(3) as u32;
+    let mut module = Module { pool: vec![1, u64::MAX], data: vec![7; 32], ..Module::default() };
+    for number in 0..count {
+        let first = module.code.len() as u32;
+        // The entry has the largest frame: it can call the others.
+        let slots = 32 * (count - number);
+        for _ in 0..20 + dice.below(30) {
+            let mut insn = instruction(dice);
+            if matches!(insn.op, Op::Call | Op::CallD) {
+                let at = module.code.len() as u32;
+                insn = Insn::with_imm(insn.op, insn.a, module.sites.len() as i32);
+                module.sites.push(Site { callee: dice.below(count.into()) as u32, base: 32, at });
+            }
+            module.code.push(insn);
+        }
+        module.code.push(Insn::new(if dice.below(2) == 0 { Op::Ret } else { Op::End }, 0, 0, 0));
+        module.functions.push(Function { name: 0, first, count: module.code.len() as u32 - first, slots });
+    }
+    acceptable(module)
+}
+
+fn acceptable(mut module: Module) -> Module {
+    loop {
+        let (at, with) = match verify(module.clone()) {
+            Err(Refusal::Slot(at) | Refusal::Jump(at) | Refusal::Number(at) | Refusal::Window(at)) => {
+                (at, Op::Nop)
+            }
+            Err(Refusal::Falls(at)) => (at, Op::Ret),
+            _ => return module,
+        };
+        if matches!(module.code[at as usize].op, Op::Call | Op::CallD) {
+            module.sites.retain(|site| site.at != at);
+            for (number, site) in module.sites.iter().enumerate() {
+                let insn = &mut module.code[site.at as usize];
+                *insn = Insn::with_imm(insn.op, insn.a, number as i32);
+            }
+        }
+        module.code[at as usize] = Insn::new(with, 0, 0, 0);
+    }
+}
+
+#[test]
+fn arbitrary_code_ends() {
+    let mut accepted = 0;
+    for seed in 1..4000 {
+        let mut dice = Dice(seed);
+        accepted += u32::from(run(program(&mut dice), seed % 3));
+    }
+    assert!(accepted > 3900, "only {accepted} were accepted: the test tests nothing");
+}
+
+/// A program with channels, an ALT, a call and a replicated PAR.
+fn honest() -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, replica, helper) =
+        (module.declare("main"), module.declare("replica"), module.declare("helper"));
+    let mut code = module.function();
+    let (again, branch) = (code.label(), code.label());
+    code.zero(5, 60);
+    code.addr(6, 20);
+    code.ldi(11, 0);
+    code.ldi(12, 3);
+    code.ldi(13, 1);
+    code.forkn(10, replica.0 as i32);
+    code.joinn(10);
+    code.par(9, 1);
+    code.fork(9, branch);
+    code.ldi(22, 40);
+    code.call(helper, 20);
+    code.bind(again);
+    code.alt(14);
+    code.enc(6, 14);
+    code.altw(14);
+    code.disc(6, 14, 0);
+    code.alte(14, again);
+    code.input(6, 8, 4);
+    code.join(9);
+    code.alloc_i(26, 64);
+    code.ldi(27, 16);
+    code.ast_w(8, 26, 8);
+    code.free(26);
+    code.ret();
+    code.bind(branch);
+    code.ldi(7, 3);
+    code.output(6, 7, 4);
+    code.end();
+    module.define(main, code, 32);
+    let mut code = module.function();
+    code.resched();
+    code.time(3);
+    code.wait(3);
+    code.end();
+    module.define(replica, code, 4);
+    let mut code = module.function();
+    code.mul_i(2, 2, 2);
+    code.ret();
+    module.define(helper, code, 3);
+    module.entry(main);
+    module.finish()
+}
+
+#[test]
+fn damaged_files_are_refused_or_end() {
+    let file = honest().write();
+    assert!(run(honest(), 0));
+    let mut dice = Dice(7);
+    for seed in 0..6000 {
+        let mut bytes = file.clone();
+        for _ in 0..=dice.below(4) {
+            let at = dice.below(bytes.len() as u64) as usize;
+            bytes[at] = if dice.below(3) == 0 { dice.roll() as u8 } else { bytes[at] ^ (1 << dice.below(8)) };
+        }
+        if dice.below(10) == 0 {
+            bytes.truncate(dice.below(bytes.len() as u64) as usize);
+        }
+        if let Ok(module) = Module::read(&bytes) {
+            run(module, seed % 3);
+        }
+    }
+}
+
+#[test]
+fn damaged_code_ends() {
+    let mut dice = Dice(11);
+    for seed in 0..4000 {
+        let mut module = honest();
+        for _ in 0..=dice.below(5) {
+            let at = dice.below(module.code.len() as u64) as usize;
+            if !matches!(module.code[at].op, Op::Call | Op::CallD) {
+                module.code[at] = instruction(&mut dice);
+            }
+        }
+        run(acceptable(module), seed % 3);
+    }
+}
+
+#[test]
+fn arbitrary_bytes_are_no_module() {
+    let mut dice = Dice(3);
+    for _ in 0..20_000 {
+        let mut bytes = b"RDLB\x01\0\0\0".to_vec();
+        let tags = [*b"HEAD", *b"STRS", *b"FUNC", *b"CODE", *b"SITE", *b"POOL", *b"DATA", *b"LINE", *b"ENDS"];
+        for _ in 0..dice.below(6) {
+            bytes.extend_from_slice(&tags[dice.below(9) as usize]);
+            bytes.extend_from_slice(&(4 * dice.below(12) as u32).to_le_bytes());
+            (0..dice.below(48)).for_each(|_| bytes.push(dice.below(40) as u8));
+        }
+        if let Ok(module) = Module::read(&bytes) {
+            assert_eq!(Module::read(&module.write()).as_ref(), Ok(&module));
+            run(module, 0);
+        }
+    }
+}

@@ -141,9 +141,13 @@ impl<T> Alternation<T> {
         if guard == count {
             return None;
         }
+        if over {
+            return Some((guard, Err(RecvError)));
+        }
+        // SAFETY: the wait is over, so this place is ours alone again.
+        let value = unsafe { &*self.values[guard].get() };
         // SAFETY: it was handed over to this place, which is filled anew before it is read again.
-        let value = || unsafe { (*self.values[guard].get()).assume_init_read() };
-        Some((guard, if over { Err(RecvError) } else { Ok(value()) }))
+        Some((guard, Ok(unsafe { value.assume_init_read() })))
     }
 }
 

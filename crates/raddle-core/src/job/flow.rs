@@ -170,6 +170,9 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
     let forks = Forks::new();
     forks.open();
     header.forks.set(&raw const forks);
+    // A new computation, perhaps of another grain: its first forks answer again.
+    // SAFETY: the flow that calls runs on its worker's OS thread.
+    unsafe { Worker::of(header) }.jobs.ask();
     let _close = Close(header);
     f()
 }

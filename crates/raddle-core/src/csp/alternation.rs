@@ -141,13 +141,10 @@ impl<T> Alternation<T> {
         if guard == count {
             return None;
         }
-        if over {
-            return Some((guard, Err(RecvError)));
-        }
-        // SAFETY: the wait is over, so this place is ours alone again.
-        let value = unsafe { &*self.values[guard].get() };
+        let place: *mut T = self.values[guard].get().cast();
         // SAFETY: it was handed over to this place, which is filled anew before it is read again.
-        Some((guard, Ok(unsafe { value.assume_init_read() })))
+        let value = || unsafe { place.read() };
+        Some((guard, if over { Err(RecvError) } else { Ok(value()) }))
     }
 }
 

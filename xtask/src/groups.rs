@@ -124,7 +124,9 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "loom finds no bad interleaving in any protocol, and notices every ordering that is weakened",
         needs: &[],
         steps: &["RUSTFLAGS='--cfg loom' \
-                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom"],
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom",
+            "RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-vm --lib -- model::"],
     },
     Group {
         name: "twin",

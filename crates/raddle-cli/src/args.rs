@@ -43,6 +43,8 @@ pub(crate) enum Command {
 
 const RUN_HELP: &str = "\
 Examples:
+  raddle run prog.occ                             check an occam program, compile it, run it on all cores
+  raddle run --workers 1 --seed 7 prog.occ        one schedule of it, which 7 names
   raddle run examples/skynet.rs                   build an example of this package and run it
   raddle run --workers 1 examples/skynet.rs       on one worker
   raddle run --balance none --stats ./app -- -v   an executable with an argument of its own
@@ -50,6 +52,10 @@ Examples:
 
 Exit codes:
   The program's own, once it runs; a shell shows 128 + n for a program that ended by signal n.
+  An occam program ends with 0, or with
+    1  it is refused
+    3  a run-time error, or a deadlock
+  For all programs:
     2  the command line makes no sense
   125  the program could not be built
   126  PATH is nothing that this build of raddle can run
@@ -82,8 +88,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     running: Running,
 
-    /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo
-    /// package, or an executable
+    /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package,
+    /// or an executable
     ///
     /// A Rust file is looked up in the package that it lies in, built in release, and then run.
     #[arg(value_name = "PATH")]

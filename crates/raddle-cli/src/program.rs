@@ -49,10 +49,6 @@ impl Program {
         }
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("rs") => Ok(Program { executable: project::build(path)? }),
-            Some("occ" | "rbc") => Err(Error::CannotRun(format!(
-                "`{shown}` is an occam program, and this build of raddle has no occam engine yet; `raddle check` can \
-                 check a source (`.occ`); what runs are Rust sources of a Cargo package (`.rs`) and executables"
-            ))),
             _ => Ok(Program { executable: not_searched_for(path) }),
         }
     }

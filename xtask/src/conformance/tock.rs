@@ -2,9 +2,9 @@
 //! May use: `raddle check`.
 //! Never: believes an expectation that is wrong; those are listed, each with the reason.
 //!
-//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL
-//! name` and what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single
-//! `%` ends the file.
+//! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL name`
+//! and what is put into the hole; a line `%2` begins what is put into the hole `%%2`. A line with a single `%` ends
+//! the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -74,9 +74,12 @@ fn check(raddle: &Path, text: &str) -> anyhow::Result<(bool, String)> {
     Ok((output.status.success(), complaint.to_owned()))
 }
 
+/// What is put into the holes of each name.
+type Parts = Vec<(String, String)>;
+
 /// The programs of a file.
 fn cases(text: &str) -> Vec<Case> {
-    let mut cases: Vec<(bool, String, Vec<(String, String)>)> = Vec::new();
+    let mut cases: Vec<(bool, String, Parts)> = Vec::new();
     let mut frame = Vec::new();
     for line in text.lines() {
         if let Some(word) = line.strip_prefix('%').filter(|word| !word.starts_with('%')) {

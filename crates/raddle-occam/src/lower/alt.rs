@@ -119,15 +119,12 @@ impl Lowerer<'_> {
             self.f.code.jz(condition, off);
         }
         let kind = match input.map(|input| &ast.process(input).kind) {
-            Some(ProcessKind::Input { channel, kind }) if self.program.type_of(*channel) == Types::TIMER => {
-                match kind {
-                    &InputKind::After(time) => {
-                        let slot = self.slot();
-                        self.scalar_into(time, slot);
-                        Kind::Time(slot)
-                    }
-                    _ => Kind::Skip,
-                }
+            Some(ProcessKind::Input { channel, kind: InputKind::After(time) })
+                if self.program.type_of(*channel) == Types::TIMER =>
+            {
+                let slot = self.slot();
+                self.scalar_into(*time, slot);
+                Kind::Time(slot)
             }
             Some(ProcessKind::Input { channel, .. }) => {
                 self.at(ast.process(input.unwrap_or(body)).span);

@@ -164,7 +164,7 @@ impl Walk<'_> {
                 from.into_iter().chain(count).for_each(|part| self.expr(part));
             }
             ExprKind::Table { elements, suffix } => {
-                suffix.into_iter().for_each(|&ty| self.ty(ty));
+                suffix.iter().for_each(|&ty| self.ty(ty));
                 self.exprs(elements);
             }
             ExprKind::Constructor { replicator, element } => {
@@ -231,9 +231,9 @@ impl Walk<'_> {
 
     fn specs(&mut self, specs: &[SpecId]) {
         for &spec in specs {
-            match &self.program.ast.spec(spec).kind {
-                &SpecKind::Declare { ty, .. } => self.ty(ty),
-                &SpecKind::Abbreviate { mode, value, ty, .. } => {
+            match self.program.ast.spec(spec).kind {
+                SpecKind::Declare { ty, .. } => self.ty(ty),
+                SpecKind::Abbreviate { mode, value, ty, .. } => {
                     ty.into_iter().for_each(|ty| self.ty(ty));
                     if matches!(mode, Mode::Reference | Mode::Result) {
                         self.target(value)

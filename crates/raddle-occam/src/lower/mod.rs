@@ -110,9 +110,9 @@ impl Lowerer<'_> {
         let formals = routine.formals.clone();
         self.at(self.program.name(routine.name).span);
         let base = self.window(entry);
-        let mut at = self.pass_free(entry, base + 2);
+        let first = self.pass_free(entry, base + 2);
         let mut seen = (false, false);
-        for (position, formal) in formals.into_iter().enumerate() {
+        for (at, (position, formal)) in (first..).zip(formals.into_iter().enumerate()) {
             let name = self.program.name(formal);
             let Some(channel) = self.host_channel(name.ty, position, &mut seen) else {
                 let message = "the PROC that is run takes a part of (CHAN BYTE keyboard?, screen!, error!)";
@@ -120,7 +120,6 @@ impl Lowerer<'_> {
                 return;
             };
             self.f.code.ldi(at, channel);
-            at += 1;
         }
         self.call_function(entry, base);
     }

@@ -69,11 +69,9 @@ impl Lowerer<'_> {
         match operator {
             Dyadic::And | Dyadic::Or => return self.short_circuit(operator, left, right, to),
             Dyadic::Add | Dyadic::Subtract | Dyadic::Plus | Dyadic::Minus
-                if self.class(expr) == Class::Word =>
+                if self.class(expr) == Class::Word && self.add_constant(operator, left, right, to) =>
             {
-                if self.add_constant(operator, left, right, to) {
-                    return;
-                }
+                return;
             }
             _ => {}
         }

@@ -4,8 +4,8 @@
 //!
 //! The branches of a PAR work in the frame of the function around; each begins behind the most that those before it
 //! use. The first is done by the process itself, while the others wait for their turn in order. The body of a
-//! replicated PAR is a function, because its instances cannot share slots; it begins with copies of what it uses,
-//! read from its parent's frame, whose address stands in its slot 1. Its index stands in slot 2.
+//! replicated PAR is a function, because its instances cannot share slots; it begins with copies of what it uses, read
+//! from its parent's frame, whose address stands in its slot 1. Its index stands in slot 2.
 
 use super::call::Pass;
 use super::function::{Dim, Home, View};

@@ -1,4 +1,4 @@
-//! Owns: light processes, or cells, that are all alive and blocked at once.
+//! Owns: light processes, threads, or cells, that are all alive and blocked at once.
 //! May use: raddle.
 //! Never: a setting beside the number of workers.
 
@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Instant;
 
 use bench_raddle::bare_stacks::BareStacks;
-use bench_raddle::{joined, runtime};
+use bench_raddle::{Kind, joined, runtime};
 use raddle::{csp, task};
 use raddle_measure::machine::Memory;
 use raddle_measure::{Job, Sample, program};
@@ -25,9 +25,10 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, kind) = (job.number("count")?, job.text("kind")?);
     let cells_wanted = kind == "cell";
     let runtime = runtime(job.workers)?;
-    let burst = runtime.run(move || if cells_wanted { cells(count) } else { processes(count) })?;
+    let made_of = Kind::of(job);
+    let burst = runtime.run(move || if cells_wanted { cells(count) } else { processes(made_of, count) })?;
     drop(runtime);
-    if cells_wanted {
+    if cells_wanted || made_of == Kind::Thread {
         return Ok(vec![burst]);
     }
     let net = net_create_ns(job.workers, count)?;
@@ -117,14 +118,14 @@ impl Blocked {
     }
 }
 
-fn processes(count: u64) -> Result<Sample, String> {
+fn processes(kind: Kind, count: u64) -> Result<Sample, String> {
     let blocked = Arc::new(Blocked::new(count)?);
     let released = Arc::new(AtomicBool::new(false));
     let mut children = Vec::with_capacity(count as usize);
     let (before, start) = (Memory::now()?, Instant::now());
     for index in 0..count {
         let (blocked, released) = (Arc::clone(&blocked), Arc::clone(&released));
-        children.push(csp::spawn(move || {
+        children.push(kind.spawn(move || {
             blocked.one_more();
             while !released.load(Ordering::Acquire) {
                 csp::park();

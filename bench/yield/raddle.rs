@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_raddle::{Kind, joined, runtime};
+use bench_raddle::{Kind, joined};
 use raddle::csp;
 use raddle_measure::{Job, Sample, program};
 
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (processes, rounds, plan) = (job.number("processes")?, job.number("rounds")?, job.plan);
     let kind = Kind::of(job);
-    runtime(job.workers)?.run(move || plan.time(processes * rounds, || yields(kind, processes, rounds)))
+    kind.runtime(job.workers)?.run(move || plan.time(processes * rounds, || yields(kind, processes, rounds)))
 }
 
 fn yields(kind: Kind, processes: u64, rounds: u64) -> u64 {

@@ -123,8 +123,12 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "loom",
         what: "loom finds no bad interleaving in any protocol, and notices every ordering that is weakened",
         needs: &[],
-        steps: &["RUSTFLAGS='--cfg loom' \
-                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom"],
+        steps: &[
+            "RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --test loom",
+            "RUSTFLAGS='--cfg loom' \
+                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-vm --lib -- model::",
+        ],
     },
     Group {
         name: "twin",

@@ -173,6 +173,63 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "thread_yield2",
+        program: "yield",
+        what: "two threads, with thread-local storage of their own, that only yield; per yield",
+        variants: &[always("processes=2,rounds=100000,kind=thread")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "thread_yield1000",
+        program: "yield",
+        what: "a thousand threads that only yield; per yield",
+        variants: &[always("processes=1000,rounds=200,kind=thread")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "thread_create",
+        program: "create",
+        what: "create one thread, join it; each",
+        variants: &[always("count=2550,batch=1,kind=thread")],
+        runtimes: &[("raddle", BOTH), ("go", BOTH), ("std", TWO)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "thread_alive",
+        program: "alive",
+        what: "create all threads, all blocked on fresh stacks, join all; each",
+        extra: &[("create_ns", "ns"), ("join_ns", "ns"), ("resident_bytes", "B"), ("page_table_bytes", "B")],
+        variants: &[always("count=1000,kind=thread"), always("count=100000,kind=thread")],
+        runtimes: &[("raddle", ONE), ("go", ONE)],
+        samples: 1,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "migrate",
+        program: "yield",
+        what: "64 threads, each of which goes to the other worker at each yield; per migration, both workers at it",
+        variants: &[always("processes=64,rounds=3000,kind=scattered")],
+        runtimes: &[("raddle", TWO)],
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "started",
+        program: "independent",
+        what: "8 threads that have started and wait on one worker, and then never yield",
+        unit: "ms",
+        variants: &[always("form=started,steps=4500000")],
+        runtimes: &[("raddle", BOTH)],
+        checksum: |p| (0..8).map(|seed| burned(seed, p.number("steps"))).fold(0, u64::wrapping_add),
+        ..USUAL
+    },
+    Bench {
         name: "alive",
         program: "alive",
         what: "create all, all blocked on fresh stacks, join all; each",

@@ -9,6 +9,8 @@
 mod channels;
 #[path = "stress/locks.rs"]
 mod locks;
+#[path = "stress/threads.rs"]
+mod threads;
 #[path = "support/watch.rs"]
 mod watch;
 
@@ -16,7 +18,7 @@ use raddle_core::csp::{self, Process};
 use raddle_core::{Balance, Builder, Queues, Runtime, Victim, task};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use watch::{Progress, Watchdog};
 
 /// How many times each thing is done.
@@ -109,6 +111,61 @@ fn pair(turns: usize, progress: &Progress) -> [csp::JoinHandle<()>; 2] {
     let both = [bat(0), bat(1)];
     peers.lock().unwrap().extend(both.iter().map(csp::JoinHandle::process));
     both
+}
+
+/// Senders with and without patience against one who alternates, twice with a barrier between; and a line beside.
+#[test]
+fn communicate_a_lot() {
+    const EACH: usize = 50;
+    everywhere("communicate-a-lot", |rt, progress| {
+        let progress = progress.clone();
+        rt.run(move || {
+            let (senders, mut receivers): (Vec<_>, Vec<_>) = (0..8).map(|_| csp::channel()).unzip();
+            let mut phase = csp::Barrier::new();
+            let spawn = |(who, mut to): (usize, csp::Sender<usize>)| {
+                let mut phase = phase.enrol();
+                csp::spawn(move || {
+                    for n in 0..2 * EACH {
+                        if n == EACH {
+                            phase.sync();
+                        }
+                        send(&mut to, n, who % 2 == 0);
+                    }
+                })
+            };
+            let all: Vec<_> = senders.into_iter().enumerate().map(spawn).collect();
+            let (mut alternation, mut next) = (csp::Alternation::fair(), [0; 8]);
+            for half in [EACH, 2 * EACH] {
+                while next.iter().any(|n| *n < half) {
+                    let until = Instant::now() + Duration::from_micros(30);
+                    let open = |n: usize| next[n] < half;
+                    if let Some((n, value)) = alternation.recv_until(&mut receivers, open, until) {
+                        assert_eq!(value, Ok(next[n]));
+                        next[n] += 1;
+                    }
+                    progress.note();
+                }
+                if half == EACH {
+                    phase.sync();
+                }
+            }
+            all.into_iter().for_each(|h| h.join().unwrap());
+            csp::par_for(0..20, |n| {
+                let (mut to, mut from) = csp::channel();
+                assert_eq!(csp::par!(to.send(n), from.recv()), (Ok(()), Ok(n)));
+            });
+        });
+    });
+}
+
+/// Sends, waiting for ever or again and again for a moment.
+fn send(to: &mut csp::Sender<usize>, value: usize, patient: bool) {
+    if patient {
+        return to.send(value).unwrap();
+    }
+    while to.send_timeout(value, Duration::from_micros(value as u64 % 5)).is_err() {
+        csp::yield_now();
+    }
 }
 
 #[test]

@@ -1,19 +1,18 @@
 //! Owns: read-modify-writes that cost nothing where one OS thread runs the machine.
-//! May use: atomics.
+//! May use: `prim`.
 //! Never: an ordering of its own; the protocols say what pairs with what.
 //!
 //! `SHARED` says whether several OS threads run the machine. If not, a load and a store do, which a microcontroller
 //! without compare-and-swap has, too, and which on a large machine cost a tenth.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::prim::{self, AtomicU32, Ordering};
 
 /// Puts `to` where `from` is; or says what is there.
 #[inline(always)]
 pub(crate) fn exchange<const SHARED: bool>(word: &AtomicU32, from: u32, to: u32) -> Result<(), u32> {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
-        // Pairs with the other side's exchange or load of the same word: who finds a process sees what it left there.
-        return word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop);
+        return word.compare_exchange(from, to, prim::exchanged(), prim::refused()).map(drop);
     }
     match word.load(Ordering::Relaxed) {
         there if there == from => {
@@ -29,8 +28,7 @@ pub(crate) fn exchange<const SHARED: bool>(word: &AtomicU32, from: u32, to: u32)
 pub(crate) fn swap<const SHARED: bool>(word: &AtomicU32, to: u32) -> u32 {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
-        // Pairs with the exchange by which a waiting process announces that it waits.
-        return word.swap(to, Ordering::AcqRel);
+        return word.swap(to, prim::signalled());
     }
     let before = word.load(Ordering::Relaxed);
     word.store(to, Ordering::Relaxed);
@@ -42,8 +40,7 @@ pub(crate) fn swap<const SHARED: bool>(word: &AtomicU32, to: u32) -> u32 {
 pub(crate) fn add<const SHARED: bool>(word: &AtomicU32, amount: u32) -> u32 {
     #[cfg(target_has_atomic = "32")]
     if SHARED {
-        // Pairs with the additions of the others: who brings a count to zero sees what all of them did.
-        return word.fetch_add(amount, Ordering::AcqRel).wrapping_add(amount);
+        return word.fetch_add(amount, prim::counted()).wrapping_add(amount);
     }
     let sum = word.load(Ordering::Relaxed).wrapping_add(amount);
     word.store(sum, Ordering::Relaxed);
@@ -53,6 +50,5 @@ pub(crate) fn add<const SHARED: bool>(word: &AtomicU32, amount: u32) -> u32 {
 /// Loads a word that a protocol governs.
 #[inline(always)]
 pub(crate) fn load<const SHARED: bool>(word: &AtomicU32) -> u32 {
-    // Pairs with the exchange that put the value there.
-    word.load(if SHARED { Ordering::Acquire } else { Ordering::Relaxed })
+    word.load(if SHARED { prim::looked() } else { Ordering::Relaxed })
 }

@@ -28,8 +28,8 @@
 use crate::atom;
 use crate::interp::Step;
 use crate::machine::{FLOOR, Machine, Port, Scheduler};
+use crate::prim::{AtomicU32, Ordering};
 use crate::process::{ENABLING, IDLE, IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, WAITING};
-use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::Trap;
 
 /// What is to be sent, or where to put what comes.

@@ -10,9 +10,9 @@ use crate::arith;
 use crate::comm::{Message, after};
 use crate::machine::{Fault, Machine, Scheduler};
 use crate::par::Many;
+use crate::prim::{AtomicU32, Ordering};
 use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
 use crate::{atom, process};
-use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::{Insn, Long, Op, Trap};
 
 /// Jumps backwards that a process may make before others get their turn.

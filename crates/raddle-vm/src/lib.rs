@@ -5,7 +5,7 @@
 //! A [`Machine`] is a program with its memory and its processes; a [`Scheduler`] says who runs. [`solo`] is one that
 //! needs no operating system. A process is 40 bytes beside its frame: no stack. Read `raddle-bytecode`'s `FORMAT.md`
 //! for the machine that a program sees; here `memory`, `process`, `interp`, then the protocols `comm`, `par`, `lock`.
-#![no_std]
+#![cfg_attr(not(loom), no_std)]
 
 extern crate alloc;
 
@@ -17,7 +17,10 @@ mod interp;
 mod lock;
 mod machine;
 mod memory;
+#[cfg(all(loom, test))]
+mod model;
 mod par;
+mod prim;
 mod process;
 mod report;
 pub mod solo;

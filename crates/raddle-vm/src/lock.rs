@@ -14,9 +14,9 @@
 use crate::atom;
 use crate::interp::Step;
 use crate::machine::{FLOOR, Machine, Scheduler};
+use crate::prim::{AtomicU32, Ordering};
 use crate::process::{LOCK, Process};
 use alloc::collections::{BTreeMap, VecDeque};
-use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::Trap;
 
 /// Who queues, by the lock's address.

@@ -8,9 +8,9 @@
 //! race of a byte against its word, which only such programs have, is defined on every machine that we know, and not
 //! yet by the language's book.
 
+use crate::prim::{AtomicU32, Ordering};
 use alloc::boxed::Box;
-use alloc::vec;
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::AtomicU8;
 
 /// The machine's memory.
 pub(crate) struct Memory {
@@ -18,13 +18,22 @@ pub(crate) struct Memory {
     bytes: u32,
 }
 
+#[cfg(not(loom))]
+fn zeroed(count: usize) -> Box<[AtomicU32]> {
+    let words: Box<[u32]> = alloc::vec![0; count].into_boxed_slice();
+    // SAFETY: an atomic word has the representation of a word, and the box is ours alone.
+    unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU32]) }
+}
+
+#[cfg(loom)]
+fn zeroed(count: usize) -> Box<[AtomicU32]> {
+    (0..count).map(|_| AtomicU32::new(0)).collect()
+}
+
 impl Memory {
     /// Zeroed; on a large machine the operating system gives the pages when they are first touched.
     pub(crate) fn new(bytes: u32) -> Memory {
-        let words: Box<[u32]> = vec![0; bytes as usize / 4].into_boxed_slice();
-        // SAFETY: an atomic word has the representation of a word, and the box is ours alone.
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU32]) };
-        Memory { words, bytes: bytes / 4 * 4 }
+        Memory { words: zeroed(bytes as usize / 4), bytes: bytes / 4 * 4 }
     }
 
     pub(crate) fn bytes(&self) -> u32 {

@@ -9,10 +9,11 @@
 //! | `alt` | `IDLE`, `ENABLING`, `WAITING` by itself; `READY` by whoever has something for it |
 //! | `parent`, `join`, `start` | written when it is made |
 
+use crate::prim::{AtomicU32, Ordering};
 use crate::spin::Spin;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::AtomicPtr;
 
 /// What a process waits for: the address of a word, with one of these in its low bits; 0 if for nothing of the kind.
 pub(crate) const LOCK: u32 = 0;
@@ -80,7 +81,8 @@ impl<L> Process<L> {
     }
 }
 
-const FIRST_BITS: u32 = 5;
+/// Under the models every word of a process is one that loom watches: few, then.
+const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
 const CHUNKS: usize = 24;
 /// So many free processes travel together between workers.
 const CHAIN: u32 = 32;

@@ -88,9 +88,12 @@ pub struct Solo<'m, L, W> {
     keys: Cell<Keys>,
     over: Cell<Option<Failure>>,
     random: Cell<u64>,
-    /// Nobody was left in the queue at some moment since the last look.
-    tight: Cell<bool>,
-    /// When that was last found; `u64::MAX` if nobody wants to know.
+    /// The fewest who were left in the queue since the last look.
+    left: Cell<usize>,
+    /// Somebody has used up its fuel since the last look.
+    tired: Cell<bool>,
+    looked_at: Cell<u64>,
+    /// When there was last too little; `u64::MAX` if nobody wants to know.
     tight_at: Cell<u64>,
     slack: Cell<bool>,
 }
@@ -165,7 +168,9 @@ impl<'m, L: Default, W: World> Solo<'m, L, W> {
             keys: Cell::new(Keys::Unwanted),
             over: Cell::new(None),
             random: Cell::new(seed),
-            tight: Cell::new(false),
+            left: Cell::new(0),
+            tired: Cell::new(false),
+            looked_at: Cell::new(0),
             tight_at: Cell::new(u64::MAX),
             slack: Cell::new(false),
         }
@@ -179,7 +184,10 @@ impl<'m, L: Default, W: World> Solo<'m, L, W> {
     }
 
     fn look_for_slack(&self, now: u64) {
-        if self.tight.replace(false) || self.tight_at.get() == 0 {
+        // Where slices are short, several of them must wait at any time: else what is gained is lost in exchanges.
+        let long = self.tired.replace(false) || now - self.looked_at.replace(now) >= u64::from(PATIENCE);
+        let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
+        if !enough || self.tight_at.get() == 0 {
             self.tight_at.set(now.max(1));
         } else if now.saturating_sub(self.tight_at.get()) >= SLACK_US {
             self.slack.set(true);
@@ -268,9 +276,7 @@ impl<'m, L: Default, W: World> Solo<'m, L, W> {
             self.shuffle(&mut ready);
         }
         let next = ready.pop_front();
-        if ready.is_empty() {
-            self.tight.set(true);
-        }
+        self.left.set(self.left.get().min(ready.len()));
         next
     }
 }
@@ -312,6 +318,7 @@ impl<L: Default, W: World> Scheduler for Solo<'_, L, W> {
     }
 
     fn tired(&self) {
+        self.tired.set(true);
         // Long slices: the next look is not to be hundreds of them away.
         self.patience.set(self.patience.get().saturating_sub(PATIENCE / 4).max(1));
     }

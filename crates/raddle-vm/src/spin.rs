@@ -4,9 +4,9 @@
 //!
 //! Without an operating system there is nothing to sleep on. Held for tens of nanoseconds, by workers of one machine.
 
+use crate::prim::{AtomicBool, Ordering};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A value behind a spinning lock.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ unsafe impl<T: Send> Sync for Spin<T> {}
 pub(crate) struct Held<'a, T>(&'a Spin<T>);
 
 impl<T> Spin<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Spin { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
@@ -30,7 +30,10 @@ impl<T> Spin<T> {
         #[cfg(target_has_atomic = "8")]
         // Acquire pairs with the release in `drop`.
         while self.held.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            #[cfg(not(loom))]
             core::hint::spin_loop();
+            #[cfg(loom)]
+            loom::thread::yield_now();
         }
         Held(self)
     }

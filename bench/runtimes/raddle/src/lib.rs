@@ -23,12 +23,24 @@ pub enum Kind {
     Process,
     /// Threads, with thread-local storage of their own.
     Thread,
+    /// The same, and each that yields goes to the next worker.
+    Scattered,
 }
 
 impl Kind {
     /// What the runner asked for; light processes if it did not say.
     pub fn of(job: &Job) -> Kind {
-        if job.text("kind").is_ok_and(|kind| kind == "thread") { Kind::Thread } else { Kind::Process }
+        match job.text("kind") {
+            Ok("thread") => Kind::Thread,
+            Ok("scattered") => Kind::Scattered,
+            _ => Kind::Process,
+        }
+    }
+
+    /// A runtime for them.
+    pub fn runtime(self, workers: usize) -> Result<Runtime, String> {
+        let builder = Runtime::builder().workers(workers).scatter_threads(self == Kind::Scattered);
+        builder.build().map_err(|e| e.to_string())
     }
 
     /// Spawns one.
@@ -40,7 +52,7 @@ impl Kind {
     {
         match self {
             Kind::Process => csp::spawn(f),
-            Kind::Thread => csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible"),
+            Kind::Thread | Kind::Scattered => csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible"),
         }
     }
 }

@@ -90,6 +90,10 @@ impl Thread {
         unsafe { transfer_with(self.own.get(), self.resumer.get(), self.home.get()) };
     }
 
+    #[expect(
+        clippy::boxed_local,
+        reason = "it lies in a box from beginning to end: its context points into it"
+    )]
     fn give_back(self: Box<Self>, stacks: &mut StackPool, storages: &mut TlsPool) {
         assert!(self.over.get());
         storages.give(self.storage);

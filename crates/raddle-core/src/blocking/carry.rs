@@ -98,11 +98,14 @@ unsafe fn host(trip: *mut ()) {
     trip.seat.set(&raw const seat);
     let flags = &block.header.flags;
     flags.set(flags.get() | AWAY);
+    // It has let go of its forks; a join of the call is an OS thread's.
+    let forks = block.header.forks.replace(std::ptr::null());
     // Its own storage has a word of its own; the twin carries this one over.
     current::set(block.as_header().cast());
     // SAFETY: the thread is saved, and held by this; it comes back here before it goes anywhere else.
     unsafe { transfer_with(seat.context.get(), block.context.get(), block.storage_base()) };
     current::set(std::ptr::null_mut());
+    block.header.forks.set(forks);
     flags.set(flags.get() & !AWAY);
     // SAFETY: it has left its stack again, and only this may queue it.
     unsafe { worker::wake(block.as_header()) };

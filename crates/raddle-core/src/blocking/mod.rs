@@ -143,6 +143,8 @@ unsafe fn make<F: FnOnce() -> T, T>(call: *mut ()) {
 unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
     let flags = &block.header.flags;
     flags.set(flags.get() | AWAY);
+    // It has let go of its forks; a join of the call is an OS thread's.
+    let forks = block.header.forks.replace(std::ptr::null());
     raddle_context::current::set(block.as_header().cast());
     let result = f();
     if is_orphan() {
@@ -150,6 +152,7 @@ unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
         end_of_orphan();
     }
     raddle_context::current::set(std::ptr::null_mut());
+    block.header.forks.set(forks);
     flags.set(flags.get() & !AWAY);
     result
 }

@@ -141,8 +141,9 @@ impl<T> Alternation<T> {
         if guard == count {
             return None;
         }
+        let place: *mut T = self.values[guard].get().cast();
         // SAFETY: it was handed over to this place, which is filled anew before it is read again.
-        let value = || unsafe { (*self.values[guard].get()).assume_init_read() };
+        let value = || unsafe { place.read() };
         Some((guard, if over { Err(RecvError) } else { Ok(value()) }))
     }
 }

@@ -9,7 +9,7 @@
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread | the call is run by a process of the default runtime, with a roomy stack |
 
-use crate::header::{Header, Kind};
+use crate::header::{AWAY, Header, Kind};
 use crate::process::builder;
 use crate::protocol::jobs::{Forks, Node};
 use crate::runtime;
@@ -71,9 +71,11 @@ impl Flow<'_> {
     }
 }
 
-/// Whether the running flow is the one of this [`home`](Flow::home).
-pub(super) fn is_at_home(home: *const ()) -> bool {
-    !home.is_null() && std::ptr::eq(current_header().cast(), home)
+/// The running flow, if it is the one of this [`home`](Flow::home).
+pub(super) fn at_home<'a>(home: *const ()) -> Option<Flow<'a>> {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let header = unsafe { current_header().as_ref() }?;
+    std::ptr::eq(std::ptr::from_ref(header).cast(), home).then_some(Flow(header))
 }
 
 /// For a process without a list: one that it keeps to its end.
@@ -82,7 +84,7 @@ pub(super) fn is_at_home(home: *const ()) -> bool {
 pub(super) fn with_own_list<'a>() -> Option<Flow<'a>> {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let header = unsafe { current_header().as_ref() }?;
-    if header.kind != Kind::Process {
+    if header.kind != Kind::Process || header.is(AWAY) {
         return None;
     }
     let forks = Box::leak(Box::new(Forks::new()));
@@ -143,6 +145,7 @@ impl Without<'_> {
     pub(super) fn of_caller() -> Self {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         match unsafe { current_header().as_ref() } {
+            Some(header) if header.is(AWAY) => Without::Thread,
             Some(header) if header.kind == Kind::Process => Without::Process(header),
             Some(_) => Without::Poll,
             None => Without::Thread,
@@ -167,6 +170,9 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
     let forks = Forks::new();
     forks.open();
     header.forks.set(&raw const forks);
+    // A new computation, perhaps of another grain: its first forks answer again.
+    // SAFETY: the flow that calls runs on its worker's OS thread.
+    unsafe { Worker::of(header) }.jobs.ask();
     let _close = Close(header);
     f()
 }

@@ -46,7 +46,20 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let flow = Flow::current().or_else(flow::with_own_list);
+    match Flow::current() {
+        Some(flow) => make(Some(flow), f),
+        None => make_without_list(f),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Future<T> {
+    make(flow::with_own_list(), f)
+}
+
+#[inline(always)]
+fn make<F: FnOnce() -> T, T>(flow: Option<Flow<'_>>, f: F) -> Future<T> {
     let (worker, home) = match flow {
         Some(flow) => (Some(flow.worker()), flow.home()),
         None => (Worker::current(), std::ptr::null()),
@@ -67,26 +80,33 @@ unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
         How::Here(out) => {
             // SAFETY: the closure has not run, and is the caller's.
             let f = unsafe { Slot::take::<F>(node) };
-            // SAFETY: the handle is being used up, and the slot is in no list.
-            unsafe { Slot::free(Worker::current(), node) };
             // SAFETY: the caller has room for a `T`.
             unsafe { out.cast::<T>().write(f()) };
         }
-        How::Taken => {
-            // SAFETY: as above, and the taker's.
-            let f = unsafe { Slot::take::<F>(node) };
-            let result: Result<T> = catch_unwind(AssertUnwindSafe(f));
-            // SAFETY: the room is empty, and nobody else looks before the end is published.
-            unsafe { Slot::put(node, result) };
-            // SAFETY: the slot is in use until the second of taker and handle has let it go.
-            match unsafe { &(*node).join }.finish() {
-                Finished::HandleHasIt => {}
-                // SAFETY: it registered itself to be woken once, by this.
-                Finished::Wake(joiner) => unsafe { worker::wake(joiner) },
-                // SAFETY: the handle is gone.
-                Finished::Free => drop(unsafe { take_result::<T>(node) }),
-            }
-        }
+        // SAFETY: passed on to the caller.
+        How::Taken => unsafe { run_taken::<F, T>(node) },
+    }
+}
+
+/// Out of line, so that a call here saves no registers for it.
+///
+/// # Safety
+/// As [`act`]: it has been taken.
+#[cold]
+#[inline(never)]
+unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
+    // SAFETY: the closure has not run, and is the taker's.
+    let f = unsafe { Slot::take::<F>(node) };
+    let result: Result<T> = catch_unwind(AssertUnwindSafe(f));
+    // SAFETY: the room is empty, and nobody else looks before the end is published.
+    unsafe { Slot::put(node, result) };
+    // SAFETY: the slot is in use until the second of taker and handle has let it go.
+    match unsafe { &(*node).join }.finish() {
+        Finished::HandleHasIt => {}
+        // SAFETY: it registered itself to be woken once, by this.
+        Finished::Wake(joiner) => unsafe { worker::wake(joiner) },
+        // SAFETY: the handle is gone.
+        Finished::Free => drop(unsafe { take_result::<T>(node) }),
     }
 }
 
@@ -118,7 +138,7 @@ impl<T> Future<T> {
                 // SAFETY: private and ours: in our list.
                 unsafe { flow.forks().unlink(node) };
                 // SAFETY: just reclaimed.
-                return unsafe { Self::run_here(node) };
+                return unsafe { Self::run_here(flow, node) };
             }
         }
         // SAFETY: the handle was ours.
@@ -128,7 +148,15 @@ impl<T> Future<T> {
     /// # Safety
     /// The calling flow has made the future and has it back; the handle is used up.
     #[inline(always)]
-    unsafe fn run_here(node: *mut Node) -> T {
+    unsafe fn run_here(flow: Flow<'_>, node: *mut Node) -> T {
+        struct Free<'a>(Flow<'a>, *mut Node);
+        impl Drop for Free<'_> {
+            fn drop(&mut self) {
+                // SAFETY: run, or unwinding out of its closure; the handle is used up, and the slot is in no list.
+                unsafe { Slot::free(Some(self.0.worker()), self.1) };
+            }
+        }
+        let _free = Free(flow, node);
         let mut out = MaybeUninit::<T>::uninit();
         // SAFETY: passed on to the caller.
         unsafe { Node::run_here(node, out.as_mut_ptr().cast()) };
@@ -144,11 +172,12 @@ impl<T> Future<T> {
     #[inline(never)]
     unsafe fn get_elsewhere(node: *mut Node) -> T {
         // SAFETY: the slot is in use until the end of this.
-        let is_ours = flow::is_at_home(unsafe { Slot::home(node) });
-        // SAFETY: ours, and not private: promoted.
-        if is_ours && unsafe { Node::reclaim_promoted(node) } == Reclaimed::Ours {
+        if let Some(flow) = flow::at_home(unsafe { Slot::home(node) })
+            // SAFETY: ours, and not private: promoted.
+            && unsafe { Node::reclaim_promoted(node) } == Reclaimed::Ours
+        {
             // SAFETY: as it says.
-            return unsafe { Self::run_here(node) };
+            return unsafe { Self::run_here(flow, node) };
         }
         // SAFETY: as above.
         let word: &JoinWord<Header> = unsafe { &(*node).join };

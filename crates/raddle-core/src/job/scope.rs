@@ -228,9 +228,19 @@ where
     let body = unsafe { Slot::take::<Body>(node) };
     // SAFETY: in no list, and nobody has a handle.
     unsafe { Slot::free(Worker::current(), node) };
-    if let How::Here(_) = how {
-        return scope.run(body);
+    match how {
+        How::Here(_) => scope.run(body),
+        _ => run_taken(scope, body),
     }
+}
+
+/// Out of line, so that a call here saves no registers for it.
+#[cold]
+#[inline(never)]
+fn run_taken<'scope, Body>(scope: &Scope<'scope>, body: Body)
+where
+    Body: FnOnce(&Scope<'scope>) + Send + 'scope,
+{
     scope.run_taken(body);
     scope.data.leave(false, |owner| {
         // SAFETY: the owner registered itself to be woken once, by this.

@@ -15,8 +15,8 @@
 //! | taken | the queue, tagged | - | [`taken`] | its taker; `join` by its transitions; `before`: under the lock |
 //!
 //! `wanted` is the one word that a fork looks at: the standing request of all idle workers. It is set when the queue
-//! holds less than enough, also by the very thief that takes, and changed under the lock only, so that no request is
-//! overwritten. A queue from which nobody may take never wants.
+//! holds less than enough, also by the very thief that takes. A flow that forks very often and has nothing to give yet
+//! takes it back; then a thief that finds nothing asks again. A queue from which nobody may take never wants.
 
 use super::join::JoinWord;
 use crate::header::Header;
@@ -349,6 +349,19 @@ impl JobQueue {
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// A thief has found nothing: asks again for a job, if the owner had given up answering.
+    pub(crate) fn ask(&self) {
+        if self.open && !self.is_wanted() && self.waiting() < ENOUGH {
+            self.wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The owner does not answer until it is asked again, or a job leaves. An ask that comes at this moment is lost, and
+    /// comes again with the thief's next look.
+    pub(crate) fn be_deaf(&self) {
+        self.wanted.store(false, Ordering::Relaxed);
     }
 
     /// How many jobs wait here, at a glance.

@@ -347,7 +347,7 @@ impl Shared {
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
             for (from, count) in self.migrations_to(worker).enumerate().filter(|(_, count)| *count > 0) {
-                let _infallible = writeln!(text, "{:20} {count}", format_args!("migrations_from_{from}"));
+                let _infallible = writeln!(text, "{:20} {count}", format!("migrations_from_{from}"));
             }
         }
         text

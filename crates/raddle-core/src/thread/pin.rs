@@ -21,9 +21,9 @@ pub struct PinGuard {
 impl Thread {
     /// Keeps the calling thread on the worker that it runs on, until the guard and all others like it are dropped.
     ///
-    /// For what belongs to the worker's OS thread or its core and not to the thread: a device context, a
-    /// processor's counter. Inside of a [`blocking`](crate::blocking) it holds for the worker that the thread comes
-    /// back to. A light process and an OS thread never move, and need no guard.
+    /// For what belongs to the worker's OS thread or its core and not to the thread: a device context, a processor's
+    /// counter. Inside of a [`blocking`](crate::blocking) it holds for the worker that the thread comes back to. A
+    /// light process and an OS thread never move, and need no guard.
     ///
     /// # Panics
     /// If it is not the calling thread.

@@ -36,7 +36,7 @@ mod turn;
 
 use crate::counters::Counters;
 use crate::fifo::Fifo;
-use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable};
+use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::ids::Ids;
 use crate::job::Slots;
 use crate::process::block::Block;
@@ -280,7 +280,7 @@ impl Worker {
     /// Queues what is to run here if nobody else takes it: a thread may be taken by who is idle.
     #[inline(always)]
     fn queue(&self, runnable: Runnable) {
-        const OPEN: u8 = OWN_TLS | MOVABLE;
+        const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
         if runnable.header().flags.get() & OPEN == OPEN && self.threads_are_open {
             self.queue_thread(runnable);
         } else {

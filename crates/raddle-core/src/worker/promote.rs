@@ -9,7 +9,8 @@
 //!
 //! *How often.* At most one promotion in `PERIOD_NS`, with a burst of `BURST` after a pause: what a promotion costs
 //! that was for nothing (some 40 ns) is then less than a half per cent. A clock costs more than a fork, so that a
-//! refused request looks at it after 1, 2, 4, 8... forks: it is read a logarithmic number of times.
+//! refused request looks at it after 1, 2, 4, 8... forks: it is read a logarithmic number of times. Who forks more than
+//! 64 times within a period does not answer until a thief asks again, which it does at each look around.
 //!
 //! *Who waits lets go.* A flow that parks or yields promotes all that it has: what it waits for may be behind one of
 //! its own forks, and its worker, too, takes from its own queue.
@@ -31,6 +32,8 @@ use std::ptr::NonNull;
 const PERIOD_NS: u64 = 10_000;
 /// So many after a pause.
 const BURST: u64 = 8;
+/// Who forks so often within a period leaves requests alone until the next is made.
+const LOOKS_AHEAD: u32 = 64;
 /// A sleeper is roused for a new job at most once in so many nanoseconds, doubling while nobody takes any.
 const ROUSE_NS: u64 = 100_000;
 const ROUSE_NS_MAX: u64 = 10_000_000;
@@ -59,6 +62,11 @@ impl Heart {
             taken: Cell::new(0),
         }
     }
+
+    fn start_over(&self) {
+        self.forks.set(0);
+        self.next_look.set(1);
+    }
 }
 
 impl Worker {
@@ -77,11 +85,14 @@ impl Worker {
         let now = self.shared().clock.now_ns();
         let spent = heart.spent_ns.get().max(now.saturating_sub(BURST * PERIOD_NS));
         if now < spent + PERIOD_NS {
-            heart.next_look.set(heart.next_look.get().saturating_mul(2));
+            heart.next_look.set(heart.next_look.get() * 2);
+            if heart.next_look.get() > LOOKS_AHEAD {
+                heart.start_over();
+                self.jobs.be_deaf();
+            }
             return;
         }
-        heart.forks.set(0);
-        heart.next_look.set(1);
+        heart.start_over();
         if forks.promote_oldest(&self.jobs) {
             heart.spent_ns.set(spent + PERIOD_NS);
             Counters::add(&self.counters.promoted, 1);
@@ -177,12 +188,24 @@ impl Worker {
 
     /// The oldest job of another worker, as a process here, if it has lain for a while.
     pub(super) fn steal_job(&self, victim: &Worker) -> Option<Runnable> {
-        if victim.jobs.waiting() == 0 || !self.child_stealing && !is_ripe(victim) {
+        if victim.jobs.waiting() == 0 {
+            victim.jobs.ask();
+            return None;
+        }
+        if !self.child_stealing && !is_ripe(victim) {
             return None;
         }
         let job = victim.jobs.steal()?;
         Counters::add(&self.counters.jobs_stolen, 1);
         Some(self.process_for(job))
+    }
+
+    /// All queues were empty and have been asked; who forks often has answered meanwhile.
+    pub(super) fn steal_what_was_asked_for(&self) -> Option<Runnable> {
+        (0..RIPE_LOOKS / 4).for_each(|_| spin_loop());
+        let workers = self.shared().workers().iter();
+        let mut full = workers.filter(|other| !std::ptr::eq(*other, self) && other.jobs.waiting() > 0);
+        full.find_map(|victim| self.steal_job(victim))
     }
 
     fn process_for(&self, job: NonNull<Node>) -> Runnable {

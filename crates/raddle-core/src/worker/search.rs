@@ -138,7 +138,7 @@ impl Worker {
                 return Some(found);
             }
         }
-        None
+        self.steal_what_was_asked_for()
     }
 
     /// Where to look first, by the policy.

@@ -2,7 +2,7 @@
 
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
-use raddle_core::{csp, task};
+use raddle_core::{blocking, csp, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Forks; returns in the child only, with `None`, and in the parent with the child's exit code.
@@ -67,4 +67,45 @@ fn a_parents_runtime_refuses_to_run_in_the_child() {
     });
     assert_success(&output);
     assert_said(&output, &["a forked child has no workers of its parent's runtime"]);
+}
+
+#[test]
+fn a_thread_that_forks_inside_of_a_call_goes_on_in_the_child() {
+    let output = in_child("fork::a_thread_that_forks_inside_of_a_call_goes_on_in_the_child", || {
+        let Ok(forks) = thread::Builder::new().spawn(|| {
+            let code = blocking(fork);
+            if code.is_none() {
+                assert!(csp::current().is_none());
+                assert_eq!(csp::spawn(|| blocking(|| 7)).join().unwrap(), 7);
+                eprintln!("the child is done");
+            }
+            code
+        }) else {
+            return eprintln!("the child is done");
+        };
+        assert_eq!(forks.join().unwrap(), Some(0));
+    });
+    assert_success(&output);
+    assert_said(&output, &["the child is done"]);
+}
+
+#[test]
+fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
+    let output =
+        in_child("fork::a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child", || {
+            let code = csp::spawn(|| {
+                let code = blocking(|| {
+                    let code = fork();
+                    if code.is_none() {
+                        eprintln!("the call goes on");
+                    }
+                    code
+                });
+                assert!(code.is_some(), "the process went on in the child");
+                code
+            });
+            assert_eq!(code.join().unwrap(), Some(0));
+        });
+    assert_success(&output);
+    assert_said(&output, &["the call goes on"]);
 }

@@ -206,8 +206,10 @@ fn late_variable(name: &str, options: &[&str]) {
                     }
                 };
                 for turn in 0..10 {
-                    // SAFETY: the library is loaded; the variable is this thread's.
-                    let variable = unsafe { &mut *place() };
+                    // SAFETY: the library is loaded, and this is its function without arguments.
+                    let variable = unsafe { place() };
+                    // SAFETY: the variable is this thread's alone.
+                    let variable = unsafe { &mut *variable };
                     assert_eq!(*variable, if turn == 0 { 99 } else { n });
                     *variable = n;
                     csp::yield_now();

@@ -35,7 +35,7 @@ impl World for Patience {
     fn wait(&mut self, until: Until, keys: bool) -> Event {
         self.0 += if let Until::At(_) = until { 1000 } else { 1 };
         match self.0 {
-            0..20 if keys && self.0 % 3 == 0 => Event::Key(self.0 as u8),
+            0..20 if keys && self.0.is_multiple_of(3) => Event::Key(self.0 as u8),
             0..20 => Event::Nothing,
             _ => Event::Quit,
         }

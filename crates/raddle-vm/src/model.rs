@@ -1,0 +1,251 @@
+//! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
+//! May use: the protocols as they are; a scheduler that only notes who was made ready.
+//! Never: the interpreter.
+
+use crate::comm::Message;
+use crate::interp::Step;
+use crate::machine::{Machine, Port, Scheduler};
+use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
+use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
+use loom::sync::Arc;
+use loom::thread;
+use raddle_bytecode::build::ModuleBuilder;
+use raddle_bytecode::verify;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Addresses: a channel, another one, what is sent, what is received, a count, an ALT's state.
+const CHANNEL: u32 = 64;
+const OTHER: u32 = 68;
+const SENT: u32 = 72;
+const RECEIVED: u32 = 80;
+const COUNT: u32 = 84;
+const STATE: u32 = 88;
+
+/// Notes how often each process was made ready.
+struct Notes([AtomicU32; 6]);
+
+impl Scheduler for Notes {
+    const SHARED: bool = true;
+    type Link = ();
+    fn ready(&self, process: &Process<()>) {
+        assert_eq!(process.ip.get(), 77, "made ready before it was saved, or so it seems from here");
+        self.0[process.id() as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    fn next(&self) -> Option<&Process<()>> {
+        None
+    }
+    fn alarm(&self, _: &Process<()>, _: u32) {}
+    fn cancel(&self, _: &Process<()>, _: u32) {}
+    fn now(&self) -> u32 {
+        0
+    }
+    fn output(&self, _: Port, _: &[u8]) {}
+    fn want_key(&self) {}
+    fn call(&self, _: i32, _: [u32; 4]) -> Option<[u32; 4]> {
+        None
+    }
+    fn finished(&self) {}
+}
+
+struct Bench {
+    machine: Machine<()>,
+    notes: Notes,
+}
+
+impl Bench {
+    fn new() -> Arc<Bench> {
+        let mut module = ModuleBuilder::new();
+        let main = module.declare("main");
+        let mut code = module.function();
+        code.ret();
+        module.define(main, code, 2);
+        // Keeps the heap away from the words that the models use.
+        module.data(&[0; 64]);
+        let verified = verify(module.finish()).expect("made by hand, and right");
+        let machine = Machine::new(verified, 200, &mut Lane::default()).expect("enough memory");
+        for id in 1..6 {
+            machine.process(id).expect("in the first chunk").id.set(id);
+        }
+        machine.memory.store_w(SENT, 7).expect("there");
+        Arc::new(Bench { machine, notes: Notes(Default::default()) })
+    }
+
+    fn process(&self, id: u32) -> &Process<()> {
+        self.machine.process(id).expect("in the first chunk")
+    }
+
+    fn communicate(&self, id: u32, channel: u32, direction: u32) -> Step {
+        self.process(id).save(77, 0);
+        let at = if direction == OUTPUT { SENT } else { RECEIVED };
+        let message = Message { at, length: 4 | IN_SLOT };
+        let done =
+            self.machine.communicate::<_, true>(&self.notes, self.process(id), channel, direction, message);
+        done.expect("nobody else uses that end")
+    }
+
+    fn readied(&self, id: u32) -> u32 {
+        self.notes.0[id as usize].load(Ordering::Relaxed)
+    }
+
+    fn received(&self) -> u32 {
+        self.machine.memory.load_w(RECEIVED).expect("there")
+    }
+
+    fn check_waiter(&self, id: u32, step: Step) {
+        assert_eq!(self.readied(id), u32::from(step == Step::Waits), "process {id}, whose step was {step:?}");
+    }
+}
+
+/// The first waits and is made ready once; the second copies, and sees what the first has left.
+fn rendezvous() {
+    let bench = Bench::new();
+    let other = bench.clone();
+    let sender = thread::spawn(move || other.communicate(1, CHANNEL, OUTPUT));
+    let received = bench.communicate(2, CHANNEL, INPUT);
+    let sent = sender.join().expect("no panic");
+    assert!((sent == Step::Waits) != (received == Step::Waits));
+    bench.check_waiter(1, sent);
+    bench.check_waiter(2, received);
+    assert_eq!(bench.received(), 7);
+    assert_eq!(bench.machine.memory.load_w(CHANNEL), Some(0));
+}
+
+/// What the sender writes just before is what arrives, whoever copies.
+fn late_value() {
+    let bench = Bench::new();
+    let other = bench.clone();
+    let sender = thread::spawn(move || {
+        other.machine.memory.store_w(SENT, 9).expect("there");
+        other.communicate(1, CHANNEL, OUTPUT)
+    });
+    bench.communicate(2, CHANNEL, INPUT);
+    sender.join().expect("no panic");
+    assert_eq!(bench.received(), 9);
+}
+
+fn alternate(bench: &Bench, channels: &[u32]) -> Step {
+    let (machine, me) = (&bench.machine, bench.process(3));
+    machine.alt_open(me, STATE).expect("there");
+    for &channel in channels {
+        machine.enable::<_, true>(&bench.notes, me, channel, STATE).expect("a channel");
+    }
+    // As the interpreter does: saved last.
+    me.save(77, 0);
+    machine.alt_wait::<_, true>(&bench.notes, me, STATE).expect("some are enabled")
+}
+
+/// Who waits in an ALT is made ready once, and then finds who outputs.
+fn alternation(channels: &'static [u32]) {
+    let bench = Bench::new();
+    let senders: Vec<_> = (1..)
+        .zip(channels)
+        .map(|(id, &channel)| {
+            let bench = bench.clone();
+            thread::spawn(move || assert_eq!(bench.communicate(id, channel, OUTPUT), Step::Waits))
+        })
+        .collect();
+    let step = alternate(&bench, channels);
+    // If it need not wait it goes on at once, while the others are under way.
+    let early = (step == Step::Done).then(|| disable(&bench, channels));
+    senders.into_iter().for_each(|sender| sender.join().expect("no panic"));
+    bench.check_waiter(3, step);
+    let ready = early.unwrap_or_else(|| disable(&bench, channels));
+    assert!(ready.is_some(), "nobody was there, after all");
+    let Some((id, channel)) = ready else { return };
+    assert_eq!(bench.communicate(3, channel, INPUT), Step::Done);
+    assert_eq!((bench.received(), bench.readied(id)), (7, 1));
+}
+
+fn disable(bench: &Bench, channels: &[u32]) -> Option<(u32, u32)> {
+    let mut ready = None;
+    for (id, &channel) in (1..).zip(channels) {
+        if bench.machine.disable::<true>(bench.process(3), channel).expect("a channel") {
+            ready = Some((id, channel));
+        }
+    }
+    ready
+}
+
+/// A parent that waits is made ready once, by the last of its children; and it sees what they did.
+fn join() {
+    let bench = Bench::new();
+    bench.machine.memory.store_w(COUNT, 3).expect("there");
+    let children: Vec<_> = (1..3)
+        .map(|id| {
+            let bench = bench.clone();
+            thread::spawn(move || {
+                let child = bench.process(id);
+                child.parent.set(3);
+                child.join.set(COUNT);
+                bench.machine.memory.store_w(SENT + 4 * (id - 1), 40 + id).expect("there");
+                bench
+                    .machine
+                    .end::<_, true>(&bench.notes, &mut Lane::default(), child)
+                    .expect("it was awaited");
+            })
+        })
+        .collect();
+    bench.process(3).save(77, 0);
+    let step = bench.machine.join::<true>(bench.process(3), COUNT).expect("there");
+    if step == Step::Done {
+        let left = |at| bench.machine.memory.load_w(at).expect("there");
+        assert_eq!((left(SENT), left(SENT + 4)), (41, 42));
+    }
+    children.into_iter().for_each(|child| child.join().expect("no panic"));
+    bench.check_waiter(3, step);
+}
+
+/// A lock is held by one at a time, and handed over.
+fn lock() {
+    let bench = Bench::new();
+    let other = bench.clone();
+    let hold = |bench: &Bench, id: u32| {
+        bench.process(id).save(77, 0);
+        let step = bench.machine.claim::<true>(bench.process(id), OTHER).expect("a lock");
+        if step == Step::Done {
+            let count = bench.machine.memory.load_w(COUNT).expect("there");
+            bench.machine.memory.store_w(COUNT, count + 1).expect("there");
+            bench.machine.release::<_, true>(&bench.notes, OTHER).expect("a lock");
+        }
+        step
+    };
+    let first = thread::spawn(move || hold(&other, 1));
+    let second = hold(&bench, 2);
+    let first = first.join().expect("no panic");
+    bench.check_waiter(1, first);
+    bench.check_waiter(2, second);
+    assert!(first == Step::Done || second == Step::Done);
+    if first == Step::Done && second == Step::Done {
+        assert_eq!(bench.machine.memory.load_w(COUNT), Some(2));
+    }
+}
+
+const MODELS: &[(&str, fn())] = &[
+    ("rendezvous", rendezvous),
+    ("late_value", late_value),
+    ("alternation", || alternation(&[CHANNEL])),
+    ("alternation of two", || alternation(&[CHANNEL, OTHER])),
+    ("join", join),
+    ("lock", lock),
+];
+
+fn explore(model: fn()) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
+/// One test: the row that is weakened is one for the whole program.
+#[test]
+fn the_protocols_hold_and_need_every_ordering() {
+    for (name, model) in MODELS {
+        assert!(catch_unwind(|| explore(*model)).is_ok(), "{name}");
+    }
+    for row in 0..ROWS {
+        weakened::set(row);
+        let noticed =
+            MODELS.iter().any(|(_, model)| catch_unwind(AssertUnwindSafe(|| explore(*model))).is_err());
+        weakened::set(usize::MAX);
+        assert!(noticed, "no model notices that ordering {row} is weakened");
+    }
+}

@@ -151,12 +151,14 @@ impl Lowerer<'_> {
                 self.f.code.wait(time);
             }
             InputKind::Items(items) => {
+                let Some(item) = items.first() else { return };
+                let place = self.place(item.target);
+                if let Place::Slot(slot) = place {
+                    return self.f.code.time(slot);
+                }
                 let slot = self.slot();
                 self.f.code.time(slot);
-                if let Some(item) = items.first() {
-                    let place = self.place(item.target);
-                    self.store(&place, Class::Word, slot);
-                }
+                self.store(&place, Class::Word, slot);
             }
             _ => {}
         }

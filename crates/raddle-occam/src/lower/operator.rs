@@ -73,6 +73,11 @@ impl Lowerer<'_> {
             {
                 return;
             }
+            Dyadic::BitAnd | Dyadic::Multiply
+                if self.class(expr) == Class::Word && self.by_constant(operator, left, right, to) =>
+            {
+                return;
+            }
             _ => {}
         }
         let class = self.class(left);
@@ -94,6 +99,22 @@ impl Lowerer<'_> {
         match operator {
             Dyadic::Plus | Dyadic::Minus => self.f.code.plus_i(to, from, constant),
             _ => self.f.code.add_i(to, from, constant),
+        }
+        true
+    }
+
+    /// `a /\ 7` and `a * 7`, in one instruction.
+    fn by_constant(&mut self, operator: Dyadic, left: ExprId, right: ExprId, to: Slot) -> bool {
+        let small = |value: Option<i64>| value.and_then(|value| i16::try_from(value).ok()).map(i32::from);
+        let (operand, constant) = match (small(self.fold(left)), small(self.fold(right))) {
+            (_, Some(constant)) => (left, constant),
+            (Some(constant), _) => (right, constant),
+            _ => return false,
+        };
+        let from = self.scalar(operand);
+        match operator {
+            Dyadic::BitAnd => self.f.code.and_i(to, from, constant),
+            _ => self.f.code.mul_i(to, from, constant),
         }
         true
     }

@@ -75,3 +75,18 @@ fn every_code_has_a_program() {
     // Files that include each other need files; `stages` tests that code.
     assert_eq!(missing, BTreeSet::from(["O0109".to_owned()]));
 }
+
+#[test]
+fn accepted_programs_become_bytecode_that_the_verifier_accepts() {
+    for path in corpus("accept") {
+        let mut sources = Sources::new();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let root = sources.add(&name, &std::fs::read_to_string(&path).unwrap()).unwrap();
+        let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+        let checked = analysis.checked().unwrap_or_else(|_| panic!("{name} is accepted"));
+        match raddle_occam::lower::lower(checked.program(), &sources) {
+            Ok(module) => assert!(raddle_bytecode::verify(module).is_ok(), "{name}"),
+            Err(complaints) => assert!(!complaints.is_empty(), "{name}"),
+        }
+    }
+}

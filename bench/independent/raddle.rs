@@ -20,7 +20,9 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let runtime = runtime(job.workers)?;
     if job.text("form")? == "started" {
         let steps = job.number("steps")?;
-        return job.plan.repeat(|| Ok(runtime.run(|| started(8, steps, job.workers))));
+        let workers = job.workers;
+        let measured = move || joined(csp::spawn_on(0, move || started(8, steps, workers)));
+        return job.plan.repeat(|| Ok(runtime.run(measured)));
     }
     let (form, steps) = Form::of(job)?;
     job.plan.repeat(|| Ok(sample(|| runtime.run(move || compute(form, steps)))))

@@ -270,11 +270,49 @@ pub const BENCHES: &[Bench] = &[
         checksum: |p| p.number("wakes"),
         ..USUAL
     },
+    Bench {
+        name: "fib",
+        program: "fib",
+        what: "fib by join, without a cut-off; per fork",
+        variants: &[full("n=36,forks=24157816"), quick("n=30,forks=1346268")],
+        runtimes: &[("raddle", BOTH), ("chili", BOTH), ("rayon", BOTH), ("floor", ONE)],
+        checksum: |p| fibonacci(p.number("n")),
+        ..USUAL
+    },
+    Bench {
+        name: "flat",
+        program: "flat",
+        what: "a million futures (on rayon: jobs of a scope) that return at once, a batch at a time; each",
+        variants: &[
+            always("count=1000000,batch=250,kind=future"),
+            always("count=1000000,batch=1000000,kind=future"),
+            always("count=1000000,batch=250,kind=process").only(&["raddle"]),
+        ],
+        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
+        name: "leaves",
+        program: "leaves",
+        what: "eight coarse leaves, about 10 ms each, under an unbalanced tree of joins",
+        unit: "ms",
+        variants: &[full("leaves=8,steps=10000000"), quick("leaves=8,steps=2500000")],
+        runtimes: &[("raddle", BOTH), ("chili", BOTH), ("rayon", BOTH)],
+        checksum: |p| {
+            (0..p.number("leaves")).map(|s| burned(s, p.number("steps"))).fold(0, u64::wrapping_add)
+        },
+        ..USUAL
+    },
 ];
 
 fn sum_of_indices(params: &Params) -> u64 {
     let count = params.number("count");
     count * (count - 1) / 2
+}
+
+fn fibonacci(n: u64) -> u64 {
+    (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0
 }
 
 fn independent(params: &Params) -> u64 {

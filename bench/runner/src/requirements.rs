@@ -104,6 +104,16 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("independent", RADDLE_TWO.with("form=c"), RADDLE.with("form=c"), 0.55),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
+    ratio("fib", RADDLE, of("chili", 1), 1.0),
+    ratio("fib", RADDLE_TWO, of("chili", 2), 1.0),
+    ratio("fib", RADDLE, of("rayon", 1), 0.35),
+    ratio("fib", RADDLE_TWO, of("rayon", 2), 0.35),
+    value("flat", RADDLE.with("batch=250,kind=future"), 6.0),
+    value("flat", RADDLE_TWO.with("batch=250,kind=future"), 6.0),
+    value("flat", RADDLE.with("batch=1000000,kind=future"), 6.0),
+    value("flat", RADDLE_TWO.with("batch=1000000,kind=future"), 6.0),
+    ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=process"), 0.2),
+    ratio("leaves", RADDLE_TWO, RADDLE, 0.5263),
 ];
 
 /// How a requirement stands, as cells of a table: what, required, measured, interval, pairs, verdict.
@@ -160,7 +170,8 @@ mod tests {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
         let cell = |(runtime, workers, params, figure)| {
             let mut cell = Cell::new(runtime, workers, params);
-            cell.rounds = (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
+            cell.rounds =
+                (0..15).map(|_| Some(Sample::new(figure, 0).with("net_create_ns", figure))).collect();
             cell
         };
         let cells = cells.into_iter().map(cell).collect();

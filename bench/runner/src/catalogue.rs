@@ -461,6 +461,19 @@ pub const BENCHES: &[Bench] = &[
             always("form=flow,count=100000,ends=4,width=4,capacity=1000000"),
         ],
         runtimes: CHANNELS,
+        name: "fib",
+        program: "fib",
+        what: "fib by join, without a cut-off; per fork",
+        variants: &[full("n=36,forks=24157816"), quick("n=30,forks=1346268")],
+        runtimes: &[("raddle", BOTH), ("chili", BOTH), ("rayon", BOTH), ("floor", ONE)],
+        checksum: |p| fibonacci(p.number("n")),
+        name: "flat",
+        program: "flat",
+        what: "a million futures (on rayon: jobs of a scope) that return at once, a batch at a time; each",
+            always("count=1000000,batch=250,kind=future"),
+            always("count=1000000,batch=1000000,kind=future"),
+            always("count=1000000,batch=250,kind=process").only(&["raddle"]),
+        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
         checksum: sum_of_indices,
         ..USUAL
     },
@@ -478,6 +491,15 @@ pub const BENCHES: &[Bench] = &[
         ],
         runtimes: CHANNELS,
         checksum: sum_of_indices,
+        name: "leaves",
+        program: "leaves",
+        what: "eight coarse leaves, about 10 ms each, under an unbalanced tree of joins",
+        unit: "ms",
+        variants: &[full("leaves=8,steps=10000000"), quick("leaves=8,steps=2500000")],
+        runtimes: &[("raddle", BOTH), ("chili", BOTH), ("rayon", BOTH)],
+        checksum: |p| {
+            (0..p.number("leaves")).map(|s| burned(s, p.number("steps"))).fold(0, u64::wrapping_add)
+        },
         ..USUAL
     },
 ];
@@ -493,6 +515,10 @@ fn sum_of_indices(params: &Params) -> u64 {
 /// The sum of all numbers below.
 fn triangle(count: u64) -> u64 {
     count * (count - 1) / 2
+}
+
+fn fibonacci(n: u64) -> u64 {
+    (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0
 }
 
 fn independent(params: &Params) -> u64 {

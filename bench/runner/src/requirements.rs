@@ -148,6 +148,16 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("select", RADDLE.with("form=wait,width=64"), GO.with("form=wait,width=64"), 0.3),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
+    ratio("fib", RADDLE, of("chili", 1), 1.0),
+    ratio("fib", RADDLE_TWO, of("chili", 2), 1.0),
+    ratio("fib", RADDLE, of("rayon", 1), 0.35),
+    ratio("fib", RADDLE_TWO, of("rayon", 2), 0.35),
+    value("flat", RADDLE.with("batch=250,kind=future"), 6.0),
+    value("flat", RADDLE_TWO.with("batch=250,kind=future"), 6.0),
+    value("flat", RADDLE.with("batch=1000000,kind=future"), 6.0),
+    value("flat", RADDLE_TWO.with("batch=1000000,kind=future"), 6.0),
+    ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=process"), 0.2),
+    ratio("leaves", RADDLE_TWO, RADDLE, 0.5263),
 ];
 
 /// How a requirement stands, as cells of a table: what, required, measured, interval, pairs, verdict.

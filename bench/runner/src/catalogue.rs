@@ -461,18 +461,27 @@ pub const BENCHES: &[Bench] = &[
             always("form=flow,count=100000,ends=4,width=4,capacity=1000000"),
         ],
         runtimes: CHANNELS,
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "fib",
         program: "fib",
         what: "fib by join, without a cut-off; per fork",
         variants: &[full("n=36,forks=24157816"), quick("n=30,forks=1346268")],
         runtimes: &[("raddle", BOTH), ("chili", BOTH), ("rayon", BOTH), ("floor", ONE)],
         checksum: |p| fibonacci(p.number("n")),
+        ..USUAL
+    },
+    Bench {
         name: "flat",
         program: "flat",
         what: "a million futures (on rayon: jobs of a scope) that return at once, a batch at a time; each",
+        variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
             always("count=1000000,batch=250,kind=process").only(&["raddle"]),
+        ],
         runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
         checksum: sum_of_indices,
         ..USUAL
@@ -491,6 +500,9 @@ pub const BENCHES: &[Bench] = &[
         ],
         runtimes: CHANNELS,
         checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "leaves",
         program: "leaves",
         what: "eight coarse leaves, about 10 ms each, under an unbalanced tree of joins",

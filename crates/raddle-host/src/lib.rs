@@ -27,11 +27,13 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The most memory that frames, arrays and mobiles may take, in bytes.
     pub memory_bytes: u32,
+    /// Several workers from the first instruction on, not only when there is work for several. For tests.
+    pub at_once: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 0, seed: None, memory_bytes: 1 << 30 }
+        Options { workers: 0, seed: None, memory_bytes: 1 << 30, at_once: false }
     }
 }
 
@@ -80,7 +82,7 @@ pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Outcom
     if workers == 1 || options.seed.is_some() {
         one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world)
     } else {
-        many::run(program, options.memory_bytes, workers, world)
+        many::run(program, options, workers, world)
     }
 }
 

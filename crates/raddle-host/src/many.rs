@@ -14,7 +14,7 @@ use crate::one::{Outside, report};
 use crate::screen::Screen;
 use crate::watch::{Keys, News};
 use crate::world::World;
-use crate::{Failure, Outcome};
+use crate::{Failure, Options, Outcome};
 use raddle_bytecode::Verified;
 use raddle_core::Runtime;
 use raddle_core::engine::{Alarm, Engine, Handle, Link, Turn};
@@ -328,14 +328,20 @@ impl Wake for Bell {
 }
 
 /// Runs a program on up to `workers` OS threads.
-pub(crate) fn run(program: Verified, memory_bytes: u32, workers: usize, world: Arc<dyn World>) -> Outcome {
+pub(crate) fn run(program: Verified, options: Options, workers: usize, world: Arc<dyn World>) -> Outcome {
     let mut lane = Lane::default();
-    let machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
+    let machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Outcome::not_begun(trap),
     };
     let mut outside = Outside::new(world.clone());
-    let result = match solo::run_while_tight(&machine, &mut outside, &mut lane) {
+    let begun = if options.at_once {
+        let ready = [machine.main()].into();
+        Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false }))
+    } else {
+        solo::run_while_tight(&machine, &mut outside, &mut lane)
+    };
+    let result = match begun {
         Err(failure) => Err(failure),
         Ok(None) => Ok(()),
         Ok(Some(rest)) => match spread(&machine, workers, world, rest, (&mut outside, &mut lane)) {

@@ -32,13 +32,14 @@ macro_rules! orderings {
 }
 
 orderings! {
-    /// A process announces itself, or claims another. Pairs with itself and `looked`: who finds a process in a word, or
-    /// takes it from there, sees where it left its message.
+    /// A process announces itself, or claims another. Pairs with itself and `looked`: who finds a process in a word,
+    /// or takes it from there, sees where it left its message.
     exchanged 0 AcqRel Relaxed;
     /// It did not succeed: somebody else is there. Pairs with the release of `exchanged`.
     refused 1 Acquire Relaxed;
-    /// A signal. Pairs with the `exchanged` by which the signalled one began to wait: who runs it sees what it saved. What
-    /// the signal is about lies in a channel's word, which the signalled one exchanges itself: nothing to release.
+    /// A signal. Pairs with the `exchanged` by which the signalled one began to wait: who runs it sees what it
+    /// saved. What the signal is about lies in a channel's word, which the signalled one exchanges itself: nothing
+    /// to release.
     signalled 2 Acquire Relaxed;
     /// One less is awaited. Pairs with itself: who brings the count to zero sees what all the others did.
     counted 3 AcqRel Relaxed;

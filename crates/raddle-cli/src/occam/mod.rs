@@ -126,6 +126,7 @@ pub(crate) fn run(
         workers: 0,
         seed: running.seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
+        ..raddle_host::Options::default()
     };
     let mut stats = false;
     let from_outside = ["RADDLE_WORKERS", "RADDLE_STATS"].map(|name| (name, std::env::var_os(name)));

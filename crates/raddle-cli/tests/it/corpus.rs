@@ -52,7 +52,7 @@ fn compile(path: &Path) -> raddle_bytecode::Verified {
 fn run(program: &raddle_bytecode::Verified, workers: usize, seed: Option<u64>) -> String {
     let keys = Mutex::new(b"12 keys\n".to_vec().into_iter());
     let world = Arc::new(Kept { screen: Mutex::default(), keys });
-    let options = Options { workers, seed, memory_bytes: 64 << 20 };
+    let options = Options { workers, seed, memory_bytes: 64 << 20, ..Options::default() };
     let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>);
     let mut text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
     match (outcome.result, outcome.report) {

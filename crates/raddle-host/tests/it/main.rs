@@ -1,5 +1,8 @@
 //! Programs on one worker and on several: what they print, how they end, what is said of a deadlock.
 
 mod ends;
+mod hostile;
+#[path = "../../../raddle-vm/tests/support/random.rs"]
+mod random;
 mod support;
 mod work;

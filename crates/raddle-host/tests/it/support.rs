@@ -34,10 +34,22 @@ pub(crate) fn single(code: Code, slots: u32) -> Module {
     module.finish()
 }
 
+/// One after the other: on one worker, then on more as it comes, then on more at once.
 pub(crate) fn run(module: &Module, workers: usize, keys: &str) -> (Outcome, String) {
+    let first = run_as(module, workers, keys, false);
+    let second = run_as(module, workers, keys, true);
+    assert_eq!(
+        (&first.0.result.is_ok(), &first.1),
+        (&second.0.result.is_ok(), &second.1),
+        "{workers} workers"
+    );
+    second
+}
+
+fn run_as(module: &Module, workers: usize, keys: &str, at_once: bool) -> (Outcome, String) {
     let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
     let paper = Arc::new(Paper { keys: Mutex::new(keys.bytes().rev().collect()), ..Paper::default() });
-    let options = Options { workers, memory_bytes: 1 << 26, ..Options::default() };
+    let options = Options { workers, memory_bytes: 1 << 26, at_once, ..Options::default() };
     let outcome = raddle_host::run(program, options, paper.clone());
     let text = paper.text.lock().unwrap().clone();
     (outcome, text)

@@ -3,26 +3,11 @@
 //! Never: expects anything but an end: no panic, no hang, nothing outside the machine's memory (which the
 //! sanitizers see).
 
+use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::build::ModuleBuilder;
-use raddle_bytecode::{Function, Insn, Module, Op, Refusal, Site, verify};
+use raddle_bytecode::{Module, Op, verify};
 use raddle_vm::solo::{self, Event, Until, World};
 use raddle_vm::{Lane, Machine, Port};
-
-/// xorshift64*, Vigna 2016.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        (self.roll() >> 33) % limit
-    }
-}
 
 /// Ends the program after so many looks around.
 struct Patience(u32);
@@ -61,57 +46,6 @@ fn run(module: Module, seed: u64) -> bool {
         }
     }
     true
-}
-
-/// Any instruction; numbers small more often than not, so that they mean something.
-fn instruction(dice: &mut Dice) -> Insn {
-    let op = Op::ALL[dice.below(Op::ALL.len() as u64) as usize];
-    let mut field = || if dice.below(8) == 0 { dice.roll() as u16 } else { dice.below(24) as u16 };
-    let insn = Insn::new(op, field(), field(), field());
-    if op.form().jumps() { insn.to(dice.below(60) as i32 - 30) } else { insn }
-}
-
-/// Some functions of random code, made acceptable one complaint at a time.
-fn program(dice: &mut Dice) -> Module {
-    let count = 1 + dice.below(3) as u32;
-    let mut module = Module { pool: vec![1, u64::MAX], data: vec![7; 32], ..Module::default() };
-    for number in 0..count {
-        let first = module.code.len() as u32;
-        // The entry has the largest frame: it can call the others.
-        let slots = 32 * (count - number);
-        for _ in 0..20 + dice.below(30) {
-            let mut insn = instruction(dice);
-            if matches!(insn.op, Op::Call | Op::CallD) {
-                let at = module.code.len() as u32;
-                insn = Insn::with_imm(insn.op, insn.a, module.sites.len() as i32);
-                module.sites.push(Site { callee: dice.below(count.into()) as u32, base: 32, at });
-            }
-            module.code.push(insn);
-        }
-        module.code.push(Insn::new(if dice.below(2) == 0 { Op::Ret } else { Op::End }, 0, 0, 0));
-        module.functions.push(Function { name: 0, first, count: module.code.len() as u32 - first, slots });
-    }
-    acceptable(module)
-}
-
-fn acceptable(mut module: Module) -> Module {
-    loop {
-        let (at, with) = match verify(module.clone()) {
-            Err(Refusal::Slot(at) | Refusal::Jump(at) | Refusal::Number(at) | Refusal::Window(at)) => {
-                (at, Op::Nop)
-            }
-            Err(Refusal::Falls(at)) => (at, Op::Ret),
-            _ => return module,
-        };
-        if matches!(module.code[at as usize].op, Op::Call | Op::CallD) {
-            module.sites.retain(|site| site.at != at);
-            for (number, site) in module.sites.iter().enumerate() {
-                let insn = &mut module.code[site.at as usize];
-                *insn = Insn::with_imm(insn.op, insn.a, number as i32);
-            }
-        }
-        module.code[at as usize] = Insn::new(with, 0, 0, 0);
-    }
 }
 
 #[test]

@@ -2,4 +2,6 @@
 
 mod channels;
 mod hostile;
+#[path = "../support/random.rs"]
+mod random;
 mod support;

@@ -213,6 +213,7 @@ impl Worker {
     /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
     #[inline(never)]
     pub(crate) unsafe fn leave_workers(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.let_go(&block.header);
         self.after.set(Some(After { run, data }));
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.

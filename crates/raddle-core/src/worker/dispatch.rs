@@ -139,6 +139,7 @@ impl Worker {
     /// As for `leave`; and the process is light: neither movable nor a thread.
     #[inline(always)]
     pub(crate) unsafe fn leave_here(&self, block: &Block) {
+        self.let_go(&block.header);
         let to = self.pick_next();
         if to.storage == 0 {
             // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.

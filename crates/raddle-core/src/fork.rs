@@ -19,6 +19,7 @@ use crate::job;
 use crate::process::pool;
 use crate::runtime;
 use crate::worker::Worker;
+use raddle_context::tls;
 use std::cell::RefCell;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,15 +57,13 @@ extern "C" fn child() {
     raddle_context::current::set(std::ptr::null_mut());
 }
 
-/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and its worker's
-/// descriptor is free to be used again.
+/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and the descriptor
+/// of its worker, or of the spare OS thread that it is away on, is free to be used again.
 fn leave_os_thread() {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { crate::worker::current_header().as_ref() };
-    if running.is_some_and(|running| running.is(OWN_TLS))
-        && let Some(worker) = Worker::current()
-    {
-        worker.leave_in_fork();
+    if running.is_some_and(|running| running.is(OWN_TLS)) {
+        tls::leave_in_fork(Worker::current().map_or_else(blocking::host_storage, Worker::home_storage));
     }
 }
 

@@ -22,6 +22,16 @@ use crate::worker::{self, Worker};
 use raddle_context::{Context, current, tls, transfer_with};
 use std::cell::{Cell, UnsafeCell};
 
+thread_local! {
+    /// In a thread that is away, whose storage this is in: its host's storage. In all others 0.
+    static HOST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The OS thread's own storage of the spare on which the running thread is a guest; 0 if it is none.
+pub(crate) fn host_storage() -> usize {
+    HOST.get()
+}
+
 /// A thread's way there and back; in its own frame.
 pub(super) struct Trip {
     block: &'static Block,
@@ -49,17 +59,20 @@ impl Trip {
         let worker = unsafe { Worker::of(&self.block.header) };
         // SAFETY: as above; the trip lies in the frame of one who waits.
         unsafe { worker.leave_workers(self.block, set_out, data) };
-        let is_away = !self.seat.get().is_null();
-        if !is_away {
+        // SAFETY: null, or in the frame of the spare, which waits for the way back.
+        let seat = unsafe { self.seat.get().as_ref() };
+        match seat {
+            Some(seat) => HOST.set(seat.storage),
             // SAFETY: a worker has resumed it.
-            unsafe { Worker::of(&self.block.header) }.arrive();
+            None => unsafe { Worker::of(&self.block.header) }.arrive(),
         }
-        is_away
+        seat.is_some()
     }
 
     /// Back to a worker.
     #[inline(never)]
     pub(super) fn come_back(&self) {
+        HOST.set(0);
         // SAFETY: the spare waits, in its frame, for this transfer.
         let seat = unsafe { &*self.seat.get() };
         // SAFETY: the seat's context was suspended by the transfer that came here, with that storage.

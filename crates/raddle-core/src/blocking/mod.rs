@@ -19,6 +19,7 @@ mod carry;
 mod pool;
 mod spare;
 
+pub(crate) use carry::host_storage;
 pub(crate) use pool::{PoolGuard, lock as lock_pool};
 pub(crate) use spare::run_detached;
 
@@ -75,7 +76,11 @@ fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
     let away = unsafe { Worker::of(&block.header) }.shared().count_away();
     let trip = Trip::new(block);
     let is_away = trip.leave();
-    let result = catch_unwind(AssertUnwindSafe(f));
+    let result = if is_away {
+        without_forks(block, || catch_unwind(AssertUnwindSafe(f)))
+    } else {
+        catch_unwind(AssertUnwindSafe(f))
+    };
     if is_orphan() {
         // Forked in the call: in the child the thread goes on, and there is neither worker nor runtime to come back to.
         std::mem::forget(away);
@@ -86,6 +91,15 @@ fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
         drop(away);
     }
     result.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Runs `f`, which catches its panics, for a process that is away: its list of forks is for its worker's OS thread only.
+/// Nothing is in the list: who leaves lets go of its forks.
+fn without_forks<T>(block: &Block, f: impl FnOnce() -> T) -> T {
+    let forks = block.header.forks.replace(std::ptr::null());
+    let result = f();
+    block.header.forks.set(forks);
+    result
 }
 
 /// A call, in the frame of the one who waits for it.
@@ -146,7 +160,7 @@ unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
     // It has let go of its forks; a join of the call is an OS thread's.
     let forks = block.header.forks.replace(std::ptr::null());
     raddle_context::current::set(block.as_header().cast());
-    let result = f();
+    let result = without_forks(block, f);
     if is_orphan() {
         // Forked in the call: in the child the process, which waits for this, does not exist.
         end_of_orphan();

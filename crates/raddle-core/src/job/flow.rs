@@ -7,7 +7,7 @@
 //! | a process, inside of a `join` or `scope` | hang in the list that the outermost one made in its frame |
 //! | a process, outside | the call makes the list, and what is left in it at the end is promoted |
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
-//! | an OS thread | the call is run by a process of the default runtime, with a roomy stack |
+//! | an OS thread, or a process inside of a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
 use crate::header::{AWAY, Header, Kind};
 use crate::process::builder;
@@ -26,7 +26,7 @@ pub(super) enum Without<'a> {
     Process(&'a Header),
     /// A cell's poll.
     Poll,
-    /// An OS thread.
+    /// An OS thread, or a process that is away on one.
     Thread,
 }
 
@@ -145,6 +145,7 @@ impl Without<'_> {
     pub(super) fn of_caller() -> Self {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         match unsafe { current_header().as_ref() } {
+            Some(header) if header.is(AWAY) => Without::Thread,
             Some(header) if header.is(AWAY) => Without::Thread,
             Some(header) if header.kind == Kind::Process => Without::Process(header),
             Some(_) => Without::Poll,

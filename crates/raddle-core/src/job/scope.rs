@@ -12,7 +12,7 @@
 
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use super::slab::Slot;
-use crate::header::Header;
+use crate::header::{AWAY, Header};
 use crate::process::scope::ScopeData;
 use crate::protocol::jobs::{How, Node};
 use crate::report;
@@ -178,9 +178,11 @@ impl<'scope> Scope<'scope> {
         report::fatal("a scope has lost a job");
     }
 
-    /// A job leaves the running flow's list.
+    /// A job leaves the running flow's list. An owner that is away puts none into its list.
     fn leave_list(&self) {
-        if std::ptr::eq(current_header(), self.owner) && !self.owner.is_null() {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let running = unsafe { current_header().as_ref() };
+        if running.is_some_and(|running| std::ptr::eq(running, self.owner) && !running.is(AWAY)) {
             self.private.set(self.private.get() - 1);
         }
     }

@@ -74,12 +74,10 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     if fork::is_orphan() {
         fork::end_of_orphan();
     }
-    if !block.header.forks.get().is_null() {
-        crate::job::end_of_flow(&block.header);
-    }
     if block.header.is(OWN_TLS) {
         leave_storage(block);
     }
+    let_go_of_forks(block);
     exit(block)
 }
 
@@ -94,6 +92,15 @@ fn leave_storage(block: &'static Block) {
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
     unsafe { Worker::of(&block.header) }.take_storage_back(block);
+}
+
+/// What a process that ends has forked and not waited for is everybody's. After the last code of the program's that
+/// runs in its name: destructors and drops may fork, too.
+#[inline(always)]
+fn let_go_of_forks(block: &Block) {
+    if !block.header.forks.get().is_null() {
+        crate::job::end_of_flow(&block.header);
+    }
 }
 
 /// The last act: publish the result, give everything back, choose who is next.
@@ -123,6 +130,7 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
         Finished::Free => {
             // SAFETY: detached: the result is ours to drop.
             unseen_panic = unsafe { (body.drop_result)(block) };
+            let_go_of_forks(block);
             worker.free_block(block);
         }
     }

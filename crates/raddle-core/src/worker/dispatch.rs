@@ -139,6 +139,7 @@ impl Worker {
     /// As for `leave`; and the process is light: neither movable nor a thread.
     #[inline(always)]
     pub(crate) unsafe fn leave_here(&self, block: &Block) {
+        self.let_go(&block.header);
         let to = self.pick_next();
         if to.storage == 0 {
             // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
@@ -213,6 +214,7 @@ impl Worker {
     /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
     #[inline(never)]
     pub(crate) unsafe fn leave_workers(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.let_go(&block.header);
         self.after.set(Some(After { run, data }));
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.

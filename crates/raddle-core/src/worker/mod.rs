@@ -50,7 +50,7 @@ use crate::runtime::Shared;
 use crate::timer::Timers;
 use dispatch::After;
 use promote::Heart;
-use raddle_context::tls::{self, TlsPool};
+use raddle_context::tls::TlsPool;
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
@@ -250,10 +250,9 @@ impl Worker {
         unsafe { &mut *self.stacks.get() }.give(stack);
     }
 
-    /// This OS thread goes on alone in a forked child, as a thread with storage of its own: the kernel forgets the
-    /// rest.
-    pub(crate) fn leave_in_fork(&self) {
-        tls::leave_in_fork(self.home_storage.get());
+    /// The storage of this worker's OS thread.
+    pub(crate) fn home_storage(&self) -> usize {
+        self.home_storage.get()
     }
 
     #[inline(always)]

@@ -266,3 +266,37 @@ fn calls_come_back_while_workers_steal() {
     });
     assert_eq!(sum, (0..40).map(|n| 20 * n + 190).sum::<u32>());
 }
+
+/// What waits may wait for one of its own forks, by whatever means.
+#[test]
+fn who_leaves_for_a_call_lets_go_of_its_forks() {
+    in_both(|| {
+        let (sender, receiver) = channel();
+        let joined = raddle_core::join(|| blocking(move || receiver.recv()), || sender.send(7));
+        assert_eq!(joined, (Ok(7), Ok(())));
+    });
+}
+
+/// Inside of a call there is no worker whose list or slots could be used.
+#[test]
+fn forks_of_a_call_are_everybodys_at_once() {
+    in_both(|| {
+        let (sender, receiver) = channel();
+        let earlier = raddle_core::future(|| 3);
+        let (scoped, inner) = (sender.clone(), sender.clone());
+        let (all, joined) = raddle_core::scope(|s| {
+            blocking(move || {
+                let later = raddle_core::future(move || sender.send(1).unwrap());
+                s.spawn(move |_| scoped.send(2).unwrap());
+                raddle_core::scope(|s| s.spawn(|_| inner.send(4).unwrap()));
+                let mut all: Vec<i32> = receiver.iter().take(3).collect();
+                later.get();
+                all.push(earlier.get());
+                all.sort_unstable();
+                (all, raddle_core::join(|| 5, || csp::yield_now()).0)
+            })
+        });
+        assert_eq!((all, joined), (vec![1, 2, 3, 4], 5));
+        assert_eq!(raddle_core::join(|| 1, || 2), (1, 2));
+    });
+}

@@ -296,3 +296,16 @@ fn nothing_is_lost_between_time_outs() {
         assert_eq!(Arc::strong_count(&kept), 1);
     }
 }
+
+/// Who waits lets go of its forks, in the short way to leave a stack, too: one of them may be the peer.
+#[test]
+fn a_flow_may_wait_for_one_of_its_own_forks() {
+    runtime(1).run(|| {
+        let (mut to, mut from) = csp::channel();
+        let both = raddle_core::join(|| from.recv(), || to.send(3));
+        assert_eq!(both, (Ok(3), Ok(())));
+        let late = raddle_core::future(move || to.send(4));
+        assert_eq!(from.recv_timeout(Duration::from_secs(60)), Ok(4));
+        late.get().unwrap();
+    });
+}

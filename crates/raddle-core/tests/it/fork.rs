@@ -109,3 +109,36 @@ fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
     assert_success(&output);
     assert_said(&output, &["the call goes on"]);
 }
+
+/// The kernel must not go on to write to memory that the C library takes back from the OS thread left behind.
+#[cfg(all(target_arch = "x86_64", not(raddle_twin)))]
+#[test]
+fn in_the_child_of_a_thread_the_kernel_writes_to_no_other_threads_memory() {
+    fn nothing_is_registered() -> bool {
+        let area = Box::leak(Box::new([0_u64; 8]));
+        let aligned = (&raw mut area[0]).map_addr(|a| a.next_multiple_of(32));
+        // SAFETY: registers an area that stays; nothing of it is read.
+        let refused = unsafe { libc::syscall(libc::SYS_rseq, aligned, 32, 0, 0x5305_3053) } != 0;
+        // A kernel without it registers nothing.
+        !refused || std::io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS)
+    }
+    fn try_it() {
+        match fork() {
+            None => std::process::exit(if nothing_is_registered() { 0 } else { 7 }),
+            code => assert_eq!(code, Some(0)),
+        }
+    }
+    let name = "fork::in_the_child_of_a_thread_the_kernel_writes_to_no_other_threads_memory";
+    let output = in_child(name, || {
+        let runtime = runtime(1);
+        runtime.run(|| {
+            let tests: [fn(); 2] = [try_it, || blocking(try_it)];
+            for test in tests {
+                if let Ok(thread) = thread::Builder::new().spawn(test) {
+                    thread.join().unwrap();
+                }
+            }
+        });
+    });
+    assert_success(&output);
+}

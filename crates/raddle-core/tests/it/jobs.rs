@@ -4,8 +4,9 @@ use crate::child::{assert_said, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle_core::{
-    Future, Scope, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope, task,
+    Future, Scope, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope, task, thread,
 };
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
@@ -346,4 +347,33 @@ fn an_idle_worker_takes_half_of_what_is_left_of_a_loop() {
         let barrier = Barrier::new(2);
         par_for(0..2, |_| meet(&barrier));
     });
+}
+
+/// Makes a future when it is dropped.
+struct Late(mpsc::Sender<()>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let sender = self.0.clone();
+        drop(future(move || sender.send(())));
+    }
+}
+
+#[test]
+fn what_a_destructor_or_a_dropped_result_forks_runs() {
+    thread_local! {
+        static LOCAL: RefCell<Option<Late>> = const { RefCell::new(None) };
+    }
+    let (sender, receiver) = mpsc::channel();
+    runtime(1).run(move || {
+        let own = sender.clone();
+        // Where there are no threads there is nothing to show.
+        if let Ok(thread) = thread::Builder::new().spawn(move || LOCAL.set(Some(Late(own)))) {
+            thread.join().unwrap();
+        } else {
+            sender.send(()).unwrap();
+        }
+        drop(csp::spawn(move || Late(sender)));
+    });
+    assert_eq!(receiver.iter().count(), 2);
 }

@@ -160,9 +160,10 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "tsan",
         what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
         // A standard library that is not instrumented would be full of false races: its fences and futexes would go
-        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings.
-        // It lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own. What it
-        // knows of a thread lies in that thread's storage, so that none with storage of its own can be made.
+        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
+        // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
+        // What it knows of a thread lies in that thread's storage, so that none with storage of its own can be
+        // made.
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
         steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \

@@ -44,7 +44,7 @@ pub(crate) const MOVABLE: u8 = 2;
 pub(crate) const PLACED: u8 = 4;
 /// A process with thread-local storage of its own: a *thread*. It may move after it has started, too.
 pub(crate) const OWN_TLS: u8 = 8;
-/// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking).
+/// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking()).
 pub(crate) const AWAY: u8 = 16;
 
 /// The first bytes of everything that a queue can hold.

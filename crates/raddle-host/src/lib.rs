@@ -2,8 +2,8 @@
 //! May use: `raddle-core` as a scheduler, `raddle-vm`; clock and OS threads of the standard library.
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
-//! With one worker, or with a seed, the machine's own single-threaded scheduler runs ([`one`]); with several, each
-//! process is a runnable of `raddle-core` ([`many`]). Both know the same end: the program's, a run-time error, a
+//! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
+//! process is a runnable of `raddle-core` (`many`). Both know the same end: the program's, a run-time error, a
 //! deadlock.
 
 mod many;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Runs `f`, which may block an OS thread, on a spare one, and returns a future of its value.
 ///
-/// What [`blocking`](crate::blocking) is to a process this is to a cell. The runtime does not end before `f` has; a
+/// What [`blocking`](crate::blocking()) is to a process this is to a cell. The runtime does not end before `f` has; a
 /// dropped handle leaves `f` running.
 ///
 /// # Panics

@@ -358,8 +358,8 @@ impl JobQueue {
         }
     }
 
-    /// The owner does not answer until it is asked again, or a job leaves. An ask that comes at this moment is lost, and
-    /// comes again with the thief's next look.
+    /// The owner does not answer until it is asked again, or a job leaves. An ask that comes at this moment is
+    /// lost, and comes again with the thief's next look.
     pub(crate) fn be_deaf(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }

@@ -8,8 +8,8 @@
 //! what it needs from its parent's frame when it starts.
 //!
 //! Slots are a stack: a scope or a statement takes what it needs and gives it back at its end. A value lives in
-//! slots; an array in memory, with its address and its size in two slots ([`View`]). Where a name lives is its
-//! [`Home`].
+//! slots; an array in memory, with its address and its size in two slots (`View`). Where a name lives is its
+//! `Home`.
 
 mod alt;
 mod array;

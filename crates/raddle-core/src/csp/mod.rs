@@ -4,7 +4,7 @@
 //!
 //! | occam | here |
 //! |---|---|
-//! | `PAR` | [`par!`], [`spawn`], [`scope`] |
+//! | `PAR` | [`par!`], [`spawn`], [`scope()`] |
 //! | `PAR i = 0 FOR n` | [`par_for`], `par!(for i in 0..n => ...)` |
 //! | `CHAN`, `c ! x`, `c ? x` | [`channel`], [`Sender::send`], [`Receiver::recv`] |
 //! | `ALT`, `PRI ALT`, guards, `SKIP`, `TIM ? AFTER t` | [`alt!`], [`pri_alt!`], `if`, `skip`, `at`, `after` |

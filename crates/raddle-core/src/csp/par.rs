@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs `first` as a process and `last` in the caller, and returns what both returned when both have ended.
-/// [`par!`](super::par) does it for more.
+/// [`par!`](super::par!) does it for more.
 ///
 /// # Panics
 /// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default

@@ -131,7 +131,7 @@ impl Drop for TlsPool {
     }
 }
 
-/// The first thing that a context does on storage of its own; `word` becomes its [`current`](crate::current) word.
+/// The first thing that a context does on storage of its own; `word` becomes its [`current`] word.
 ///
 /// # Safety
 /// The caller runs on a block, which was taken for it.

@@ -206,12 +206,51 @@ impl<T> Core<T> {
     /// Puts a message into the place that was kept for it.
     pub(super) fn send_reserved(&mut self, message: T) -> Sent<T> {
         self.reserved -= 1;
-        self.send(message)
+        let sent = self.send(message);
+        // If a receiver waited, it has the message now, and the place is free.
+        self.settle();
+        sent
+    }
+
+    /// The place that was kept will not be used.
+    pub(super) fn give_up_reserved(&mut self) {
+        self.reserved -= 1;
+        self.settle();
+    }
+
+    /// Serves those who wait on both sides of a place that was kept for somebody else, and is free.
+    ///
+    /// While a place is kept the buffer may be empty and yet full: receivers wait, and senders too. Any number of them
+    /// may have to be woken, so this is done here, inside; the caller's end keeps the channel.
+    fn settle(&mut self) {
+        while !self.receivers_gone
+            && self.has_place()
+            && let Some(sender) = self.senders.take_first()
+        {
+            if sender.place().is_null() {
+                if let Some(right) = sender.end(Left::Reserved) {
+                    self.reserved += 1;
+                    right.wake();
+                }
+            } else if let Ok((message, right)) = take_from(sender) {
+                right.wake();
+                match self.hand_over(message) {
+                    Ok(right) => right.wake(),
+                    Err(message) => self.buffer.push_back(message),
+                }
+            }
+        }
+        if self.has_place() {
+            wake_all(&mut self.send_watchers);
+        }
+        if !self.buffer.is_empty() {
+            wake_all(&mut self.receive_watchers);
+        }
     }
 
     /// A place in the buffer has become free: the first sender that waits has it.
     #[inline]
-    pub(super) fn place_became_free(&mut self) -> Wakes {
+    fn place_became_free(&mut self) -> Wakes {
         while let Some(sender) = self.senders.take_first() {
             if sender.place().is_null() {
                 if let Some(right) = sender.end(Left::Reserved) {
@@ -249,10 +288,8 @@ impl<T> Core<T> {
         };
         // SAFETY: passed on to the caller.
         unsafe { list.push(entry) };
-        while self.capacity == 0
-            && let Some(watcher) = watchers.take_first()
-        {
-            watcher.end(Left::Done).into_iter().for_each(WakeRight::wake);
+        if self.capacity == 0 {
+            wake_all(watchers);
         }
     }
 
@@ -285,6 +322,13 @@ impl<T> Core<T> {
             }
         }
         None
+    }
+}
+
+/// Wakes all who watch, inside the lock.
+fn wake_all(watchers: &mut WaitList) {
+    while let Some(watcher) = watchers.take_first() {
+        watcher.end(Left::Done).into_iter().for_each(WakeRight::wake);
     }
 }
 

@@ -67,14 +67,23 @@ impl<G: sealed::Inside> Alternative for G {}
 /// use raddle_core::csp::{self, Order, RecvGuard, TimeGuard};
 /// use std::time::Duration;
 /// let (_to, mut from) = csp::channel::<u32>();
-/// let (message, time) = (RecvGuard::new(&mut from), TimeGuard::after(Duration::from_millis(1)));
-/// assert_eq!(csp::choose(Order::Fair, [&message, &time]), 1);
+/// let (mut message, mut time) = (RecvGuard::new(&mut from), TimeGuard::after(Duration::from_millis(1)));
+/// assert_eq!(csp::choose(Order::Fair, [&mut message, &mut time]), 1);
 /// assert!(message.received().is_none());
 /// ```
-pub fn choose<const N: usize>(order: Order, guards: [&dyn Alternative; N]) -> usize {
-    let insides = guards.map(|guard| guard.guard());
+///
+/// A guard stands in the list once, or it would meet itself:
+///
+/// ```compile_fail
+/// use raddle_core::csp::{self, Order, RecvGuard};
+/// let (_to, mut from) = csp::channel::<u32>();
+/// let mut message = RecvGuard::new(&mut from);
+/// csp::choose(Order::Fair, [&mut message, &mut message]);
+/// ```
+pub fn choose<const N: usize>(order: Order, guards: [&mut dyn Alternative; N]) -> usize {
+    let insides = guards.each_ref().map(|guard| guard.guard());
     // SAFETY: a guard has a receiver borrowed mutably, which nobody else can use; its value is a place for what it
-    // sends; and it is borrowed here, so that it is not moved.
+    // sends; and it is borrowed mutably here, so that it is not moved, and no two are the same.
     let ready = unsafe { alternate::choose(&insides, order.first(N), "csp::choose") };
     guards[ready.guard].choose(ready.over);
     ready.guard

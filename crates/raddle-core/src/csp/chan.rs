@@ -36,7 +36,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 /// What both ends are: a share of the word.
 struct End<T> {
     word: NonNull<Word>,
-    values: PhantomData<T>,
+    /// Values go in and come out: neither end may be taken for one of values that live shorter or longer.
+    values: PhantomData<fn(T) -> T>,
 }
 
 impl<T> End<T> {
@@ -71,6 +72,17 @@ unsafe impl<T: Send> Send for End<T> {}
 unsafe impl<T: Send> Sync for End<T> {}
 
 /// The end at which one sends. Dropping it ends the channel.
+///
+/// What is sent must live as long as the receiver was promised:
+///
+/// ```compile_fail
+/// use raddle_core::csp::{self, Sender};
+/// let (to, from) = csp::channel::<&'static str>();
+/// let text = String::from("gone soon");
+/// let mut shorter: Sender<&str> = to;
+/// shorter.try_send(&text).unwrap_err();
+/// drop(from);
+/// ```
 pub struct Sender<T>(End<T>);
 
 /// The end at which one receives. Dropping it ends the channel.

@@ -119,8 +119,8 @@ macro_rules! __alternation {
         $crate::__alternation!(@next $order; [$($all)* [$guard $make $bind $body]];)
     };
     (@next $order:expr; [$([$guard:ident ($make:expr) ($($bind:tt)*) $body:expr])+];) => {{
-        $(let $guard = $make;)+
-        let chosen = $crate::csp::choose($order, [$(&$guard),+]);
+        $(let mut $guard = $make;)+
+        let chosen = $crate::csp::choose($order, [$(&mut $guard),+]);
         let mut place = 0;
         match () {
             $(() if { place += 1; place - 1 == chosen } => { $($bind)* $body })+

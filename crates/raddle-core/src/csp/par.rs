@@ -177,7 +177,11 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
     fn run_body(&self, index: u32) {
         let body = || (self.body)(self.start + index as usize);
         if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            let unwanted = if first.is_none() { first.replace(panic) } else { Some(panic) };
+            drop(first);
+            // Outside of the lock: its drop is the user's code, and may wait.
+            drop(unwanted);
         }
     }
 }

@@ -193,8 +193,8 @@ fn guards_can_be_written_out() {
     runtime(1).run(|| {
         let (mut to, mut from) = csp::channel();
         let sender = csp::spawn(move || to.send(String::from("text")).unwrap());
-        let (message, time) = (RecvGuard::new(&mut from), TimeGuard::after(LONG));
-        assert_eq!(csp::choose(Order::Priority, [&time, &message]), 1);
+        let (mut message, mut time) = (RecvGuard::new(&mut from), TimeGuard::after(LONG));
+        assert_eq!(csp::choose(Order::Priority, [&mut time, &mut message]), 1);
         assert_eq!(message.received().unwrap().unwrap(), "text");
         sender.join().unwrap();
     });

@@ -234,3 +234,22 @@ fn claims_are_given_in_the_order_of_asking() {
         assert!(order[1..].is_sorted(), "{order:?}");
     });
 }
+
+#[test]
+fn what_bodies_panicked_with_may_wait_as_it_is_dropped() {
+    struct Waits;
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            csp::yield_now();
+        }
+    }
+    runtime(1).run(|| {
+        let bodies = AssertUnwindSafe(|| {
+            csp::par_for(0..8, |_| {
+                csp::yield_now();
+                std::panic::panic_any(Waits);
+            });
+        });
+        assert!(catch_unwind(bodies).unwrap_err().is::<Waits>());
+    });
+}

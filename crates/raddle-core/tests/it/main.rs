@@ -5,6 +5,7 @@
 mod blocking;
 mod cells;
 mod channel_histories;
+mod channel_places;
 mod csp_alt;
 mod csp_channel;
 mod csp_par;

@@ -134,8 +134,8 @@ impl<T> Operation for Sender<T> {
     fn cancel(&self, left: Left) {
         let wakes = self.chan.core.enter(|core| match left {
             Left::Reserved => {
-                core.reserved -= 1;
-                core.place_became_free()
+                core.give_up_reserved();
+                Wakes::default()
             }
             Left::Ticket(ticket) => Wakes { one: core.stash.break_promise(ticket), watchers: None },
             Left::Nothing | Left::Done | Left::Disconnected => Wakes::default(),

@@ -57,8 +57,8 @@ extern "C" fn child() {
     raddle_context::current::set(std::ptr::null_mut());
 }
 
-/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and the descriptor
-/// of its worker, or of the spare OS thread that it is away on, is free to be used again.
+/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and the
+/// descriptor of its worker, or of the spare OS thread that it is away on, is free to be used again.
 fn leave_os_thread() {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { crate::worker::current_header().as_ref() };

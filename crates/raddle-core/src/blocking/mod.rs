@@ -93,8 +93,8 @@ fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs `f`, which catches its panics, for a process that is away: its list of forks is for its worker's OS thread only.
-/// Nothing is in the list: who leaves lets go of its forks.
+/// Runs `f`, which catches its panics, for a process that is away: its list of forks is for its worker's OS thread
+/// only. Nothing is in the list: who leaves lets go of its forks.
 fn without_forks<T>(block: &Block, f: impl FnOnce() -> T) -> T {
     let forks = block.header.forks.replace(std::ptr::null());
     let result = f();

@@ -7,7 +7,7 @@
 //! | a process, inside of a `join` or `scope` | hang in the list that the outermost one made in its frame |
 //! | a process, outside | the call makes the list, and what is left in it at the end is promoted |
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
-//! | an OS thread, or a process inside of a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
+//! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
 use crate::header::{AWAY, Header, Kind};
 use crate::process::builder;

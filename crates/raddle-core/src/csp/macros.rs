@@ -55,8 +55,8 @@ macro_rules! __alt {
 /// };
 /// assert_eq!(day(), "a nap");
 /// csp::scope(|s| {
-///     s.spawn(move || customer.send("a job").unwrap());
-///     s.spawn(move || boss.send("go home").unwrap());
+///     s.spawn(|| customer.send("a job").unwrap());
+///     s.spawn(|| boss.send("go home").unwrap());
 ///     let mut words: Vec<_> = std::iter::repeat_with(&mut day).filter(|word| *word != "a nap").take(2).collect();
 ///     words.sort();
 ///     assert_eq!(words, ["a job", "go home"]);

@@ -292,7 +292,7 @@ impl Worker {
         if shared.has_shared(self.index) || shared.is_stopping() || self.has_fresh() {
             return true;
         }
-        if !self.ready.is_empty_for_owner() {
+        if !self.ready.is_empty_for_owner() || self.jobs.waiting() > 0 {
             return true;
         }
         let others = shared.workers().iter().filter(|w| w.index != self.index);

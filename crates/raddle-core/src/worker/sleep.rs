@@ -35,6 +35,8 @@ impl Worker {
             found = found.or_else(|| unsafe { self.fresh.pop() });
             // SAFETY: as above.
             found = found.or_else(|| unsafe { self.later.pop() });
+            // It may have made a future.
+            found = found.or_else(|| self.take_own_job());
             if found.is_none() && searching {
                 found = self.search(now);
             }

@@ -293,7 +293,7 @@ fn forks_of_a_call_are_everybodys_at_once() {
                 later.get();
                 all.push(earlier.get());
                 all.sort_unstable();
-                (all, raddle_core::join(|| 5, || csp::yield_now()).0)
+                (all, raddle_core::join(|| 5, csp::yield_now).0)
             })
         });
         assert_eq!((all, joined), (vec![1, 2, 3, 4], 5));

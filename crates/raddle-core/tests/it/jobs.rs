@@ -7,9 +7,13 @@ use raddle_core::{
     Future, Scope, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope, task, thread,
 };
 use std::cell::RefCell;
+use std::future::Future as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 
 /// In a process of one, two and eight workers, and on an OS thread, which uses the default runtime.
 fn everywhere(test: impl Fn() + Sync) {
@@ -376,4 +380,23 @@ fn what_a_destructor_or_a_dropped_result_forks_runs() {
         drop(csp::spawn(move || Late(sender)));
     });
     assert_eq!(receiver.iter().count(), 2);
+}
+
+/// The worker that rings an alarm is idle, and about to sleep.
+#[test]
+fn a_future_that_a_waker_makes_runs() {
+    struct Unparks(csp::Process);
+    impl Wake for Unparks {
+        fn wake(self: Arc<Self>) {
+            let process = self.0.clone();
+            drop(future(move || process.unpark()));
+        }
+    }
+    runtime(1).run(|| {
+        let waker = Waker::from(Arc::new(Unparks(csp::current().unwrap())));
+        let mut sleep = pin!(task::sleep(Duration::from_millis(1)));
+        if sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            csp::park();
+        }
+    });
 }

@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use crate::process::wait::{may_wait, wait_registered};
+use crate::process::wait::{caller, may_wait, wait_registered};
 use crate::protocol::short::Short;
 use crate::wait::{Outcome, Waiter, WakeRight};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,6 +80,8 @@ impl<T> Chan<T> {
     }
 
     fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
+        // Panics in a cell, and has to before the message is where nobody drops it.
+        caller("channel::Sender::send");
         let (place, entry) = (Place::with(message), Entry::new());
         wait_registered("channel::Sender::send", |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
@@ -128,6 +130,8 @@ impl<T> Chan<T> {
             Err(TrySendError::Disconnected(message)) => return Err(SendTimeoutError::Disconnected(message)),
             Err(TrySendError::Full(message)) => message,
         };
+        // As in `send_waiting`.
+        caller("channel::Sender::send_deadline");
         let (place, entry) = (Place::with(message), Entry::new());
         let expired = self.wait_timed("channel::Sender::send_deadline", Side::Send, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);

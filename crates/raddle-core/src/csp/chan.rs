@@ -88,6 +88,25 @@ pub struct Sender<T>(End<T>);
 /// The end at which one receives. Dropping it ends the channel.
 pub struct Receiver<T>(End<T>);
 
+/// A value that is still the sender's: it is dropped if the send panics, which it does in a cell.
+struct Kept<T>(ManuallyDrop<T>);
+
+impl<T> Kept<T> {
+    fn into_inner(mut self) -> T {
+        // SAFETY: it is there, and is forgotten next.
+        let value = unsafe { ManuallyDrop::take(&mut self.0) };
+        std::mem::forget(self);
+        value
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was neither handed over nor taken out, or this would have been forgotten.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
 /// A place that holds a value until it is handed over.
 #[inline(always)]
 fn place<T>(value: &mut ManuallyDrop<T>) -> *mut () {
@@ -118,14 +137,17 @@ impl<T> Sender<T> {
     /// Inside a cell, which must not wait.
     #[inline(always)]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
-        let mut value = ManuallyDrop::new(value);
-        let ours = place(&mut value);
+        let mut value = Kept(ManuallyDrop::new(value));
+        let ours = place(&mut value.0);
         // SAFETY: `value` is given away once, by the run of `copy` that counts.
         let copy = |theirs| unsafe { give::<T>(ours, theirs) };
         // SAFETY: `&mut self` has this end to itself.
         match unsafe { meet::exchange(self.0.word(), ours, "csp::Sender::send", copy) } {
-            Ok(()) => Ok(()),
-            Err(_) => Err(SendError(ManuallyDrop::into_inner(value))),
+            Ok(()) => {
+                std::mem::forget(value);
+                Ok(())
+            }
+            Err(_) => Err(SendError(value.into_inner())),
         }
     }
 
@@ -154,15 +176,18 @@ impl<T> Sender<T> {
     /// # Panics
     /// Inside a cell.
     pub fn send_deadline(&mut self, value: T, deadline: Instant) -> Result<(), TrySendError<T>> {
-        let mut value = ManuallyDrop::new(value);
-        let ours = place(&mut value);
+        let mut value = Kept(ManuallyDrop::new(value));
+        let ours = place(&mut value.0);
         // SAFETY: `&mut self` has this end to itself, and `value` is given away once.
         match unsafe {
             meet::exchange_until(self.0.word(), ours, deadline, "csp::Sender::send_deadline", give::<T>)
         } {
-            Ok(()) => Ok(()),
-            Err(Refused::Nobody) => Err(TrySendError::Full(ManuallyDrop::into_inner(value))),
-            Err(Refused::Over) => Err(TrySendError::Disconnected(ManuallyDrop::into_inner(value))),
+            Ok(()) => {
+                std::mem::forget(value);
+                Ok(())
+            }
+            Err(Refused::Nobody) => Err(TrySendError::Full(value.into_inner())),
+            Err(Refused::Over) => Err(TrySendError::Disconnected(value.into_inner())),
         }
     }
 

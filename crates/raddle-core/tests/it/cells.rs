@@ -392,3 +392,27 @@ struct Ignores;
 impl Wake for Ignores {
     fn wake(self: Arc<Self>) {}
 }
+
+#[test]
+fn a_send_that_panics_in_a_cell_drops_its_message() {
+    use raddle_core::channel;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let message = Arc::new(());
+    let sent = message.clone();
+    runtime(1).block_on(async move {
+        let cell = task::spawn(async move {
+            let refused = |send: &mut dyn FnMut(Arc<()>)| {
+                assert!(catch_unwind(AssertUnwindSafe(|| send(sent.clone()))).is_err(), "it would wait");
+            };
+            let later = || std::time::Instant::now() + Duration::from_secs(600);
+            let (mut to, _from) = csp::channel();
+            refused(&mut |message| to.send(message).unwrap());
+            refused(&mut |message| to.send_deadline(message, later()).unwrap());
+            let (to, _from) = channel::bounded(0);
+            refused(&mut |message| to.send(message).unwrap());
+            refused(&mut |message| to.send_deadline(message, later()).unwrap());
+        });
+        cell.await.unwrap();
+    });
+    assert_eq!(Arc::strong_count(&message), 1);
+}

@@ -256,16 +256,17 @@ fn fair_moves_threads_while_nobody_is_idle() {
     let _dog = watched("the balance `fair` moves a thread");
     let runtime = Runtime::builder().workers(2).balance(Balance::Fair).tick(Duration::from_micros(200));
     let runtime = Arc::new(runtime.build().unwrap());
-    let over = Arc::new(AtomicBool::new(false));
-    let yields = |over: &Arc<AtomicBool>| {
-        let over = over.clone();
+    let (over, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let yields = |over: &Arc<AtomicBool>, begun: &Arc<AtomicBool>| {
+        let (over, begun) = (over.clone(), begun.clone());
         move || {
+            begun.store(true, Ordering::Relaxed);
             while !over.load(Ordering::Relaxed) {
                 csp::yield_now();
             }
         }
     };
-    let first = yields(&over);
+    let first = yields(&over, &begun);
     let fair = {
         let (runtime, over) = (runtime.clone(), over.clone());
         move || {
@@ -276,10 +277,17 @@ fn fair_moves_threads_while_nobody_is_idle() {
         }
     };
     let looks = std::thread::spawn(fair);
+    let spawns = move || {
+        // The second worker is never idle from here on, and so takes nothing by itself: all threads wait at the first.
+        while !begun.load(Ordering::Relaxed) {
+            csp::yield_now();
+        }
+        let all: Vec<_> = (0..6).map(|_| thread(yields(&over, &begun))).collect();
+        all.into_iter().for_each(|t| t.join().unwrap());
+    };
     runtime.run(|| {
         let busy = csp::spawn_on(1, first);
-        let all: Vec<_> = (0..6).map(|_| thread(yields(&over))).collect();
-        all.into_iter().for_each(|t| t.join().unwrap());
+        csp::spawn_on(0, spawns).join().unwrap();
         busy.join().unwrap();
     });
     looks.join().unwrap();

@@ -6,7 +6,7 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
-use crate::policy::{Balance, Policy, Processes, Queues, Victim};
+use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 use raddle_context::SizeClass;
 use std::ffi::OsString;
 use std::fmt;
@@ -74,6 +74,15 @@ pub const SETTINGS: &[Setting] = &[
         read: |c, v| {
             let known = [("light", Processes::Light), ("full", Processes::Full)];
             one_of(v, &known).map(|p| c.processes = Some(p))
+        },
+    },
+    Setting {
+        variable: "RADDLE_FUTURES",
+        allowed: "lazy, child",
+        what: "which forks lie open to thieves: the oldest few of a computation (lazy), each from the start (child)",
+        read: |c, v| {
+            let known = [("lazy", Futures::Lazy), ("child", Futures::Child)];
+            one_of(v, &known).map(|f| c.futures = Some(f))
         },
     },
     Setting {
@@ -178,6 +187,7 @@ pub(crate) struct Config {
     pub(crate) workers: Option<usize>,
     pub(crate) queues: Option<Queues>,
     pub(crate) balance: Option<Balance>,
+    pub(crate) futures: Option<Futures>,
     pub(crate) victim: Option<Victim>,
     pub(crate) migration: Option<bool>,
     pub(crate) processes: Option<Processes>,
@@ -221,6 +231,7 @@ impl Config {
             workers: self.workers.or(other.workers),
             queues: self.queues.or(other.queues),
             balance: self.balance.or(other.balance),
+            futures: self.futures.or(other.futures),
             victim: self.victim.or(other.victim),
             migration: self.migration.or(other.migration),
             processes: self.processes.or(other.processes),
@@ -274,6 +285,7 @@ impl Config {
         Ok(Policy {
             queues: self.queues.unwrap_or(default.queues),
             balance: self.balance.unwrap_or(default.balance),
+            futures: self.futures.unwrap_or(default.futures),
             victim: self.victim.unwrap_or(default.victim),
             migration: self.migration.unwrap_or(default.migration),
             tick: self.tick.unwrap_or(default.tick),
@@ -347,6 +359,7 @@ mod tests {
         assert_eq!(check(&[]).unwrap(), Policy::default());
         assert_eq!(check(&[("RADDLE_QUEUES", "group:3")]).unwrap().queues, Queues::PerGroup(3));
         assert_eq!(check(&[("RADDLE_BALANCE", "share")]).unwrap().balance, Balance::Share);
+        assert_eq!(check(&[("RADDLE_FUTURES", "child")]).unwrap().futures, Futures::Child);
         assert_eq!(check(&[("RADDLE_VICTIM", "ring")]).unwrap().victim, Victim::Ring);
         assert!(!check(&[("RADDLE_MIGRATION", "off")]).unwrap().migration);
         assert_eq!(check(&[("RADDLE_TICK", "2ms")]).unwrap().tick, Duration::from_millis(2));

@@ -75,7 +75,7 @@ pub use job::{
     scope, spawn,
 };
 #[cfg(not(loom))]
-pub use policy::{Balance, Policy, Processes, Queues, Victim};
+pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, Runtime};
 

@@ -558,7 +558,7 @@ pub struct JobQueue(jobs::JobQueue);
 
 impl Default for JobQueue {
     fn default() -> Self {
-        JobQueue(jobs::JobQueue::new(true))
+        JobQueue(jobs::JobQueue::new(true, false))
     }
 }
 

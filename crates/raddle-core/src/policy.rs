@@ -7,6 +7,7 @@
 //! | how many task queues | spawn, wake of the movable, refill | one a worker, one a group, one shared |
 //! | how is work balanced | surplus at a quantum, an idle worker | steal, share, fair, none |
 //! | whom does a thief look at first | search | largest backlog, random, ring |
+//! | which forks may a thief take | each fork that is asked for one | the oldest few, each |
 //! | may a started movable one change workers | wake, surplus, steal | migration on, off |
 
 use std::time::Duration;
@@ -60,6 +61,16 @@ pub enum Victim {
     Ring,
 }
 
+/// When a fork of a `join`, a `scope` or a `future` lies open to thieves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Futures {
+    /// The oldest few of a computation do, at a bounded rate; the others are calls that nobody else sees.
+    #[default]
+    Lazy,
+    /// Each, from the start (child stealing): for comparison.
+    Child,
+}
+
 /// A runtime's policy. Made by the runtime's builder, which refuses contradictions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,6 +83,8 @@ pub struct Policy {
     pub victim: Victim,
     /// Whether a started runnable that may move does.
     pub migration: bool,
+    /// When a fork lies open to thieves.
+    pub futures: Futures,
     /// How often the balance `fair` acts, and the longest doze of an idle worker that watches busy ones.
     pub tick: Duration,
     /// How long an idle worker keeps looking before it sleeps.
@@ -85,6 +98,7 @@ impl Default for Policy {
             balance: Balance::default(),
             victim: Victim::default(),
             migration: true,
+            futures: Futures::default(),
             tick: Duration::from_millis(10),
             spin: Duration::ZERO,
         }

@@ -9,7 +9,7 @@ mod child;
 mod watch;
 
 use child::{assert_said, assert_success, in_child_with, stderr};
-use raddle_core::{Balance, Builder, Queues, Runtime, Stats, Victim, csp, task};
+use raddle_core::{Balance, Builder, Futures, Queues, Runtime, Stats, Victim, csp, join, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use watch::{Progress, Watchdog};
 type Counter = fn(&Stats) -> u64;
 
 /// Every counter that only some policies can produce.
-const MARKS: [(&str, Counter); 11] = [
+const MARKS: [(&str, Counter); 12] = [
     ("fresh_stolen", |s| s.fresh_stolen),
     ("published", |s| s.published),
     ("steals", |s| s.steals),
@@ -30,6 +30,7 @@ const MARKS: [(&str, Counter); 11] = [
     ("queue_shared", |s| s.queue_shared),
     ("group_taken", |s| s.group_taken),
     ("round_robin", |s| s.round_robin),
+    ("children_open", |s| s.children_open),
 ];
 
 fn total(rt: &Runtime) -> Stats {
@@ -115,6 +116,28 @@ fn balance_steal_takes_the_fresh() {
 fn balance_steal_lays_out_surplus_and_takes_it() {
     let stats = work_until(two().balance(Balance::Steal), "published");
     only(&stats, &with(&["victims_by_backlog"]));
+}
+
+#[test]
+fn futures_lie_open_a_few_or_all() {
+    fn tree(depth: u32) -> u64 {
+        if depth == 0 {
+            return 1;
+        }
+        let (a, b) = join(|| tree(depth - 1), || tree(depth - 1));
+        a + b
+    }
+    let forks = |builder: Builder| {
+        let rt = builder.build().expect("a runtime");
+        assert_eq!(rt.run(|| tree(12)), 1 << 12);
+        let stats = total(&rt);
+        (stats.promoted, stats.children_open)
+    };
+    assert_eq!(forks(two().futures(Futures::Child)), (0, (1 << 12) - 1));
+    let (promoted, open) = forks(two());
+    assert!((1..1 << 12).contains(&promoted) && open == 0, "{promoted} {open}");
+    let one = Runtime::builder().workers(1).futures(Futures::Child);
+    assert_eq!(forks(one), (0, 0), "nobody could take them");
 }
 
 #[test]

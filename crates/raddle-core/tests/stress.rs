@@ -493,3 +493,63 @@ fn threads_come_and_go_without_a_trace() {
         assert!(after < before + 1000, "{before} pages have become {after}");
     });
 }
+
+/// A tree of joins with scopes, futures, loops and waits in it; its value is known.
+fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
+    if depth == 0 {
+        progress.note();
+        return 1;
+    }
+    let below = || jobs_a_lot(depth - 1, progress);
+    match depth % 4 {
+        0 => {
+            let sum = AtomicU64::new(0);
+            raddle_core::scope(|s| {
+                for _ in 0..2 {
+                    s.spawn(|_| _ = sum.fetch_add(below(), Ordering::Relaxed));
+                }
+            });
+            sum.into_inner()
+        }
+        1 => {
+            let half = raddle_core::future(csp::yield_now);
+            let (a, b) = raddle_core::join(below, || {
+                csp::yield_now();
+                below()
+            });
+            half.get();
+            a + b
+        }
+        2 => {
+            let sum = AtomicU64::new(0);
+            raddle_core::par_for(0..2, |_| _ = sum.fetch_add(below(), Ordering::Relaxed));
+            sum.into_inner()
+        }
+        _ => {
+            let (a, b) = raddle_core::join(below, below);
+            a + b
+        }
+    }
+}
+
+#[test]
+fn forks_a_lot() {
+    everywhere("forks a lot", |rt, progress| {
+        assert_eq!(rt.run(|| jobs_a_lot(10, progress)), 1 << 10);
+    });
+}
+
+#[test]
+fn futures_a_lot_asked_for_by_others() {
+    everywhere("futures a lot", |rt, progress| {
+        rt.run(|| {
+            let made: Vec<_> = (0..300_u64).map(|n| raddle_core::future(move || n)).collect();
+            let (ours, theirs): (Vec<_>, Vec<_>) =
+                made.into_iter().enumerate().partition(|(n, _)| n.is_multiple_of(3));
+            let asks = csp::spawn(move || theirs.into_iter().map(|(_, future)| future.get()).sum::<u64>());
+            let sum: u64 = ours.into_iter().map(|(_, future)| future.get()).sum();
+            assert_eq!(sum + asks.join().unwrap(), 44_850);
+            progress.note();
+        });
+    });
+}

@@ -22,6 +22,7 @@
 //! |---|---|---|---|---|---|
 //! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
 //! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
+//! | future, fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns a fork, 6 a future |
 //! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
 //! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
@@ -29,7 +30,8 @@
 //! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
 //! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
 //! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
-//! **cell** is a Rust future: `async` code, no stack, and it moves freely.
+//! **cell** is a Rust future: `async` code, no stack, and it moves freely. A **fork** of [`join`], a job of a
+//! [`scope`](fn@scope), a [`future()`] is a call that an idle worker may take; one that was taken is a light process.
 //!
 //! # Waiting
 //!
@@ -58,6 +60,7 @@ macro_rules! settings_table {
 | `RADDLE_VICTIM` | `backlog`, `random`, `ring` | `backlog` |
 | `RADDLE_MIGRATION` | `on`, `off` | `on` |
 | `RADDLE_PROCESSES` | `light`, `full`: threads, which move after they have started, too | `light` |
+| `RADDLE_FUTURES` | `lazy`, `child` | `lazy` |
 | `RADDLE_TICK` | 100us to 10s | `10ms` |
 | `RADDLE_SPIN` | up to 10ms | `0us` |
 | `RADDLE_PIN` | `on`, `off` | `off` |
@@ -71,7 +74,7 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::{
-    Balance, BuildError, Builder, ConfigError, Policy, Processes, Queues, Runtime, Stats, Victim,
+    Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{
     FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,

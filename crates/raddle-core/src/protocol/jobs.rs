@@ -310,6 +310,8 @@ pub(crate) struct JobQueue {
     wanted: AtomicBool,
     /// Whether anybody may take from here but the owner.
     open: bool,
+    /// So many waiting jobs are enough.
+    enough: usize,
     line: Line,
 }
 
@@ -330,11 +332,12 @@ unsafe impl Sync for JobQueue {}
 unsafe impl Send for JobQueue {}
 
 impl JobQueue {
-    /// An empty queue; `open` if others may take from it.
-    pub(crate) fn new(open: bool) -> Self {
+    /// An empty queue; `open` if others may take from it, and then for `all` jobs or for a few.
+    pub(crate) fn new(open: bool, all: bool) -> Self {
         JobQueue {
             wanted: AtomicBool::new(open),
             open,
+            enough: if all { usize::MAX } else { ENOUGH },
             line: Line {
                 locked: AtomicBool::new(false),
                 waiting: AtomicUsize::new(0),
@@ -353,13 +356,13 @@ impl JobQueue {
 
     /// A thief has found nothing: asks again for a job, if the owner had given up answering.
     pub(crate) fn ask(&self) {
-        if self.open && !self.is_wanted() && self.waiting() < ENOUGH {
+        if self.open && !self.is_wanted() && self.waiting() < self.enough {
             self.wanted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The owner does not answer until it is asked again, or a job leaves. An ask that comes at this moment is
-    /// lost, and comes again with the thief's next look.
+    /// The owner does not answer until it is asked again, or a job leaves. An ask that comes just now is lost, and
+    /// comes again with the thief's next look.
     pub(crate) fn be_deaf(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
@@ -470,7 +473,7 @@ impl JobQueue {
     /// Under the lock: so many wait now.
     fn count(&self, waiting: usize) {
         self.line.waiting.store(waiting, Ordering::Relaxed);
-        let wanted = self.open && waiting < ENOUGH;
+        let wanted = self.open && waiting < self.enough;
         if self.is_wanted() != wanted {
             self.wanted.store(wanted, Ordering::Relaxed);
         }

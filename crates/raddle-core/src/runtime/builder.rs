@@ -5,7 +5,7 @@
 use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
-use crate::policy::{Balance, Processes, Queues, Victim};
+use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
 use crate::worker::Worker;
@@ -145,6 +145,12 @@ impl Builder {
     /// ```
     pub fn processes(mut self, processes: Processes) -> Self {
         self.config.processes = Some(processes);
+        self
+    }
+
+    /// Which forks lie open to thieves.
+    pub fn futures(mut self, futures: Futures) -> Self {
+        self.config.futures = Some(futures);
         self
     }
 

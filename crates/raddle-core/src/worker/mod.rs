@@ -39,6 +39,7 @@ use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::ids::Ids;
 use crate::job::Slots;
+use crate::policy::Futures;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
 use crate::process::pool::BlockPool;
@@ -167,7 +168,7 @@ impl Worker {
             hunter: Hunter::new(index),
             heart: Heart::new(),
             slots: Slots::new(),
-            child_stealing: false,
+            child_stealing: shared.policy.futures == Futures::Child,
             index,
             shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),
@@ -175,7 +176,10 @@ impl Worker {
             ready: FreshQueue::new(asymmetric),
             later: FreshQueue::new(asymmetric),
             window: Window::new(),
-            jobs: JobQueue::new(shared.policy.steals() && workers > 1),
+            jobs: JobQueue::new(
+                shared.policy.steals() && workers > 1,
+                shared.policy.futures == Futures::Child,
+            ),
             published: Published::default(),
             counters: Counters::default(),
             timers: Timers::new(),

@@ -19,7 +19,7 @@ pub(crate) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// One line a group, the way out for what was skipped, and last the three totals alone on a line.
+/// One line a group, what failed and the way out for what was skipped, and last the three totals alone on a line.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut text = String::from("\n");
     let mut total = Count::default();
@@ -33,6 +33,11 @@ pub(crate) fn table(rows: &[Row]) -> String {
         let _ =
             writeln!(text, "{:<10} {word:<8} {:>5} tests {seconds:>7.1} s{why}", row.group, row.count.ran());
         total.add(row.count);
+    }
+    for row in rows {
+        for test in &row.failures {
+            let _ = writeln!(text, "failed in {}: {test}", row.group);
+        }
     }
     if rows.iter().any(|row| matches!(row.outcome, Outcome::Skipped(_))) {
         text.push_str("For what was skipped: run `cargo xtask setup` (Debian, as root or with sudo).\n");
@@ -64,7 +69,7 @@ mod tests {
     use super::*;
 
     fn row(group: &'static str, outcome: Outcome, count: Count) -> Row {
-        Row { group, outcome, count, took: Duration::from_millis(1500) }
+        Row { group, outcome, count, failures: Vec::new(), took: Duration::from_millis(1500) }
     }
 
     fn rows() -> Vec<Row> {
@@ -80,6 +85,13 @@ mod tests {
         assert_eq!(text.lines().last(), Some("1 passed, 0 failed, 1 skipped"));
         assert!(text.contains("valgrind   skipped      0 tests     1.5 s  no valgrind\n"), "{text}");
         assert!(text.contains("cargo xtask setup"));
+    }
+
+    #[test]
+    fn tests_that_failed_are_named_below_the_groups() {
+        let mut rows = rows();
+        rows[0].failures.push("a::b".into());
+        assert!(table(&rows).contains("\nfailed in fmt: a::b\n"));
     }
 
     #[test]

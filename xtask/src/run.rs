@@ -24,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) group: &'static str,
     pub(crate) outcome: Outcome,
     pub(crate) count: Count,
+    /// The names of the tests that failed, as cargo's test programs print them.
+    pub(crate) failures: Vec<String>,
     pub(crate) took: Duration,
 }
 
@@ -56,12 +58,14 @@ pub(crate) fn run_groups(groups: &[&'static Group], say: Sink<'_>) -> anyhow::Re
 pub(crate) fn run_group(group: &'static Group, say: Sink<'_>) -> anyhow::Result<Row> {
     let started = Instant::now();
     let missing = missing_needs(group.needs)?;
-    let (outcome, count) = if missing.is_empty() {
+    let (outcome, tally) = if missing.is_empty() {
         run_steps(group, say)?
     } else {
-        (Outcome::Skipped(missing.join("; ")), Count { skipped: 1, ..Count::default() })
+        let count = Count { skipped: 1, ..Count::default() };
+        (Outcome::Skipped(missing.join("; ")), Tally { count, failures: Vec::new() })
     };
-    Ok(Row { group: group.name, outcome, count, took: started.elapsed() })
+    let Tally { count, failures } = tally;
+    Ok(Row { group: group.name, outcome, count, failures, took: started.elapsed() })
 }
 
 fn missing_needs(needs: &[Need]) -> anyhow::Result<Vec<String>> {
@@ -75,13 +79,21 @@ fn missing_needs(needs: &[Need]) -> anyhow::Result<Vec<String>> {
     Ok(missing)
 }
 
-fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(Outcome, Count)> {
-    let mut total = Count::default();
+/// What the output of steps says of tests.
+#[derive(Default)]
+struct Tally {
+    count: Count,
+    failures: Vec<String>,
+}
+
+fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(Outcome, Tally)> {
+    let mut total = Tally::default();
     for step in group.steps {
         say(&format!("\n[{}] $ {step}\n", group.name));
-        let (mut count, success) = run_step(step, say)?;
-        settle(&mut count, success);
-        total.add(count);
+        let (mut tally, success) = run_step(step, say)?;
+        settle(&mut tally.count, success);
+        total.count.add(tally.count);
+        total.failures.append(&mut tally.failures);
         if !success {
             return Ok((Outcome::Failed(step), total));
         }
@@ -98,20 +110,21 @@ fn settle(count: &mut Count, success: bool) {
     }
 }
 
-fn run_step(step: &str, say: Sink<'_>) -> anyhow::Result<(Count, bool)> {
+fn run_step(step: &str, say: Sink<'_>) -> anyhow::Result<(Tally, bool)> {
     let mut child = limited(step).stdout(Stdio::piped()).spawn().context("could not start `sh`")?;
-    let mut count = Count::default();
+    let mut tally = Tally::default();
     if let Some(output) = child.stdout.take() {
         let mut lines = BufReader::new(output);
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).context("could not read what a step prints")? > 0 {
             let text = String::from_utf8_lossy(&line);
             say(&text);
-            count.add(count_of(&text).unwrap_or_default());
+            tally.count.add(count_of(&text).unwrap_or_default());
+            tally.failures.extend(failure_in(&text).map(str::to_owned));
             line.clear();
         }
     }
-    Ok((count, child.wait().context("could not wait for a step")?.success()))
+    Ok((tally, child.wait().context("could not wait for a step")?.success()))
 }
 
 fn shell(line: &str) -> Command {
@@ -140,6 +153,11 @@ fn count_of(line: &str) -> Option<Count> {
     Some(Count { passed: number("passed")?, failed: number("failed")?, skipped: number("ignored")? })
 }
 
+/// The name in a line such as `test stacks::grow ... FAILED`.
+fn failure_in(line: &str) -> Option<&str> {
+    line.trim_end().strip_prefix("test ")?.strip_suffix(" ... FAILED")
+}
+
 impl Count {
     /// Adds the numbers of `other`.
     pub(crate) fn add(&mut self, other: Count) {
@@ -165,6 +183,24 @@ mod tests {
         let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out\n";
         assert_eq!(count_of(line), Some(Count { passed: 12, failed: 3, skipped: 1 }));
         assert_eq!(count_of("test a::b ... ok\n"), None);
+    }
+
+    #[test]
+    fn failing_tests_are_known_by_name() {
+        assert_eq!(failure_in("test a::b ... FAILED\n"), Some("a::b"));
+        assert_eq!(failure_in("test a::b - should panic ... FAILED\n"), Some("a::b - should panic"));
+        assert_eq!(failure_in("test a::b ... ok\n"), None);
+        assert_eq!(failure_in("test result: FAILED. 1 passed; 1 failed\n"), None);
+        let row = ran(&Group {
+            name: "red",
+            what: "",
+            needs: &[],
+            steps: &[
+                "echo 'test a::b ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; false",
+            ],
+        });
+        assert_eq!(row.failures, ["a::b"]);
+        assert_eq!(row.count, Count { passed: 1, failed: 1, skipped: 0 });
     }
 
     #[test]

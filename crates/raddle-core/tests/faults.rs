@@ -76,10 +76,20 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
             limit_address_space(24 << 20);
-            let large = || csp::Builder::new().name("large").stack_size(8 << 20).spawn(csp::park).unwrap();
+            let started = Arc::new(AtomicUsize::new(0));
+            let large = || {
+                let started = started.clone();
+                let body = move || {
+                    started.fetch_add(1, Ordering::Relaxed);
+                    csp::park();
+                };
+                csp::Builder::new().name("large").stack_size(8 << 20).spawn(body).unwrap()
+            };
             let all: Vec<_> = (0..8).map(|_| large()).collect();
-            csp::yield_now();
-            csp::sleep(Duration::from_millis(1));
+            // Each has a stack by then, or was refused one.
+            while started.load(Ordering::Relaxed) + all.iter().filter(|h| h.is_finished()).count() < 8 {
+                csp::yield_now();
+            }
             let (refused, parked): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.is_finished());
             assert!(!refused.is_empty() && !parked.is_empty(), "{} {}", refused.len(), parked.len());
             for handle in refused {

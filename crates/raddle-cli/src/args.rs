@@ -45,6 +45,7 @@ const RUN_HELP: &str = "\
 Examples:
   raddle run prog.occ                             check an occam program, compile it, run it on all cores
   raddle run --workers 1 --seed 7 prog.occ        one schedule of it, which 7 names
+  raddle run prog.occ -- a b                      with two arguments
   raddle run examples/skynet.rs                   build an example of this package and run it
   raddle run --workers 1 examples/skynet.rs       on one worker
   raddle run --balance none --stats ./app -- -v   an executable with an argument of its own
@@ -55,8 +56,10 @@ Exit codes:
   An occam program ends with 0, or with
     1  it is refused
     3  a run-time error, or a deadlock
+  130  an interrupt (Ctrl-C): what it wrote is shown first; 143 and 129 for SIGTERM and SIGHUP
+  141  the reader of its screen has gone away, as in `| head`
   For all programs:
-    2  the command line makes no sense
+    2  the command line makes no sense, or a setting cannot have that value
   125  the program could not be built
   126  PATH is nothing that this build of raddle can run
   127  PATH does not exist";
@@ -96,6 +99,9 @@ pub(crate) struct Run {
     path: PathBuf,
 
     /// Arguments for the program
+    ///
+    /// An occam program reads them with `argument.count` and `argument`, after `#INCLUDE "arguments.module"`. On a
+    /// terminal its keyboard gives each key as it is struck, without showing it.
     #[arg(value_name = "ARGS", last = true)]
     args: Vec<OsString>,
 }
@@ -112,7 +118,7 @@ impl Run {
     pub(crate) fn carry_out(self) -> Outcome {
         if self.path.extension().is_some_and(|extension| extension == "occ" || extension == "rbc") {
             return match self.compile.module(self.path.as_os_str()) {
-                Ok(module) => match occam::run(module, &self.running, self.settings.variables()) {
+                Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
                     Ok(ended) => Outcome::Ended(ended),
                     Err(error) => Outcome::Trouble(error),
                 },

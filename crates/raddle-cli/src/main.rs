@@ -25,13 +25,19 @@ use check::Verdict;
 use occam::{Ended, Refused};
 use program::Error;
 
-/// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers.
+/// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers above 2.
 fn exit_code(error: &Error) -> u8 {
     match error {
+        Error::Setting(_) => 2,
         Error::Build(_) => 125,
         Error::CannotRun(_) => 126,
         Error::NotFound(_) => 127,
     }
+}
+
+/// What a shell shows for a program that ended by a signal.
+fn by_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
 fn main() -> ExitCode {
@@ -39,7 +45,7 @@ fn main() -> ExitCode {
         Command::Run(run) => match run.carry_out() {
             Outcome::Ended(Ended::Well) => ExitCode::SUCCESS,
             Outcome::Ended(Ended::Failed) => ExitCode::from(3),
-            Outcome::Ended(Ended::Interrupted) => ExitCode::from(130),
+            Outcome::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
             Outcome::Refused => ExitCode::from(1),
             Outcome::Trouble(error) => complain(&error),
         },

@@ -20,11 +20,14 @@ pub(crate) enum Error {
     CannotRun(String),
     /// It could not be built.
     Build(String),
+    /// A setting of the runtime has a value that it cannot have.
+    Setting(String),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text)) = self;
+        let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text) | Error::Setting(text)) =
+            self;
         f.write_str(text)
     }
 }

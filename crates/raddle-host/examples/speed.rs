@@ -222,7 +222,7 @@ fn time(module: &Module, workers: usize) -> f64 {
     let program = verify(module.clone()).expect("made by hand, and right");
     let options = Options { workers, memory_bytes: 1 << 28, ..Options::default() };
     let begun = Instant::now();
-    let outcome = raddle_host::run(program, options, NoKeys::new());
+    let outcome = raddle_host::run(program, options, NoKeys::new()).expect("the settings are right");
     let taken = begun.elapsed().as_secs_f64();
     assert!(outcome.result.is_ok(), "{:?}", outcome.report);
     taken

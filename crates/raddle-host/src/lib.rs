@@ -12,6 +12,7 @@ mod screen;
 mod watch;
 mod world;
 
+pub use raddle_core::{BuildError, Builder};
 pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
 pub use world::World;
 
@@ -19,10 +20,12 @@ use raddle_bytecode::{Trap, Verified};
 use std::sync::Arc;
 
 /// How to run a program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// OS threads; 0 for as many as there are cores.
+    /// OS threads; 0 for as many as `runtime` says.
     pub workers: usize,
+    /// The settings of the workers' runtime; what is not set there comes from `RADDLE_*`.
+    pub runtime: Builder,
     /// One schedule, replayable; runs on one worker.
     pub seed: Option<u64>,
     /// The most memory that frames, arrays and mobiles may take, in bytes.
@@ -33,7 +36,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 0, seed: None, memory_bytes: 1 << 30, at_once: false }
+        Options { workers: 0, runtime: Builder::default(), seed: None, memory_bytes: 1 << 30, at_once: false }
     }
 }
 
@@ -61,6 +64,10 @@ impl Outcome {
 
 /// Runs a program to its end.
 ///
+/// # Errors
+/// If a setting of the runtime, in the options or in `RADDLE_*`, is wrong, however many workers there are; if the
+/// system refuses an OS thread.
+///
 /// ```
 /// use raddle_bytecode::{build::ModuleBuilder, verify};
 /// let mut module = ModuleBuilder::new();
@@ -72,17 +79,20 @@ impl Outcome {
 /// module.define(main, code, 6);
 /// module.entry(main);
 /// let program = verify(module.finish())?;
-/// let outcome = raddle_host::run(program, raddle_host::Options::default(), raddle_host::NoKeys::new());
+/// let outcome = raddle_host::run(program, raddle_host::Options::default(), raddle_host::NoKeys::new())?;
 /// assert!(outcome.result.is_ok());
-/// # Ok::<(), raddle_bytecode::Refusal>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Outcome {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = if options.workers == 0 { cores() } else { options.workers };
+pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result<Outcome, BuildError> {
+    let mut runtime = options.runtime.clone();
+    if options.workers != 0 {
+        runtime = runtime.workers(options.workers);
+    }
+    let workers = runtime.worker_count()?;
     if workers == 1 || options.seed.is_some() {
-        one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world)
+        Ok(one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world))
     } else {
-        many::run(program, options, workers, world)
+        many::run(program, &options, runtime, workers, world)
     }
 }
 

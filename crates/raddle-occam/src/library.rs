@@ -29,9 +29,15 @@ const COURSE_NAMES: &[&str] = &[
     "float_io.occ",
 ];
 
+/// What a program reads its command line with.
+const ARGUMENTS: &str = include_str!("../library/arguments.occ");
+
 /// The library of that name, and how to show it; for files that are found nowhere else.
 pub(crate) fn text(name: &str) -> Option<(&'static str, &'static str)> {
-    COURSE_NAMES.contains(&name).then_some(("course.occ (of raddle)", COURSE))
+    match name {
+        "arguments" | "arguments.module" => Some(("arguments.occ (of raddle)", ARGUMENTS)),
+        _ => COURSE_NAMES.contains(&name).then_some(("course.occ (of raddle)", COURSE)),
+    }
 }
 
 /// The names of what [`PREDEFINED`] declares.

@@ -22,6 +22,7 @@ mod model;
 mod par;
 mod prim;
 mod process;
+pub mod quiet;
 mod report;
 pub mod solo;
 mod spin;

@@ -7,6 +7,7 @@ use crate::interp::Step;
 use crate::machine::{Machine, Port, Scheduler};
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
 use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
+use crate::quiet::Visits;
 use loom::sync::Arc;
 use loom::thread;
 use raddle_bytecode::build::ModuleBuilder;
@@ -220,6 +221,36 @@ fn lock() {
     }
 }
 
+/// Nobody ever says that the machine stands still while somebody is ready: 1 waits for 2, which runs, wakes it, and
+/// waits for it in turn; then 1 runs on another worker.
+fn quiet() {
+    let bench = Bench::new();
+    bench.process(2).start.set(0);
+    assert_eq!(bench.communicate(1, CHANNEL, INPUT), Step::Waits);
+    let visits = Arc::new([Visits::default(), Visits::default()]);
+    let (other, theirs) = (bench.clone(), visits.clone());
+    let workers = thread::spawn(move || {
+        let [mut first, mut second] = [Lane::default(), Lane::default()];
+        theirs[0].enter(&mut first);
+        assert_eq!(other.communicate(2, CHANNEL, OUTPUT), Step::Done);
+        assert_eq!(other.communicate(2, OTHER, INPUT), Step::Waits);
+        theirs[0].leave(&mut first);
+        theirs[1].enter(&mut second);
+        assert_eq!(other.communicate(1, OTHER, OUTPUT), Step::Done);
+        assert_eq!(other.communicate(1, CHANNEL, INPUT), Step::Waits);
+        theirs[1].leave(&mut second);
+    });
+    let sum = || Visits::sum(visits.iter());
+    if let Some(before) = sum() {
+        assert!(!bench.machine.stands_still(before, sum), "somebody is ready");
+    }
+    workers.join().expect("no panic");
+    let before = sum().expect("all have left");
+    assert!(!bench.machine.stands_still(before, sum), "2 is ready");
+    bench.process(2).wait.store(OTHER | INPUT, Ordering::Relaxed);
+    assert!(bench.machine.stands_still(before, sum), "now both wait");
+}
+
 const MODELS: &[(&str, fn())] = &[
     ("rendezvous", rendezvous),
     ("late_value", late_value),
@@ -227,6 +258,7 @@ const MODELS: &[(&str, fn())] = &[
     ("alternation of two", || alternation(&[CHANNEL, OTHER])),
     ("join", join),
     ("lock", lock),
+    ("quiet", quiet),
 ];
 
 fn explore(model: fn()) {

@@ -12,6 +12,17 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32};
 
 pub(crate) use core::sync::atomic::Ordering;
 
+/// A fence; none if the ordering has been weakened.
+#[inline(always)]
+pub(crate) fn fence(ordering: Ordering) {
+    #[cfg(not(loom))]
+    core::sync::atomic::fence(ordering);
+    #[cfg(loom)]
+    if ordering != Ordering::Relaxed {
+        loom::sync::atomic::fence(ordering);
+    }
+}
+
 macro_rules! orderings {
     ($($(#[$doc:meta])* $name:ident $number:literal $strong:ident $weak:ident;)*) => {
         $(
@@ -45,6 +56,14 @@ orderings! {
     counted 3 AcqRel Relaxed;
     /// A look at a channel. Pairs with the release of `exchanged`.
     looked 4 Acquire Relaxed;
+    /// A fence: a worker has entered the machine. Pairs with `looked_at_all`.
+    entered 5 Release Relaxed;
+    /// It has left. Pairs with `visited`.
+    left 6 Release Relaxed;
+    /// A look at a worker's visits. Pairs with the release of `left`: what was done in there is seen.
+    visited 7 Acquire Relaxed;
+    /// A fence: the watcher has looked at all processes. Pairs with `entered`.
+    looked_at_all 8 Acquire Relaxed;
 }
 
 /// Which ordering the models weaken.

@@ -113,6 +113,8 @@ pub struct Lane {
     count: u32,
     /// A full chain behind it, so that who begins and ends a few at the edge of a chain does not come to the lock.
     full: u32,
+    /// Twice the visits to the machine, and one more while there is one.
+    pub(crate) visits: u32,
     /// How many processes began and ended here, how often one was run, and messages passed.
     pub(crate) stats: crate::machine::Stats,
 }

@@ -2,6 +2,7 @@
 //! May use: raddle-occam, raddle-bytecode, raddle-host; `check` for files and complaints.
 //! Never: exit codes.
 
+mod terminal;
 mod world;
 
 use std::ffi::{OsStr, OsString};
@@ -49,8 +50,8 @@ pub(crate) enum Ended {
     Well,
     /// By a run-time error or a deadlock; that has been said.
     Failed,
-    /// It was interrupted.
-    Interrupted,
+    /// By that signal, or because the reader of its screen had gone away, which is one, too.
+    Interrupted(i32),
 }
 
 impl Compile {
@@ -114,37 +115,39 @@ pub(crate) struct Running {
     deadlock_graph: Option<PathBuf>,
 }
 
-/// Runs bytecode to its end. `variables` are the runtime's settings, of which workers and stats apply.
+/// Runs bytecode to its end. `variables` are the runtime's settings; `arguments` are the program's.
 pub(crate) fn run(
     module: Module,
     running: &Running,
     variables: impl Iterator<Item = (&'static str, OsString)>,
+    arguments: Vec<OsString>,
 ) -> Result<Ended, Error> {
     let verified = verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
-    let mut options = raddle_host::Options {
-        workers: 0,
+    let (runtime, stats) = settings(variables)?;
+    let options = raddle_host::Options {
+        runtime,
         seed: running.seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
         ..raddle_host::Options::default()
     };
-    let mut stats = false;
-    let from_outside = ["RADDLE_WORKERS", "RADDLE_STATS"].map(|name| (name, std::env::var_os(name)));
-    let from_outside = from_outside.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    for (name, value) in from_outside.chain(variables) {
-        match name {
-            "RADDLE_WORKERS" => options.workers = workers(&value)?,
-            "RADDLE_STATS" => stats = value == "on",
-            _ => {}
-        }
-    }
     let begin = std::time::Instant::now();
-    let outcome = raddle_host::run(verified, options, world::Streams::shared());
+    let terminal = terminal::Terminal::watched();
+    let streams = world::Streams::new(arguments);
+    let outcome = raddle_host::run(verified, options, streams.clone()).map_err(|error| refused(&error));
+    drop(terminal);
+    let outcome = outcome?;
     if stats {
         let _ = writeln!(io::stderr(), "{}", counted(&outcome, begin.elapsed()));
     }
+    if let Some(error) = streams.refused() {
+        return Err(Error::CannotRun(format!("could not write the screen: {error}")));
+    }
     if let Some(report) = &outcome.report {
         let _ = writeln!(io::stderr(), "{report}");
+        if streams.keys_ended() && outcome.result == Err(Failure::Deadlock) {
+            let _ = writeln!(io::stderr(), "  the keyboard, standard input, is at its end");
+        }
         if let Some(file) = &running.deadlock_graph {
             std::fs::write(file, report.svg()).map_err(|error| {
                 Error::CannotRun(format!("could not write `{}`: {error}", file.display()))
@@ -152,8 +155,9 @@ pub(crate) fn run(
         }
     }
     match outcome.result {
-        Ok(()) => Ok(Ended::Well),
-        Err(Failure::Quit) => Ok(Ended::Interrupted),
+        // A reader that went away before the last line is one that went away.
+        Ok(()) if terminal::signal() != Some(libc::SIGPIPE) => Ok(Ended::Well),
+        Ok(()) | Err(Failure::Quit) => Ok(Ended::Interrupted(terminal::signal().unwrap_or(libc::SIGINT))),
         Err(Failure::Fault(fault)) if outcome.report.is_none() => {
             let _ = writeln!(io::stderr(), "error: {}: {}", fault.trap.word(), fault.trap.what());
             Ok(Ended::Failed)
@@ -162,10 +166,28 @@ pub(crate) fn run(
     }
 }
 
-fn workers(value: &OsStr) -> Result<usize, Error> {
-    let number = value.to_str().and_then(|text| text.parse::<usize>().ok());
-    let wrong = || Error::CannotRun(format!("`{}` is no number of workers; 1 to 1024 are", value.display()));
-    number.filter(|number| (1..=1024).contains(number)).ok_or_else(wrong)
+/// The runtime's settings as the command line makes them, and whether counters are to be shown at the end.
+fn settings(
+    variables: impl Iterator<Item = (&'static str, OsString)>,
+) -> Result<(raddle_host::Builder, bool), Error> {
+    let mut runtime = raddle_host::Builder::default();
+    let mut stats = std::env::var_os("RADDLE_STATS").is_some_and(|value| value == "on" || value == "1");
+    for (name, value) in variables {
+        if name == "RADDLE_STATS" {
+            // Those of the machine, not those of the workers below it.
+            stats = true;
+            continue;
+        }
+        runtime = runtime.setting(name, &value.to_string_lossy()).map_err(|error| refused(&error))?;
+    }
+    Ok((runtime, stats))
+}
+
+fn refused(error: &raddle_host::BuildError) -> Error {
+    match error {
+        raddle_host::BuildError::Config(_) => Error::Setting(error.to_string()),
+        _ => Error::CannotRun(error.to_string()),
+    }
 }
 
 fn counted(outcome: &raddle_host::Outcome, took: std::time::Duration) -> String {

@@ -5,6 +5,7 @@ mod corpus;
 mod info;
 mod process;
 mod source;
+mod terminal;
 mod transcripts;
 
 use std::process::Command;

@@ -101,6 +101,35 @@ impl From<BuildError> for io::Error {
 }
 
 impl Builder {
+    /// Makes the setting of a `RADDLE_*` variable by its name, as a command line does.
+    ///
+    /// # Errors
+    /// If there is no such setting, or it cannot have that value.
+    pub fn setting(mut self, variable: &str, value: &str) -> Result<Self, BuildError> {
+        let one = [(variable.into(), value.into())].into_iter();
+        self.config = Config::from_vars(one).map_err(BuildError::Config)?.or(self.config);
+        Ok(self)
+    }
+
+    /// How many workers [`build`](Self::build) would start.
+    ///
+    /// # Errors
+    /// If a setting, here or in `RADDLE_*`, is wrong or contradicts another.
+    pub fn worker_count(&self) -> Result<usize, BuildError> {
+        self.settled().map(|config| config.worker_count())
+    }
+
+    /// What was set here, and for the rest the environment's.
+    fn settled(&self) -> Result<Config, BuildError> {
+        let mut config = self.config.clone().or(Config::from_env().map_err(BuildError::Config)?);
+        if let Some(bytes) = self.stack_bytes {
+            config.stack_class = Some(SizeClass::for_bytes(bytes).map_err(BuildError::Stack)?);
+        }
+        config.in_bounds().map_err(BuildError::Config)?;
+        config.policy().map_err(BuildError::Config)?;
+        Ok(config)
+    }
+
     /// The number of workers; default: the cores that affinity and cgroup really give.
     pub fn workers(mut self, workers: usize) -> Self {
         self.config.workers = Some(workers);
@@ -210,12 +239,8 @@ impl Builder {
     /// # Errors
     /// If a setting, here or in `RADDLE_*`, is wrong or contradicts another; if the system refuses an OS thread.
     pub fn build(self) -> Result<Runtime, BuildError> {
+        let config = self.settled()?;
         let name = self.name.unwrap_or_else(|| "raddle".to_owned());
-        let mut config = self.config.or(Config::from_env().map_err(BuildError::Config)?);
-        if let Some(bytes) = self.stack_bytes {
-            config.stack_class = Some(SizeClass::for_bytes(bytes).map_err(BuildError::Stack)?);
-        }
-        config.in_bounds().map_err(BuildError::Config)?;
         start(&config, &name, self.scatters)
     }
 

@@ -35,6 +35,7 @@ fn arbitrary_code_ends_on_two_workers() {
         }
         let Ok(verified) = verify(acceptable(module)) else { continue };
         let options = Options { workers: 2, memory_bytes: 1 << 16, at_once: true, ..Options::default() };
-        let _whatever = raddle_host::run(verified, options, Arc::new(Impatient));
+        let _whatever =
+            raddle_host::run(verified, options, Arc::new(Impatient)).expect("the settings are right");
     }
 }

@@ -50,7 +50,7 @@ fn run_as(module: &Module, workers: usize, keys: &str, at_once: bool) -> (Outcom
     let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
     let paper = Arc::new(Paper { keys: Mutex::new(keys.bytes().rev().collect()), ..Paper::default() });
     let options = Options { workers, memory_bytes: 1 << 26, at_once, ..Options::default() };
-    let outcome = raddle_host::run(program, options, paper.clone());
+    let outcome = raddle_host::run(program, options, paper.clone()).expect("the settings are right");
     let text = paper.text.lock().unwrap().clone();
     (outcome, text)
 }

@@ -45,14 +45,14 @@ const PREDEFINED: &[(&str, &str, &str)] = &[
     ("REAL32TOSTRING", "&I&SRII", ""), ("REAL64TOSTRING", "&I&SDII", ""), ("STRINGTOINT", "&B&IS", ""),
     ("STRINGTOHEX", "&B&IS", ""), ("STRINGTOBOOL", "&B&BS", ""), ("STRINGTOREAL32", "&B&RS", ""),
     ("STRINGTOREAL64", "&B&DS", ""), ("MOVE2D", "PII&PIIII", ""), ("DRAW2D", "PII&PIIII", ""),
-    ("RESIZE.MOBILE.ARRAY.1D", "&*I", ""), ("CLIP2D", "PII&PIIII", ""),
+    ("RESIZE.MOBILE.ARRAY.1D", "&*I", ""), ("HOST.CALL", "I&I&I&I&I", ""), ("CLIP2D", "PII&PIIII", ""),
 ];
 
 impl Checker<'_> {
     /// Declares the predefined routine of that name, outermost, if there is one.
     pub(super) fn predefined(&mut self, symbol: Symbol) -> Option<NameId> {
         let text = self.program.symbols.text(symbol);
-        let &(_, formals, results) = PREDEFINED.iter().find(|(name, ..)| *name == text)?;
+        let &(text, formals, results) = PREDEFINED.iter().find(|(name, ..)| *name == text)?;
         let here = Ident { symbol, span: Span::default() };
         let routine = RoutineId(self.program.routines.len() as u32);
         let name = self.new_name(here, NameKind::Routine(routine), Types::ERROR);
@@ -75,7 +75,8 @@ impl Checker<'_> {
             body: Body::Predefined,
             recursive: false,
             assigns_level: u32::MAX,
-            communicates: false,
+            // What the host does is known to nobody here.
+            communicates: text == "HOST.CALL",
         });
         let at = symbol.0 as usize;
         if at >= self.bindings.len() {

@@ -21,6 +21,11 @@ impl Checker<'_> {
                 if *order != Order::Seq {
                     self.communicates(process.span);
                 }
+                if *order == Order::PriPar {
+                    let complaint =
+                        Diagnostic::new(Code::PriPar, process.span, "this runs as PAR: all branches alike");
+                    self.diagnostics.push(complaint.help("write PAR, or PRI ALT where one input must win"));
+                }
                 self.replicated(replicator.as_deref(), |checker| {
                     for &process in body {
                         checker.process_in_scope(process);

@@ -133,6 +133,10 @@ codes! {
         "A guard is an input, a timer input with AFTER, or SKIP with a condition."
     CaseOption 503 Error "an option that occurs twice"
         "Each value may select only one option of a CASE, and ELSE stands once."
+    PriPar 504 Warning "PRI PAR, which runs as PAR"
+        "The branches of a PRI PAR run as those of a PAR, each in its turn: no branch waits until all before it \
+         wait. Programs whose results depend on priority say more than the language promises on several cores; \
+         where one input must win over another, use PRI ALT."
     Direction 601 Error "the wrong end of a channel"
         "A channel parameter with `?` may only be read from, one with `!` only written to, and an end can \
          only be passed where that end is wanted."

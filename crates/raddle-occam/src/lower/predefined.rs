@@ -8,7 +8,7 @@ use super::{Lowerer, Slot};
 use crate::ast::ExprId;
 use crate::program::NameId;
 use crate::source::Span;
-use crate::types::TypeId;
+use crate::types::{TypeId, Types};
 use raddle_bytecode::{Long, Real, Trap};
 
 /// What a predefined function is.
@@ -175,8 +175,26 @@ impl Lowerer<'_> {
             "CAUSEERROR" => self.f.code.stop(),
             "RESCHEDULE" => self.f.code.resched(),
             "SETPRI" => {}
+            "HOST.CALL" => self.host_call(arguments, span),
             "RESIZE.MOBILE.ARRAY.1D" => self.resize(arguments[0], arguments[1]),
             _ => self.unsupported(callee, span),
+        }
+    }
+
+    /// A call of the host: its number is a constant, and the four variables go there and back.
+    fn host_call(&mut self, arguments: &[ExprId], span: Span) {
+        let number = self.bytes_of(arguments[0], Types::INT).and_then(|bytes| bytes.try_into().ok());
+        let Some(number) = number.map(i32::from_le_bytes) else {
+            return self.refuse(span, "the number of HOST.CALL must be a constant");
+        };
+        let window = self.slots(4);
+        let places: Vec<Place> = arguments[1..].iter().map(|&argument| self.place(argument)).collect();
+        for (place, slot) in places.iter().zip(window..) {
+            self.load(place, Class::Word, slot);
+        }
+        self.f.code.host(window, number);
+        for (place, slot) in places.iter().zip(window..) {
+            self.store(place, Class::Word, slot);
         }
     }
 }

@@ -104,7 +104,7 @@ impl Walker<'_> {
                 }
             }
         }
-        Rc::new(Summary { accesses, inputs: Vec::new(), start: u32::MAX })
+        Rc::new(Summary { accesses, inputs: Vec::new(), sizes: Vec::new(), start: u32::MAX })
     }
 
     /// What may be done with a parameter of a type.
@@ -242,6 +242,13 @@ impl Walker<'_> {
         for &(name, symbol) in &summary.inputs {
             let value = self.input_value(name, actuals);
             substitution.values.insert(symbol, value);
+        }
+        for &(formal, depth, symbol) in &summary.sizes {
+            let argument =
+                actuals.iter().find(|actual| actual.formal == formal).map(|actual| actual.argument);
+            if let Some(size) = argument.and_then(|argument| self.size_of(argument, depth)) {
+                substitution.values.insert(symbol, size);
+            }
         }
         // What is written is written first, as far as undefined values go.
         let writes = |access: &&Access| access.what == Use::Write;

@@ -22,6 +22,7 @@ mod poly;
 mod quick;
 mod report;
 mod routine;
+mod size;
 mod solve;
 mod spec;
 mod state;
@@ -39,7 +40,7 @@ use crate::source::Span;
 use crate::symbol::FastMap;
 use access::{Access, PathId, Paths, Place, Use};
 use alias::{Alias, Freeze};
-use poly::Sym;
+use poly::{Poly, Sym};
 use routine::Summary;
 use state::States;
 use std::rc::Rc;
@@ -79,7 +80,8 @@ struct Walker<'a> {
     accesses: Vec<Access>,
     frame: Frame,
     summaries: FastMap<RoutineId, Rc<Summary>>,
-    sizes: FastMap<NameId, Sym>,
+    /// Sizes of arrays by name and dimension, where the type does not tell.
+    sizes: FastMap<(NameId, u32), Poly>,
     assigned: FastMap<ProcessId, Rc<[NameId]>>,
     /// Whether the walk stands behind a STOP.
     dead: bool,

@@ -16,6 +16,8 @@ pub(crate) struct Summary {
     pub(crate) accesses: Vec<Access>,
     /// Symbols for the values that variables have at the call.
     pub(crate) inputs: Vec<(NameId, Sym)>,
+    /// Symbols for the sizes of parameters, by dimension.
+    pub(crate) sizes: Vec<(NameId, u32, Sym)>,
     /// Symbols from this one on are the routine's own.
     pub(crate) start: u32,
 }
@@ -35,7 +37,12 @@ impl Walker<'_> {
                 facts: 0,
                 ..access.clone()
             });
-            let widened = Summary { accesses: accesses.collect(), inputs: Vec::new(), start: summary.start };
+            let widened = Summary {
+                accesses: accesses.collect(),
+                inputs: Vec::new(),
+                sizes: Vec::new(),
+                start: summary.start,
+            };
             self.summaries.insert(id, Rc::new(widened));
             // What loops change was gathered without knowing what the recursive call does.
             self.assigned.clear();
@@ -58,9 +65,13 @@ impl Walker<'_> {
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
         let first = self.accesses.len();
         let segment = std::mem::replace(&mut self.segment, first);
-        let mut given = Vec::new();
+        let (mut given, mut sizes) = (Vec::new(), Vec::new());
         let outcome = self.branch(|walker| {
             given = walker.formals(&routine.formals);
+            for &formal in &routine.formals {
+                let list = walker.size_parameter(formal).into_iter();
+                sizes.extend(list.map(|(depth, symbol)| (formal, depth, symbol)));
+            }
             match &routine.body {
                 &Body::Process(body) => walker.process(body),
                 Body::Results(list) => list.iter().for_each(|&result| walker.read(result)),
@@ -81,7 +92,7 @@ impl Walker<'_> {
             let name = program.name(access.root);
             name.level < level || routine.formals.contains(&access.root)
         }));
-        Summary { accesses, inputs, start }
+        Summary { accesses, inputs, sizes, start }
     }
 
     /// Gives the parameters their states; the symbols of those passed by value.

@@ -80,6 +80,7 @@ impl Walker<'_> {
         direction: Option<Direction>,
     ) {
         let span = self.ast.expr(value).span;
+        self.size_abbreviation(name, (renaming == Renaming::Is).then_some(value));
         let outer = self.collecting.replace(Vec::new());
         match mode {
             Mode::Val | Mode::Initial => {

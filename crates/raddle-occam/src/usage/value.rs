@@ -6,7 +6,7 @@ use super::Walker;
 use super::poly::{Fact, Poly};
 use crate::ast::{Dyadic, ExprId, ExprKind, Monadic};
 use crate::check::wrap;
-use crate::program::{NameId, NameKind};
+use crate::program::NameId;
 use crate::types::Types;
 
 impl Walker<'_> {
@@ -38,7 +38,7 @@ impl Walker<'_> {
             &ExprKind::Monadic(Monadic::Minus, value) if self.program.name_of(expr) == NameId::NONE => {
                 self.known_value(value)?.scale(-1)
             }
-            &ExprKind::Monadic(Monadic::Size, value) => self.size(value),
+            &ExprKind::Monadic(Monadic::Size, value) => self.size_of(value, 0),
             &ExprKind::Dyadic(operator, left, right) if types.is_integer(self.program.type_of(left)) => {
                 if self.program.name_of(expr) != NameId::NONE {
                     return None;
@@ -78,32 +78,6 @@ impl Walker<'_> {
             return None;
         }
         Some(self.value_of(root))
-    }
-
-    /// The size of an array: a constant, or the symbol that stands for it.
-    fn size(&mut self, value: ExprId) -> Option<Poly> {
-        let (size, _) = self.program.types.as_array(self.program.type_of(value))?;
-        if let Some(size) = size {
-            return Some(Poly::constant(i64::from(size)));
-        }
-        let name = match &self.ast.expr(value).kind {
-            ExprKind::Name(_) => self.program.name_of(value),
-            _ => return None,
-        };
-        if name == NameId::NONE {
-            return None;
-        }
-        if let Some(&symbol) = self.sizes.get(&name) {
-            return Some(Poly::symbol(symbol));
-        }
-        // The size of an array from outside is as old as the routine; that of a slice made here is new.
-        let declared = self.program.name(name);
-        let given = matches!(declared.kind, NameKind::Formal(_)) || declared.level < self.frame.level;
-        let birth = if given { self.frame.start } else { self.table.next() };
-        let symbol = self.table.fresh_born(birth);
-        self.table.define(symbol, Some(Fact::NotNegative(Poly::symbol(symbol))));
-        self.sizes.insert(name, symbol);
-        Some(Poly::symbol(symbol))
     }
 
     /// What is known where a condition holds, or where it does not; `None` if nothing.

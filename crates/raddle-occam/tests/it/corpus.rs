@@ -33,7 +33,7 @@ fn diagnose(path: &Path) -> (String, usize) {
 /// Compares with the file beside the program, or writes it; the difference, if there is one.
 fn compare(path: &Path, got: &str) -> Option<String> {
     let expected = path.with_extension("expected");
-    if std::env::var_os("RADDLE_UPDATE").is_some() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&expected, got).unwrap();
         return None;
     }
@@ -50,7 +50,7 @@ fn check(kind: &str, fits: impl Fn(usize) -> bool) {
         }
         wrong.extend(compare(&path, &got));
     }
-    assert!(wrong.is_empty(), "{}\nRADDLE_UPDATE=1 writes the files anew", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 writes the files anew", wrong.join("\n"));
 }
 
 #[test]

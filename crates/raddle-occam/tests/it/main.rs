@@ -2,7 +2,7 @@
 //! May use: the public interface of raddle-occam.
 //! Never: passes because a directory is empty.
 //!
-//! Each program has its diagnostics beside it, in `NAME.expected`. `RADDLE_UPDATE=1` writes those files anew; read the
+//! Each program has its diagnostics beside it, in `NAME.expected`. `UPDATE_EXPECT=1` writes those files anew; read the
 //! difference before you keep it.
 
 mod corpus;

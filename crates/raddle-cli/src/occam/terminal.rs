@@ -1,0 +1,137 @@
+//! Owns: signals and the terminal's mode while an occam program runs.
+//! May use: libc: `sigaction`, `tcsetattr`. This room holds `unsafe` for them.
+//! Never: leaves the terminal otherwise than it was found: at the end, in a panic, or when a signal ends the program.
+//!
+//! An interrupt is a wish that the host hears some tens of times in a second; it then shows what was written and ends.
+//! A second one, for a program that does not get that far, ends everything from within the handler.
+
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// What asks a program to end.
+const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// The first signal that came, or 0.
+static ASKED: AtomicI32 = AtomicI32::new(0);
+/// The terminal's mode is ours.
+static RAW: AtomicBool = AtomicBool::new(false);
+/// The program was stopped, the shell may have changed the mode meanwhile.
+static CONTINUED: AtomicBool = AtomicBool::new(false);
+/// Mode as found, and ours.
+static MODES: OnceLock<(libc::termios, libc::termios)> = OnceLock::new();
+
+/// Signals are heard from here on; when it is dropped, the terminal is as it was.
+pub(super) struct Terminal;
+
+impl Terminal {
+    pub(super) fn watched() -> Terminal {
+        for signal in ENDING {
+            handle(signal, asked_to_end);
+        }
+        handle(libc::SIGQUIT, quit);
+        handle(libc::SIGCONT, continued);
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            before(panic);
+        }));
+        Terminal
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// The signal that asked for an end, if one did.
+pub(super) fn signal() -> Option<i32> {
+    if CONTINUED.swap(false, Ordering::Relaxed) && RAW.load(Ordering::Relaxed) {
+        set_mode(|(_, raw)| raw);
+    }
+    Some(ASKED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
+}
+
+/// Ends the program as that signal would.
+pub(super) fn ask(signal: i32) {
+    let _first = ASKED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// From here on a terminal gives each key as it is struck, and does not show it.
+pub(super) fn one_key_at_a_time() {
+    if RAW.load(Ordering::Relaxed) || !std::io::stdin().is_terminal() {
+        return;
+    }
+    // SAFETY: a structure of numbers, for which all zeroes is a value.
+    let mut found: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one such structure.
+    if unsafe { libc::tcgetattr(libc::STDIN_FILENO, &raw mut found) } != 0 {
+        return;
+    }
+    let mut raw = found;
+    raw.c_lflag &= !(libc::ICANON | libc::ECHO);
+    raw.c_cc[libc::VMIN] = 1;
+    raw.c_cc[libc::VTIME] = 0;
+    MODES.get_or_init(|| (found, raw));
+    RAW.store(true, Ordering::Relaxed);
+    set_mode(|(_, raw)| raw);
+}
+
+/// Also called by handlers of signals: nothing here allocates or locks.
+fn restore() {
+    if RAW.swap(false, Ordering::Relaxed) {
+        set_mode(|(found, _)| found);
+    }
+}
+
+fn set_mode(which: impl Fn(&'static (libc::termios, libc::termios)) -> &'static libc::termios) {
+    let Some(modes) = MODES.get() else { return };
+    // SAFETY: a call with a number.
+    let foreground = unsafe { libc::tcgetpgrp(libc::STDIN_FILENO) };
+    // SAFETY: a call without arguments.
+    let ours = unsafe { libc::getpgrp() };
+    // In the background the terminal is somebody else's, and changing its mode would stop us.
+    if foreground == ours {
+        // SAFETY: the kernel reads one such structure.
+        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, which(modes)) };
+    }
+}
+
+fn handle(signal: i32, handler: extern "C" fn(i32)) {
+    // SAFETY: a structure of numbers, for which all zeroes is a value.
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one such structure.
+    unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut before) };
+    if before.sa_sigaction == libc::SIG_IGN {
+        return; // as `nohup` wants it
+    }
+    // SAFETY: as above.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: the handlers do only what a handler may: atomics, and calls of the kernel.
+    unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+}
+
+extern "C" fn asked_to_end(signal: i32) {
+    if ASKED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        restore();
+        // SAFETY: it ends the program at once.
+        unsafe { libc::_exit(128 + signal) }
+    }
+}
+
+/// The user has no patience: the terminal as it was, and the signal as if nobody had handled it.
+extern "C" fn quit(signal: i32) {
+    restore();
+    // SAFETY: a call with numbers.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // SAFETY: as above; it takes effect when this handler returns.
+    unsafe { libc::raise(signal) };
+}
+
+extern "C" fn continued(_: i32) {
+    CONTINUED.store(true, Ordering::Relaxed);
+}

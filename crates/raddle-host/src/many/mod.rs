@@ -1,0 +1,230 @@
+//! Owns: several workers: the machine's processes as runnables of `raddle-core`.
+//! May use: `raddle_core::engine`.
+//! Never: touches a process that it has made ready.
+//!
+//! A program begins on the caller's thread, with the machine's own scheduler, and comes here when it has work for more
+//! than one. A process begins with the scheduler's link, so that a link that comes out of a queue is a process. The
+//! caller's thread watches meanwhile (`outside`).
+
+mod outside;
+mod scheduler;
+
+use crate::one::{Outside, report};
+use crate::screen::Screen;
+use crate::watch::News;
+use crate::world::World;
+use crate::{Failure, Options, Outcome};
+use outside::FromOutside;
+use raddle_bytecode::Verified;
+use raddle_core::engine::{Alarm, Engine, Handle, Link, Turn};
+use raddle_core::{BuildError, Builder};
+use raddle_vm::quiet::Visits;
+use raddle_vm::solo::{self, Rest};
+use raddle_vm::{Lane, Machine, Process, Scheduler as _};
+use scheduler::{Alarms, OnWorker};
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+/// One worker's share of the machine.
+#[derive(Default)]
+#[repr(align(128))]
+struct Place {
+    lane: UnsafeCell<Lane>,
+    visits: Visits,
+}
+
+// SAFETY: the lane is touched by the worker of that number only, and by the watcher when all workers have ended.
+unsafe impl Sync for Place {}
+
+/// What all workers share.
+struct Host<'m> {
+    machine: &'m Machine<Link>,
+    places: Box<[Place]>,
+    screen: &'m Screen,
+    world: Arc<dyn World>,
+    news: Sender<News>,
+    begun: Instant,
+    over: AtomicBool,
+    wants_key: AtomicBool,
+    failure: OnceLock<Failure>,
+    alarms: Mutex<Alarms>,
+    handle: OnceLock<Handle>,
+    /// What has come over, for the first worker to queue.
+    arrived: Mutex<Option<Arrived>>,
+    has_arrived: AtomicBool,
+}
+
+/// Processes and alarms that come over.
+struct Arrived {
+    ready: Vec<u32>,
+    alarms: Vec<(u32, u32)>,
+}
+
+fn link_of(process: &Process<Link>) -> NonNull<Link> {
+    NonNull::from(process).cast()
+}
+
+impl<'m> Host<'m> {
+    #[inline(always)]
+    fn handle(&self) -> &Handle {
+        self.handle.get().expect("set before anything runs")
+    }
+
+    /// # Safety
+    /// `link` came out of a queue into which one of this machine's processes was put.
+    #[inline(always)]
+    unsafe fn process_of(&self, link: NonNull<Link>) -> &Process<Link> {
+        // SAFETY: a process begins with its link, and the pointer was made from the whole process.
+        unsafe { link.cast::<Process<Link>>().as_ref() }
+    }
+
+    fn alarms(&self) -> MutexGuard<'_, Alarms> {
+        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, failure: Option<Failure>) {
+        if let Some(failure) = failure {
+            let _first = self.failure.set(failure);
+        }
+        self.over.store(true, Ordering::Relaxed);
+        let _told = self.news.send(News::Over);
+    }
+
+    fn now(&self) -> u32 {
+        self.begun.elapsed().as_micros() as u32
+    }
+
+    /// Queues what has come over from the single thread.
+    #[cold]
+    fn welcome(&self, scheduler: &OnWorker<'_>) {
+        self.has_arrived.store(false, Ordering::Relaxed);
+        let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(arrived) = arrived else { return };
+        for process in arrived.ready.iter().filter_map(|&id| self.machine.process(id)) {
+            // SAFETY: it was ready, and has been given up.
+            unsafe { scheduler.turn.fresh(link_of(process)) };
+        }
+        for (id, time) in arrived.alarms {
+            if let Some(process) = self.machine.process(id) {
+                scheduler.alarm(process, time);
+            }
+        }
+    }
+
+    /// How often the workers have been in the machine; `None` if one is.
+    fn visits(&self) -> Option<u32> {
+        Visits::sum(self.places.iter().map(|place| &place.visits))
+    }
+}
+
+// SAFETY: the process is run by the one who has dequeued it, until it waits or is made ready again.
+unsafe impl Engine for Host<'_> {
+    fn run(&self, turn: Turn<'_>, link: NonNull<Link>) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let place = &self.places[turn.index()];
+        // SAFETY: this is the worker of that number, and it is here once.
+        let lane = unsafe { &mut *place.lane.get() };
+        place.visits.enter(lane);
+        let scheduler = OnWorker { host: self, turn };
+        if self.has_arrived.load(Ordering::Relaxed) {
+            self.welcome(&scheduler);
+        }
+        // SAFETY: the worker took it out of a queue.
+        let process = unsafe { self.process_of(link) };
+        if let Some(first) = scheduler.unless_keyboard(process).or_else(|| scheduler.next())
+            && let Err(fault) = self.machine.run(&scheduler, lane, first)
+        {
+            self.end(Some(Failure::Fault(fault)));
+        }
+        place.visits.leave(lane);
+    }
+}
+
+/// Runs a program on up to `workers` OS threads.
+pub(crate) fn run(
+    program: Verified,
+    options: &Options,
+    runtime: Builder,
+    workers: usize,
+    world: Arc<dyn World>,
+) -> Result<Outcome, BuildError> {
+    let mut lane = Lane::default();
+    let machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
+        Ok(machine) => machine,
+        Err(trap) => return Ok(Outcome::not_begun(trap)),
+    };
+    let mut outside = Outside::new(world.clone());
+    let begun = if options.at_once {
+        let ready = [machine.main()].into();
+        Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false }))
+    } else {
+        solo::run_while_tight(&machine, &mut outside, &mut lane)
+    };
+    let result = match begun {
+        Err(failure) => Err(failure),
+        Ok(None) => Ok(()),
+        Ok(Some(rest)) => {
+            let spread = spread(&machine, (runtime, workers), world, rest, (&mut outside, &mut lane));
+            spread.inspect_err(|_| outside.screen.flush())?
+        }
+    };
+    outside.screen.flush();
+    let report = result.err().and_then(|failure| report(&machine, failure));
+    Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
+}
+
+/// The rest of a program, on several workers.
+fn spread(
+    machine: &Machine<Link>,
+    (runtime, workers): (Builder, usize),
+    world: Arc<dyn World>,
+    rest: Rest<'_, Link>,
+    (outside, lane): (&mut Outside, &mut Lane),
+) -> Result<Result<(), Failure>, BuildError> {
+    let runtime = runtime.workers(workers).build()?;
+    let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
+    let mut ready = rest.ready.iter().copied();
+    let first = ready.next().expect("who has work for several has somebody ready");
+    let arrived = Arrived { ready: ready.map(Process::id).collect(), alarms: rest.alarms };
+    let host = Box::new(Host {
+        machine,
+        places,
+        screen: &outside.screen,
+        world,
+        news: outside.keys.news(),
+        begun: outside.begun,
+        over: AtomicBool::new(false),
+        wants_key: AtomicBool::new(rest.wants_keys),
+        failure: OnceLock::new(),
+        alarms: Mutex::default(),
+        handle: OnceLock::new(),
+        arrived: Mutex::new(Some(arrived)),
+        has_arrived: AtomicBool::new(true),
+    });
+    // SAFETY: the host lies in a box that is dropped after the runtime has ended.
+    let handle = unsafe { Handle::new(&*host) };
+    assert!(host.handle.set(handle).is_ok(), "just made");
+    machine.keyboard().link.belongs_to(host.handle());
+    machine.living().for_each(|process| process.link.belongs_to(host.handle()));
+    let from_outside = FromOutside { host: &host, runtime: &runtime };
+    from_outside.ready(first);
+    let asked = outside.asked;
+    if rest.wants_keys && !rest.key_offered && !asked {
+        let _told = host.news.send(News::KeyTaken);
+    }
+    outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
+    let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
+    alarms.into_iter().for_each(|alarm| runtime.cancel(alarm));
+    runtime.shutdown();
+    for place in &host.places {
+        // SAFETY: the workers have ended.
+        lane.count(unsafe { &*place.lane.get() }.stats());
+    }
+    Ok(host.failure.get().copied().map_or(Ok(()), Err))
+}

@@ -1,0 +1,149 @@
+//! Owns: the machine's scheduler as one worker sees it, and alarms.
+//! May use: `raddle_core::engine`.
+//! Never: touches a process that it has made ready.
+
+use super::{Host, link_of};
+use crate::watch::News;
+use raddle_core::engine::{Alarm, Link, Turn};
+use raddle_vm::{Port, Process, Scheduler};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+/// The alarm of each process that has one, with a number by which a late bell knows that it is not meant.
+#[derive(Default)]
+pub(super) struct Alarms {
+    pub(super) set: HashMap<u32, (u64, Alarm)>,
+    ever: u64,
+}
+
+/// The scheduler as one worker sees it.
+pub(super) struct OnWorker<'h> {
+    pub(super) host: &'h Host<'h>,
+    pub(super) turn: Turn<'h>,
+}
+
+impl<'h> OnWorker<'h> {
+    #[inline(always)]
+    pub(super) fn unless_keyboard<'p>(&self, process: &'p Process<Link>) -> Option<&'p Process<Link>> {
+        if std::ptr::eq(process, self.host.machine.keyboard()) {
+            let _told = self.host.news.send(News::KeyTaken);
+            return None;
+        }
+        Some(process)
+    }
+}
+
+impl Scheduler for OnWorker<'_> {
+    const SHARED: bool = true;
+    type Link = Link;
+
+    #[inline(always)]
+    fn ready(&self, process: &Process<Link>) {
+        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        unsafe { self.turn.ready(link_of(process)) };
+    }
+
+    #[inline(always)]
+    fn begin(&self, process: &Process<Link>, many: bool) {
+        process.link.belongs_to(self.host.handle());
+        process.link.forget_worker();
+        if many {
+            // SAFETY: as above.
+            unsafe { self.turn.fresh(link_of(process)) };
+        } else {
+            self.ready(process);
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self) -> Option<&Process<Link>> {
+        if self.host.over.load(Ordering::Relaxed) {
+            return None;
+        }
+        loop {
+            let link = self.turn.next(self.host.handle())?;
+            // SAFETY: it came out of a queue.
+            let next = self.unless_keyboard(unsafe { self.host.process_of(link) });
+            if next.is_some() {
+                return next;
+            }
+        }
+    }
+
+    fn alarm(&self, process: &Process<Link>, time: u32) {
+        let after = time.wrapping_sub(self.host.now()) as i32;
+        let after = Duration::from_micros(u64::try_from(after).unwrap_or(0) + 1);
+        // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
+        let host: &'static Host<'static> = unsafe { &*std::ptr::from_ref(self.host).cast() };
+        let mut alarms = self.host.alarms();
+        if self.host.over.load(Ordering::Relaxed) {
+            return;
+        }
+        alarms.ever += 1;
+        let number = alarms.ever;
+        let waker = Waker::from(Arc::new(Bell { host, process: process.id(), number }));
+        let before = alarms.set.insert(process.id(), (number, self.turn.alarm(after, waker)));
+        drop(alarms);
+        if let Some((_, before)) = before {
+            self.turn.cancel(before);
+        }
+    }
+
+    fn cancel(&self, process: &Process<Link>, _: u32) {
+        let alarm = self.host.alarms().set.remove(&process.id());
+        if let Some((_, alarm)) = alarm {
+            self.turn.cancel(alarm);
+        }
+    }
+
+    fn now(&self) -> u32 {
+        self.host.now()
+    }
+
+    fn output(&self, port: Port, bytes: &[u8]) {
+        self.host.screen.write(port, bytes);
+    }
+
+    fn want_key(&self) {
+        if !self.host.wants_key.swap(true, Ordering::Relaxed) {
+            let _told = self.host.news.send(News::WantsKey);
+        }
+    }
+
+    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        self.host.world.call(number, words)
+    }
+
+    fn finished(&self) {
+        self.host.end(None);
+    }
+}
+
+/// Rings for a process.
+struct Bell {
+    host: &'static Host<'static>,
+    process: u32,
+    number: u64,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        let meant = || {
+            let alarms = self.host.alarms();
+            alarms.set.get(&self.process).is_some_and(|(number, _)| *number == self.number).then_some(alarms)
+        };
+        if meant().is_none() {
+            return;
+        }
+        if let Some(turn) = Turn::current() {
+            self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
+        }
+        // Last: as long as the alarm is there, the watcher does not take the program for one that stands still.
+        if let Some(mut alarms) = meant() {
+            alarms.set.remove(&self.process);
+        }
+    }
+}

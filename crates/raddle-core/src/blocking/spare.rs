@@ -29,7 +29,7 @@ impl Job {
         Job::Borrowed { data, run }
     }
 
-    fn run(self) {
+    pub(super) fn run(self) {
         match self {
             // SAFETY: the maker vouched for it.
             Job::Borrowed { data, run } => unsafe { run(data) },
@@ -83,6 +83,7 @@ pub(super) fn start(job: Job) -> Result<(), Job> {
 }
 
 fn work(bed: &Arc<Bed>) {
+    pool::arrive();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     loop {

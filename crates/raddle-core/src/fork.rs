@@ -11,13 +11,25 @@
 //! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
 //! and to run something on it is refused by a panic.
 //!
-//! The locks of ours that another thread might hold at the moment of the fork are taken before and released after.
+//! The locks of ours that another thread might hold at the moment of the fork, and that the child may need, are taken
+//! before and released after:
+//!
+//! | lock | what for, in the child |
+//! |---|---|
+//! | of the default runtime's start | it starts another |
+//! | of the depots of blocks, jobs and thread-local storage, and of glibc's list of them | what it spawns |
+//! | of the spare OS threads | its calls of `blocking` |
+//! | of the job queues of the runtime whose process forks | it takes back what it has forked and nobody has taken |
+//!
+//! What of the parent's runtime has a lock besides is not touched in the child: to wake a process of the parent's, or
+//! to take back its alarm, does nothing there. A lock of the program's own, `raddle::sync`'s among them, stays locked
+//! if another thread has it, as with POSIX threads.
 
 use crate::blocking;
 use crate::header::OWN_TLS;
 use crate::job;
 use crate::process::pool;
-use crate::runtime;
+use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use raddle_context::tls;
 use std::cell::RefCell;
@@ -25,7 +37,36 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
-type Held = (MutexGuard<'static, ()>, pool::DepotGuard, job::DepotGuard, blocking::PoolGuard);
+struct Held {
+    _starting: MutexGuard<'static, ()>,
+    _blocks: pool::DepotGuard,
+    _jobs: job::DepotGuard,
+    spares: blocking::PoolGuard,
+    _storages: tls::Held,
+    _queues: Option<HeldQueues>,
+}
+
+/// The job queues of the runtime whose process, or cell, forks; held.
+struct HeldQueues(&'static Shared);
+
+impl HeldQueues {
+    fn of_caller() -> Option<HeldQueues> {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let running = unsafe { crate::worker::current_header().as_ref() }?;
+        // SAFETY: what runs has a worker, of which only the public half is used.
+        let worker = unsafe { Worker::of(running) };
+        // SAFETY: a runtime outlives what runs there.
+        let shared = unsafe { &*worker.shared };
+        shared.workers().iter().for_each(|worker| worker.jobs.hold());
+        Some(HeldQueues(shared))
+    }
+}
+
+impl Drop for HeldQueues {
+    fn drop(&mut self) {
+        self.0.workers().iter().for_each(|worker| worker.jobs.let_go());
+    }
+}
 
 /// How many forks lie between the program's start and this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +81,14 @@ thread_local! {
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some((runtime::starting(), pool::depot(), job::depot(), blocking::lock_pool())));
+    HELD.set(Some(Held {
+        _starting: runtime::starting(),
+        _blocks: pool::depot(),
+        _jobs: job::depot(),
+        spares: blocking::lock_pool(),
+        _storages: tls::Held::take(),
+        _queues: HeldQueues::of_caller(),
+    }));
 }
 
 extern "C" fn parent() {
@@ -48,8 +96,8 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    if let Some((_, _, _, mut spares)) = HELD.take() {
-        spares.forget();
+    if let Some(mut held) = HELD.take() {
+        held.spares.forget();
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();

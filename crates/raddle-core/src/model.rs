@@ -527,6 +527,11 @@ impl Token {
         self.0.park()
     }
 
+    /// See the protocol; without a deadline.
+    pub fn block(&self) -> bool {
+        self.0.block(None)
+    }
+
     /// True if the caller must queue the owner.
     #[must_use]
     pub fn notify(&self, life: Generation) -> bool {

@@ -113,6 +113,19 @@ fn stack_pointer(context: *mut c_void) -> usize {
 
 fn report(out: &mut RawWriter, slot: ranges::Slot) {
     let _ = write!(out, "\nraddle: stack overflow in ");
+    describe_current(out);
+    let (low, high) = (slot.base + PAGE, slot.base + slot.bytes);
+    let _ = writeln!(
+        out,
+        ": {}-byte stack {low:#x}-{high:#x} is used up; ask for more with `Builder::stack_size` or \
+         RADDLE_STACK_SIZE, or look for a recursion that does not end",
+        high - low
+    );
+    out.flush();
+}
+
+/// Writes who runs here.
+pub(crate) fn describe_current(out: &mut RawWriter) {
     // Pairs with the release in `set_describer`.
     let describer = DESCRIBER.load(Ordering::Acquire);
     if describer.is_null() {
@@ -122,14 +135,6 @@ fn report(out: &mut RawWriter, slot: ranges::Slot) {
         let describer = unsafe { core::mem::transmute::<*mut (), Describer>(describer) };
         describer(current::get(), out);
     }
-    let (low, high) = (slot.base + PAGE, slot.base + slot.bytes);
-    let _ = writeln!(
-        out,
-        ": {}-byte stack {low:#x}-{high:#x} is used up; ask for more with `Builder::stack_size` or \
-         RADDLE_STACK_SIZE, or look for a recursion that does not end",
-        high - low
-    );
-    out.flush();
 }
 
 /// Does what would have happened without us.

@@ -21,3 +21,6 @@ mod writer;
 pub use alt_stack::AltStack;
 pub use handler::{Describer, install_process_handler, set_describer};
 pub use writer::RawWriter;
+
+#[cfg(not(any(raddle_twin, raddle_tsan)))]
+pub(crate) use handler::describe_current;

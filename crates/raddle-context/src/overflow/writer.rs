@@ -24,12 +24,12 @@ pub struct RawWriter {
 }
 
 impl RawWriter {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         RawWriter { buffer: [0; BYTES], used: 0 }
     }
 
     /// Writes what was collected to standard error. There is nobody to tell when that fails.
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         // SAFETY: `used` bytes of the buffer are initialised.
         unsafe { libc::write(libc::STDERR_FILENO, self.buffer.as_ptr().cast(), self.used) };
         self.used = 0;

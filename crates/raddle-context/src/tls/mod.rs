@@ -18,6 +18,8 @@
 //! | one block: made, used again, left | `glibc/block.rs` |
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
+//! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
+//! | `setuid` and its relatives | `glibc/setuid.rs`, `glibc/host.rs` |
 
 #[cfg_attr(raddle_twin, path = "twin.rs")]
 #[cfg_attr(
@@ -30,7 +32,9 @@
 )]
 mod world;
 
-pub use world::{TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported};
+pub use world::{
+    Held, Host, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported,
+};
 
 use core::fmt;
 

@@ -26,6 +26,28 @@ impl TlsBlock {
     }
 }
 
+/// The locks that a fork must not find taken: none.
+#[derive(Debug)]
+pub struct Held;
+
+impl Held {
+    /// Takes them.
+    pub fn take() -> Held {
+        Held
+    }
+}
+
+/// An OS thread that runs no contexts with storage of their own.
+#[derive(Debug)]
+pub struct Host;
+
+impl Host {
+    /// For the OS thread that calls.
+    pub fn here() -> Host {
+        Host
+    }
+}
+
 /// A pool of blocks that is always empty.
 #[derive(Debug, Default)]
 pub struct TlsPool;

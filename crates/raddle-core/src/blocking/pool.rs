@@ -13,14 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// So many calls may block at once; as many as tokio allows.
 const SPARES_MAX: usize = 512;
 
-static POOL: Mutex<Pool> = Mutex::new(Pool { idle: Vec::new(), waiting: VecDeque::new(), spares: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 pub(crate) struct Pool {
     idle: Vec<Arc<Bed>>,
-    /// Not empty only while all spares work.
+    /// Not empty only while spares live, and all of them work: each looks here before it becomes idle.
     waiting: VecDeque<Job>,
-    /// That live.
-    spares: usize,
+    /// That have said that they live.
+    living: usize,
+    /// That the system was asked for, and that have not said so yet. Nobody may count on them.
+    starting: usize,
 }
 
 /// Holds the pool.
@@ -32,12 +34,52 @@ pub(crate) fn lock() -> PoolGuard {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is to be done with a job, outside of the lock.
+enum Put {
+    Given(Arc<Bed>, Job),
+    Waits,
+    Start(Job),
+}
+
 impl Pool {
+    const fn new() -> Pool {
+        Pool { idle: Vec::new(), waiting: VecDeque::new(), living: 0, starting: 0 }
+    }
+
     /// In a forked child: no spare lives there, and no call waits that could be made.
     pub(crate) fn forget(&mut self) {
         self.idle.drain(..).for_each(std::mem::forget);
         self.waiting.drain(..).for_each(std::mem::forget);
-        self.spares = 0;
+        (self.living, self.starting) = (0, 0);
+    }
+
+    fn put(&mut self, job: Job) -> Put {
+        if let Some(bed) = self.idle.pop() {
+            return Put::Given(bed, job);
+        }
+        // Not behind those that start: all of them may be refused.
+        if self.living > 0 && self.living + self.starting >= SPARES_MAX {
+            self.waiting.push_back(job);
+            return Put::Waits;
+        }
+        self.starting += 1;
+        Put::Start(job)
+    }
+
+    /// The system has refused a spare.
+    fn put_refused(&mut self, job: Job) -> Put {
+        self.starting -= 1;
+        if self.living == 0 {
+            return Put::Start(job);
+        }
+        // Those that live are at work, or have become idle meanwhile.
+        match self.idle.pop() {
+            Some(bed) => Put::Given(bed, job),
+            None => {
+                self.waiting.push_back(job);
+                Put::Waits
+            }
+        }
     }
 }
 
@@ -46,33 +88,29 @@ impl Pool {
 /// # Errors
 /// The job, if there is no spare and the system refuses one.
 pub(super) fn submit(job: Job) -> Result<(), Job> {
-    let mut pool = lock();
-    if let Some(bed) = pool.idle.pop() {
-        drop(pool);
-        bed.give(job);
-        return Ok(());
+    submit_to(&POOL, job, spare::start)
+}
+
+fn submit_to(pool: &Mutex<Pool>, job: Job, start: impl FnOnce(Job) -> Result<(), Job>) -> Result<(), Job> {
+    let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut put = lock().put(job);
+    if let Put::Start(job) = put {
+        let Err(refused) = start(job) else { return Ok(()) };
+        put = lock().put_refused(refused);
     }
-    if pool.spares >= SPARES_MAX {
-        pool.waiting.push_back(job);
-        return Ok(());
-    }
-    pool.spares += 1;
-    drop(pool);
-    let Err(job) = spare::start(job) else { return Ok(()) };
-    let mut pool = lock();
-    pool.spares -= 1;
-    if pool.spares == 0 {
-        return Err(job);
-    }
-    // Those that live are at work, or have become idle meanwhile.
-    match pool.idle.pop() {
-        Some(bed) => {
-            drop(pool);
-            bed.give(job);
-        }
-        None => pool.waiting.push_back(job),
+    match put {
+        Put::Given(bed, job) => bed.give(job),
+        Put::Waits => {}
+        Put::Start(job) => return Err(job),
     }
     Ok(())
+}
+
+/// The first thing that a spare says.
+pub(super) fn arrive() {
+    let mut pool = lock();
+    pool.starting -= 1;
+    pool.living += 1;
 }
 
 /// The next job for a spare that has done one; none if it is to wait, and then it is on the list.
@@ -90,6 +128,53 @@ pub(super) fn leave(bed: &Arc<Bed>) -> bool {
     let mut pool = lock();
     let Some(at) = pool.idle.iter().position(|idle| Arc::ptr_eq(idle, bed)) else { return false };
     pool.idle.remove(at);
-    pool.spares -= 1;
+    pool.living -= 1;
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn job(ran: &'static AtomicUsize) -> Job {
+        Job::Owned(Box::new(|| {
+            ran.fetch_add(1, Ordering::Relaxed);
+        }))
+    }
+
+    #[test]
+    fn spares_that_are_refused_while_others_start_lose_no_job() {
+        static RAN: AtomicUsize = AtomicUsize::new(0);
+        let pool = Mutex::new(Pool::new());
+        // Each start is refused, after another one has begun and was refused: none may wait for one of the others.
+        fn refuse_below(pool: &Mutex<Pool>, depth: usize, job: Job) -> Result<(), Job> {
+            if depth > 0 {
+                let inner = Job::Owned(Box::new(|| {
+                    RAN.fetch_add(1, Ordering::Relaxed);
+                }));
+                let refused = submit_to(pool, inner, |job| refuse_below(pool, depth - 1, job));
+                refused.expect_err("there is no spare").run();
+            }
+            Err(job)
+        }
+        let refused = submit_to(&pool, job(&RAN), |job| refuse_below(&pool, SPARES_MAX + 10, job));
+        refused.expect_err("there is no spare").run();
+        assert_eq!(RAN.load(Ordering::Relaxed), SPARES_MAX + 11);
+        let left = pool.into_inner().unwrap();
+        assert!(left.waiting.is_empty() && left.starting == 0 && left.living == 0);
+    }
+
+    #[test]
+    fn who_is_refused_beside_a_living_spare_waits_for_it() {
+        static RAN: AtomicUsize = AtomicUsize::new(0);
+        let pool = Mutex::new(Pool::new());
+        assert!(submit_to(&pool, job(&RAN), |_starts| Ok(())).is_ok());
+        // It has started, and works.
+        *pool.lock().unwrap() = Pool { living: 1, ..Pool::new() };
+        assert!(submit_to(&pool, job(&RAN), Err).is_ok(), "it waits");
+        let mut left = pool.into_inner().unwrap();
+        left.waiting.pop_front().expect("it waits").run();
+        assert!(left.waiting.is_empty() && left.starting == 0);
+    }
 }

@@ -5,6 +5,7 @@
 use super::pool;
 use crate::report;
 use raddle_context::overflow::AltStack;
+use raddle_context::tls;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -29,7 +30,7 @@ impl Job {
         Job::Borrowed { data, run }
     }
 
-    fn run(self) {
+    pub(super) fn run(self) {
         match self {
             // SAFETY: the maker vouched for it.
             Job::Borrowed { data, run } => unsafe { run(data) },
@@ -83,8 +84,10 @@ pub(super) fn start(job: Job) -> Result<(), Job> {
 }
 
 fn work(bed: &Arc<Bed>) {
+    pool::arrive();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
+    let _host = tls::Host::here();
     loop {
         let Some(job) = bed.take(IDLE_MAX) else {
             if pool::leave(bed) {

@@ -7,6 +7,7 @@
 //! taken is a process of its own, so that it may wait; and the caller that waits for it leaves its worker.
 
 use super::flow::{Flow, Without, in_runtime, with_list};
+use crate::fork::is_orphan;
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::jobs::{How, Node, Reclaimed};
@@ -232,6 +233,10 @@ fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
         // SAFETY: the frame waits for its taker.
         let word = unsafe { &(*node).join };
         if !word.is_done() {
+            assert!(
+                !is_orphan(),
+                "half of a `join` was taken by a worker, which a forked child does not have"
+            );
             wait::wait_registered("join", |joiner| word.register(joiner) == Registered::Waits);
         }
     }

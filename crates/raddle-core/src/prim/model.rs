@@ -87,6 +87,16 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, _timeout: Option<Durat
     }
 }
 
+/// As [`futex_wait`], with a whole word.
+pub(crate) fn futex_wait_low(word: &AtomicU64, expected: u64, _timeout: Option<Duration>) {
+    while word.load(Ordering::Relaxed) == expected {
+        loom::thread::yield_now();
+    }
+}
+
+/// The waiter looks by itself.
+pub(crate) fn futex_wake_low(_word: &AtomicU64) {}
+
 /// The waiter looks by itself.
 pub(crate) fn futex_wake_one(_word: *const AtomicU32) {}
 

@@ -105,6 +105,19 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Durati
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, expected, spec_ptr) };
 }
 
+/// As [`futex_wait`], at the low half of a word, in which it sees a change.
+pub(crate) fn futex_wait_low(word: &AtomicU64, expected: u64, timeout: Option<Duration>) {
+    // SAFETY: the low half of the word comes first on all our machines; only the kernel reads it as such.
+    let low = unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) };
+    const { assert!(cfg!(target_endian = "little")) };
+    futex_wait(low, expected as u32, timeout);
+}
+
+/// Wakes the sleeper of [`futex_wait_low`].
+pub(crate) fn futex_wake_low(word: &AtomicU64) {
+    futex_wake_one(word.as_ptr().cast_const().cast());
+}
+
 /// Wakes at most one sleeper of `word`, which is used as a name only and may be gone.
 pub(crate) fn futex_wake_one(word: *const AtomicU32) {
     let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;

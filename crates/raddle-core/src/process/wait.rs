@@ -178,13 +178,13 @@ unsafe fn park_timed(timed: *mut ()) {
     }
 }
 
-/// An OS thread parks by its own means; a process that unwinds blocks its worker for a moment and looks again.
+/// An OS thread parks by its own means; a process that keeps its OS thread sleeps at its own token.
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
         // SAFETY: the kind says that it is a block.
-        (Some(Kind::Process), _) => block_worker(unsafe { Block::of_header(header) }, timeout),
+        (Some(Kind::Process), _) => block_thread(unsafe { Block::of_header(header) }, timeout),
         // A cell that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
         (Some(_), None) => (),
         (_, Some(timeout)) => std::thread::park_timeout(timeout),
@@ -192,10 +192,13 @@ fn park_thread(timeout: Option<Duration>) {
     }
 }
 
-fn block_worker(block: &Block, timeout: Option<Duration>) {
+fn block_thread(block: &Block, timeout: Option<Duration>) {
     let until = timeout.and_then(|t| Instant::now().checked_add(t));
-    while !block.token.take() && until.is_none_or(|u| Instant::now() < u) {
-        std::thread::sleep(Duration::from_micros(50));
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if block.token.block(left) || left.is_some_and(|left| left.is_zero()) {
+            return;
+        }
     }
 }
 

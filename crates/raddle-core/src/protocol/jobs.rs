@@ -479,13 +479,23 @@ impl JobQueue {
         }
     }
 
-    /// A few instructions under a lock that its holder cannot wait with: processes do not switch inside.
-    fn with_lock<R>(&self, f: impl FnOnce(&mut Ends) -> R) -> R {
+    /// Over a fork: locked until [`let_go`](Self::let_go), so that the child does not find it locked for ever.
+    pub(crate) fn hold(&self) {
         let mut looks = 0_u32;
         while !self.try_lock() {
             looks += 1;
             if looks.is_multiple_of(LOOKS) { yield_processor() } else { spin_loop() }
         }
+    }
+
+    /// Ends [`hold`](Self::hold), which the caller, or its parent, has called.
+    pub(crate) fn let_go(&self) {
+        self.locked(|_| ());
+    }
+
+    /// A few instructions under a lock that its holder cannot wait with: processes do not switch inside.
+    fn with_lock<R>(&self, f: impl FnOnce(&mut Ends) -> R) -> R {
+        self.hold();
         self.locked(f)
     }
 

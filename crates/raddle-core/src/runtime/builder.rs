@@ -277,8 +277,7 @@ fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildEr
     let worker = |index| Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
-    let generation = crate::fork::generation();
-    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count), generation };
+    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
     for index in 0..count {
         let shared = runtime.shared.clone();
         let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
@@ -302,6 +301,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     }
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
+    let _host = tls::Host::here();
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         report::fatal("a worker panicked outside of any process or cell");

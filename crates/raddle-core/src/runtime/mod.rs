@@ -20,7 +20,6 @@ pub(crate) use default::{forget as forget_default, here, starting};
 pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
-use crate::fork;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::spawn_in;
@@ -45,8 +44,6 @@ use std::thread::JoinHandle;
 pub struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// Of the fork in which its OS threads run.
-    generation: u64,
 }
 
 impl Runtime {
@@ -126,7 +123,7 @@ impl Runtime {
         T: Send,
     {
         wait::caller("Runtime::run");
-        let lives = self.generation == fork::generation();
+        let lives = self.shared.is_here();
         assert!(
             lives,
             "a forked child has no workers of its parent's runtime; build another one in the child"
@@ -166,7 +163,7 @@ impl Runtime {
         if self.threads.is_empty() {
             return 0;
         }
-        if self.generation != fork::generation() {
+        if !self.shared.is_here() {
             // A forked child has the runtime's memory and none of its OS threads: there is nothing to wait for.
             std::mem::forget((self.shared.clone(), std::mem::take(&mut self.threads)));
             return 0;

@@ -5,6 +5,7 @@
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::fifo::Fifo;
+use crate::fork;
 use crate::header::{MOVABLE, PLACED, Runnable};
 use crate::policy::Policy;
 use crate::process::block::Block;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     dropped_inside: AtomicBool,
     closing: AtomicBool,
     stopping: AtomicBool,
+    /// The process, of those that a fork lies between, in which its workers are.
+    generation: u64,
     /// Calls that spare OS threads make for this runtime, until whoever waits for them is back.
     away: AtomicUsize,
 }
@@ -85,8 +88,15 @@ impl Shared {
             dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            generation: fork::generation(),
             away: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether its workers are in this process. Not in a child of it: what waits there for them waits for ever, and
+    /// what is theirs may be locked for ever.
+    pub(crate) fn is_here(&self) -> bool {
+        self.generation == fork::generation()
     }
 
     /// Gives the workers, which point back to this, their place. Once, before any of them runs.
@@ -211,6 +221,9 @@ impl Shared {
 
     /// Takes an alarm back, from any thread. A runtime that ends may have waited for nothing else.
     pub(crate) fn cancel_alarm(&self, keeper: usize, alarm: AlarmId) {
+        if !self.is_here() {
+            return;
+        }
         self.worker(keeper).timers().cancel(alarm);
         if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, self)) {
             return; // which looks itself before it next sleeps

@@ -11,7 +11,7 @@
 //! | a wait by other means than Raddle's | blocks its thread | blocks a worker |
 //! | a loop that never waits | is preempted | keeps its worker; long loops call [`yield_now`] |
 //! | the stack | 2 MiB unless asked for another size | the next size class above that |
-//! | `setuid` and its relatives | change all threads | do not return: call them before the first thread |
+//! | `pthread_exit` and `pthread_cancel` from C | are for threads of C | abort with a message |
 //! | `std::thread::current()` in it | has its name | has a number, no name; [`current`] has both |
 //! | [`park`], [`sleep`], `join` inside of a cell | stop the worker | panic: a cell uses `.await` |
 //!

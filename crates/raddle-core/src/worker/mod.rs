@@ -445,6 +445,9 @@ unsafe fn wake_from_outside(header: *mut Header) {
     let home = unsafe { Worker::of(waiting) };
     // From the moment in which it is queued it may run, end, and let its runtime end, while we still wake its worker.
     let runtime = home.hold_runtime();
+    if !runtime.is_here() {
+        return; // of a process that has forked this one: what waits there does not exist here
+    }
     if waiting.is(MOVABLE) && runtime.policy.moves_started() {
         runtime.inject(runnable);
     } else {

@@ -119,13 +119,14 @@ impl Worker {
         {
             return Some(found);
         }
-        if !shared.policy.steals() || shared.workers().len() < 2 {
-            return None;
-        }
-        self.steal_somewhere(now)
+        self.steal_from_others(now)
     }
 
-    fn steal_somewhere(&self, now: u64) -> Option<Runnable> {
+    /// Looks for work at other workers', if the policy says that it may be taken.
+    pub(super) fn steal_from_others(&self, now: u64) -> Option<Runnable> {
+        if !self.shared().policy.steals() || self.shared().workers().len() < 2 {
+            return None;
+        }
         let workers = self.shared().workers();
         let (first, by) = self.choose_first(workers);
         for step in 0..workers.len() {
@@ -245,7 +246,7 @@ impl Worker {
         if taken > 0 && drains_ns < DRAIN_NS { 0 } else { before.reach }
     }
 
-    fn has_fresh(&self) -> bool {
+    pub(super) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner()
     }
 

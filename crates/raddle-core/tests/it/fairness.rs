@@ -1,6 +1,7 @@
 //! Nobody who is ready waits for ever.
 
 use crate::runtime;
+use crate::watch::{Progress, Watchdog};
 use raddle_core::csp::{self, Process};
 use raddle_core::task;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +32,10 @@ fn ping_pong(stop: &Arc<AtomicBool>) -> [csp::JoinHandle<()>; 2] {
     [first, second]
 }
 
+fn tick(count: &AtomicUsize) {
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
 #[test]
 fn a_ping_pong_pair_starves_neither_the_fresh_nor_alarms_nor_what_is_injected() {
     let rt = runtime(1);
@@ -46,6 +51,32 @@ fn a_ping_pong_pair_starves_neither_the_fresh_nor_alarms_nor_what_is_injected() 
     });
     stop.store(true, Ordering::Relaxed);
     assert_eq!(rt.shutdown(), 0);
+}
+
+/// Neither worker is idle: one yields in a loop, the other is in an endless slice, behind which wait those that the
+/// first one waits for.
+#[test]
+fn what_waits_behind_an_endless_slice_is_taken_by_a_worker_that_only_yields() {
+    let _dog = Watchdog::new(String::from("yielding"), Progress::default(), || String::from("they starve"));
+    runtime(2).run(|| {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let all = ended.clone();
+        let endless = csp::spawn_on(1, move || {
+            let one = |all: Arc<AtomicUsize>| csp::spawn(move || tick(&all));
+            let waiting: Vec<_> = (0..4).map(|_| one(all.clone())).collect();
+            while all.load(Ordering::Relaxed) < 4 {
+                std::hint::spin_loop();
+            }
+            waiting.into_iter().for_each(|one| one.join().unwrap());
+        });
+        let yields = csp::spawn_on(0, move || {
+            while ended.load(Ordering::Relaxed) < 4 {
+                csp::yield_now();
+            }
+        });
+        yields.join().unwrap();
+        endless.join().unwrap();
+    });
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
-use raddle_core::{blocking, csp, task, thread};
+use raddle_core::{blocking, csp, join, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Forks; returns in the child only, with `None`, and in the parent with the child's exit code.
 fn fork() -> Option<i32> {
@@ -108,6 +109,54 @@ fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
         });
     assert_success(&output);
     assert_said(&output, &["the call goes on"]);
+}
+
+/// A fork while other workers take jobs: the locks of their queues are free in the child, and what was not taken comes
+/// back there; a half that was taken is a panic, since its taker does not exist.
+#[cfg(not(raddle_twin))]
+#[test]
+fn who_forks_in_a_join_has_its_own_half_back_or_a_panic() {
+    const TAKEN: i32 = 7;
+    fn halves(depth: u32) {
+        join(
+            || match depth {
+                0 => forks(),
+                _ => halves(depth - 1),
+            },
+            || (0..2000_u64).map(std::hint::black_box).sum::<u64>(),
+        );
+    }
+    fn forks() {
+        match fork() {
+            // SAFETY: a hang ends.
+            None => drop(unsafe { libc::alarm(20) }),
+            Some(code) => assert!(code == 0 || code == TAKEN, "the child ended with {code}"),
+        }
+    }
+    fn endless(over: &AtomicBool) {
+        while !over.load(Ordering::Relaxed) {
+            join(|| (0..300_u64).map(std::hint::black_box).sum::<u64>(), csp::yield_now);
+        }
+    }
+    let output = in_child("fork::who_forks_in_a_join_has_its_own_half_back_or_a_panic", || {
+        let parent = std::process::id();
+        let over = AtomicBool::new(false);
+        runtime(3).run(|| {
+            csp::scope(|s| {
+                s.spawn(|| endless(&over));
+                for _ in 0..200 {
+                    let ended = catch_unwind(|| halves(6));
+                    if std::process::id() != parent {
+                        // SAFETY: the child ends.
+                        unsafe { libc::_exit(if ended.is_err() { TAKEN } else { 0 }) };
+                    }
+                    ended.unwrap();
+                }
+                over.store(true, Ordering::Relaxed);
+            });
+        });
+    });
+    assert_success(&output);
 }
 
 /// The kernel must not go on to write to memory that the C library takes back from the OS thread left behind.

@@ -17,6 +17,8 @@ mod join;
 mod native;
 mod panics;
 mod park;
+#[cfg(all(target_env = "gnu", not(raddle_tsan)))]
+mod rights;
 mod runtimes;
 mod scope;
 mod shutdown;

@@ -117,6 +117,31 @@ fn of_two_unparkers_one_queues() {
 }
 
 #[test]
+fn one_that_keeps_its_os_thread_is_called_once_and_sees_why() {
+    check(Some(3), || {
+        let parker = Parker::new();
+        let unparkers = [parker.unparker(0), parker.unparker(1)];
+        while !parker.token.block() {}
+        if parker.token.take() {
+            assert_eq!(parker.read(0) + parker.read(1), 2, "the second token hides what came with it");
+        }
+        let queued = unparkers.map(|unparker| unparker.join().unwrap());
+        assert_eq!(queued, [false, false], "it was not suspended, and has been queued");
+    });
+}
+
+#[test]
+fn one_that_keeps_its_os_thread_sees_what_its_unparker_did() {
+    check(ALL, || {
+        let parker = Parker::new();
+        let unparker = parker.unparker(0);
+        while !parker.token.block() {}
+        assert_eq!(parker.read(0), 1, "called, and does not see why");
+        assert!(!unparker.join().unwrap());
+    });
+}
+
+#[test]
 fn a_second_unpark_is_seen_or_leaves_a_token() {
     check(Some(3), || {
         let parker = Parker::new();

@@ -37,3 +37,30 @@ pub(super) fn descriptor_from_pointer(bytes: usize) -> isize {
 /// # Safety
 /// None.
 pub(super) unsafe fn fill_head(_head: *mut u8) {}
+
+/// A function of the C library's name that asks another one, with its argument, where to go on, and jumps there with
+/// all as it was. Stack and registers are then the caller's: whatever unwinds finds no frame of ours.
+macro_rules! jumping {
+    ($(#[$meta:meta])* $name:ident asks $ask:ident) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "stp x0, x30, [sp, #-16]!",
+                ".cfi_adjust_cfa_offset 16",
+                ".cfi_rel_offset x30, 8",
+                "bl {ask}",
+                "mov x16, x0",
+                "ldp x0, x30, [sp], #16",
+                ".cfi_adjust_cfa_offset -16",
+                ".cfi_restore x30",
+                "br x16",
+                ".cfi_endproc",
+                ask = sym $ask,
+            )
+        }
+    };
+}
+pub(super) use jumping;

@@ -20,9 +20,10 @@ use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A node of glibc's lists.
+#[derive(Debug)]
 #[repr(C)]
 struct Node {
     next: AtomicPtr<Node>,
@@ -160,7 +161,16 @@ fn stack_bounds(descriptor: usize, size: usize, stack: usize) -> Result<usize, &
     }
 }
 
+/// Nobody else links a block meanwhile. Over a fork, too: so a child never finds it held by a thread that it lacks.
+#[derive(Debug)]
+pub(super) struct Held<'a>(MutexGuard<'a, AtomicPtr<Node>>);
+
 impl Anchors {
+    /// Until the value is dropped.
+    pub(super) fn hold(&self) -> Held<'_> {
+        Held(self.after.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Links a block that will stay for ever.
     ///
     /// # Safety
@@ -172,8 +182,8 @@ impl Anchors {
         let fresh = unsafe { &*new };
         fresh.next.store(new, Ordering::Relaxed);
         fresh.prev.store(new, Ordering::Relaxed);
-        // A forked child may find the lock held by a thread that it does not have: there a block stays alone.
-        let Ok(after) = self.after.try_lock().or_else(|busy| retry(&self.after, busy)) else { return };
+        let after = self.hold();
+        let after = &after.0;
         let before = after.load(Ordering::Relaxed);
         // SAFETY: an anchor, which stays.
         let anchor = unsafe { &*before };
@@ -185,21 +195,4 @@ impl Anchors {
         // Release pairs with the address dependency of glibc's readers: they see a complete node.
         anchor.next.store(new, Ordering::Release);
     }
-}
-
-type Busy<'a, T> = std::sync::TryLockError<std::sync::MutexGuard<'a, T>>;
-
-/// The lock is held for a few instructions only; who still cannot have it after many looks never will.
-fn retry<'a, T>(
-    lock: &'a Mutex<T>,
-    mut busy: Busy<'a, T>,
-) -> Result<std::sync::MutexGuard<'a, T>, Busy<'a, T>> {
-    for _ in 0..100_000 {
-        std::thread::yield_now();
-        match lock.try_lock() {
-            Ok(guard) => return Ok(guard),
-            Err(still) => busy = still,
-        }
-    }
-    Err(busy)
 }

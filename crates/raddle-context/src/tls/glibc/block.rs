@@ -15,13 +15,15 @@
 //! | at the end: frees malloc's cache | the next life gets it, warm |
 //! | another thread on the same stack: `_dl_allocate_tls_init` | the same, around glibc's own variables |
 
+use super::anchor;
 use super::facts::{self, Facts, NULL};
 use super::machine;
 use crate::current;
 use crate::stack::{Stack, StackError};
+use core::ffi::c_int;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI32, Ordering};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Blocks that a pool keeps at most, and so many go to the depot, or come from it, at a time.
 const POOL: usize = 256;
@@ -59,12 +61,34 @@ pub struct TlsPool {
 unsafe impl Send for TlsPool {}
 
 /// What all pools share.
+#[derive(Debug)]
 struct Depot(Vec<NonNull<u8>>);
 
 // SAFETY: as for `TlsPool`.
 unsafe impl Send for Depot {}
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
+
+/// The locks of ours that a fork must not find taken, held until this is dropped: in the parent and in the child.
+#[derive(Debug)]
+pub struct Held {
+    _depot: MutexGuard<'static, Depot>,
+    _list: Option<anchor::Held<'static>>,
+}
+
+impl Held {
+    /// Takes them.
+    ///
+    /// ```
+    /// let held = raddle_context::tls::Held::take();
+    /// // Here the caller forks.
+    /// drop(held);
+    /// ```
+    pub fn take() -> Held {
+        let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { _depot: depot, _list: facts::known().map(|facts| facts.anchors.hold()) }
+    }
+}
 
 impl TlsPool {
     /// An empty pool.
@@ -106,7 +130,7 @@ impl TlsPool {
     /// Gives a block back whose context has ended, and has left it.
     pub fn give(&mut self, block: TlsBlock) {
         if self.free.len() >= POOL
-            // Not while another holds it: in a forked child it may be held for ever.
+            // Not while another holds it, which may be for longer than what this saves.
             && let Ok(mut depot) = DEPOT.try_lock()
         {
             depot.0.extend(self.free.drain(..BATCH));
@@ -172,6 +196,14 @@ pub unsafe fn end() {
 }
 
 impl Facts {
+    /// Whether the storage at `base`, which somebody runs with, is a block of ours.
+    pub(super) fn is_ours(&self, base: usize) -> bool {
+        let descriptor = base.wrapping_add_signed(self.thread);
+        let number: *const c_int = core::ptr::with_exposed_provenance(descriptor + self.tid);
+        // SAFETY: a field of a live thread's descriptor, which the kernel or glibc may write.
+        is_number_of_ours(unsafe { number.read_volatile() })
+    }
+
     fn descriptor(&self, block: NonNull<u8>) -> *mut u8 {
         block.as_ptr().wrapping_byte_offset(self.thread)
     }

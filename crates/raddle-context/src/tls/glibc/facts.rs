@@ -6,7 +6,7 @@
 //! exports none, the field is recognised by its value in a thread whose values are known, and it must be the only one.
 
 use super::anchor::{self, Anchors};
-use super::machine;
+use super::{ends, machine, setuid};
 use crate::tls::Unsupported;
 use core::ffi::{CStr, c_int, c_void};
 use core::ops::Range;
@@ -81,7 +81,13 @@ static FACTS: OnceLock<Result<Facts, Unsupported>> = OnceLock::new();
 /// The facts, or what is missing.
 #[inline]
 pub(super) fn get() -> Result<&'static Facts, Unsupported> {
-    FACTS.get_or_init(|| probe().map_err(|missing| Unsupported { missing })).as_ref().map_err(|e| *e)
+    let find = || {
+        let facts = probe().map_err(|missing| Unsupported { missing })?;
+        setuid::install();
+        ends::link();
+        Ok(facts)
+    };
+    FACTS.get_or_init(find).as_ref().map_err(|e| *e)
 }
 
 /// The facts, if somebody has asked for them before and they hold.

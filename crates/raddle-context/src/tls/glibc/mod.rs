@@ -5,13 +5,17 @@
 mod anchor;
 mod attributes;
 mod block;
+mod ends;
 mod facts;
+mod host;
 mod keys;
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
+mod setuid;
 
-pub use block::{TlsBlock, TlsPool, begin, end};
+pub use block::{Held, TlsBlock, TlsPool, begin, end};
+pub use host::Host;
 
 use super::Unsupported;
 use crate::stack::Stack;

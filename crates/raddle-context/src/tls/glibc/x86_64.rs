@@ -83,3 +83,27 @@ pub(super) unsafe fn fill_head(head: *mut u8) {
     // SAFETY: as above.
     unsafe { head.wrapping_byte_add(0x48).cast::<u32>().write(features) };
 }
+
+/// A function of the C library's name that asks another one, with its argument, where to go on, and jumps there with
+/// all as it was. Stack and registers are then the caller's: whatever unwinds finds no frame of ours.
+macro_rules! jumping {
+    ($(#[$meta:meta])* $name:ident asks $ask:ident) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 8",
+                "call {ask}",
+                "pop rdi",
+                ".cfi_adjust_cfa_offset -8",
+                "jmp rax",
+                ".cfi_endproc",
+                ask = sym $ask,
+            )
+        }
+    };
+}
+pub(super) use jumping;

@@ -1,0 +1,92 @@
+//! Owns: `pthread_exit` and `pthread_cancel` for threads with storage of their own: a message that says what to do.
+//! May use: the C library's, for all others.
+//! Never: a frame of ours between the C library's function and its caller: both unwind.
+//!
+//! To end a thread from within, glibc unwinds its stack down to a frame of its own at the base, which a thread of ours
+//! does not have; it would crash there. Nor could Rust's frames be unwound by it: `std::thread`, too, aborts when a
+//! forced unwinding meets its `catch_unwind`. So both are refused, loudly.
+//!
+//! As for `pthread_getattr_np` the program's definition of a name comes before a shared library's. Each function here
+//! asks where to go on, and jumps there.
+
+use super::block::is_number_of_ours;
+use super::{facts, machine};
+use crate::overflow::{RawWriter, describe_current};
+use core::ffi::{CStr, c_int, c_void};
+use core::fmt::Write;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+static EXIT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static CANCEL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// So that a linker which takes from a library only what is referred to takes these.
+pub(super) fn link() {
+    let both: [unsafe extern "C" fn(); 2] = [pthread_exit, pthread_cancel];
+    core::hint::black_box(both);
+}
+
+machine::jumping! {
+    /// Ends the calling thread, as the C library's function of this name; aborts in a thread of ours.
+    ///
+    /// # Safety
+    /// As that one's.
+    pthread_exit asks after_exit
+}
+
+machine::jumping! {
+    /// Cancels a thread, as the C library's function of this name; aborts if it is one of ours.
+    ///
+    /// # Safety
+    /// As that one's.
+    pthread_cancel asks after_cancel
+}
+
+/// Where `pthread_exit` goes on.
+extern "C" fn after_exit(_value: *mut c_void) -> *mut c_void {
+    if facts::known().is_some_and(|facts| facts.is_ours(machine::thread_pointer())) {
+        let mut out = RawWriter::new();
+        let _ = write!(out, "raddle: fatal: `pthread_exit` was called in ");
+        describe_current(&mut out);
+        let _ = writeln!(
+            out,
+            ", which it cannot end: there is no frame of the C library's below it; return from the thread's \
+             function instead, or panic and have the joiner look at it"
+        );
+        out.flush();
+        std::process::abort();
+    }
+    next(&EXIT, c"pthread_exit")
+}
+
+/// Where `pthread_cancel` goes on.
+extern "C" fn after_cancel(thread: libc::pthread_t) -> *mut c_void {
+    let number = |facts: &facts::Facts| {
+        let number: *const c_int = core::ptr::with_exposed_provenance(thread as usize + facts.tid);
+        // SAFETY: a field of a live thread's descriptor; the caller vouches for that.
+        unsafe { number.read_volatile() }
+    };
+    if facts::known().is_some_and(|facts| is_number_of_ours(number(facts))) {
+        let mut out = RawWriter::new();
+        let _ = writeln!(
+            out,
+            "raddle: fatal: `pthread_cancel` was called for a thread of Raddle's, which cannot be cancelled: no \
+             frame of the C library's could be unwound to; have the thread look at a flag, or end a channel that it \
+             reads"
+        );
+        out.flush();
+        std::process::abort();
+    }
+    next(&CANCEL, c"pthread_cancel")
+}
+
+fn next(found: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
+    let known = found.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    // SAFETY: looks a name up among the loaded libraries, behind this program.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    assert!(!address.is_null(), "the C library has no {name:?}");
+    found.store(address, Ordering::Relaxed);
+    address
+}

@@ -1,0 +1,92 @@
+//! Owns: `setuid` and its relatives in a program whose OS threads run contexts with storage of their own.
+//! May use: the kernel's table of signal handlers.
+//! Never: a lock, an allocation, a thread-local variable: this runs in a signal handler, between any two instructions.
+//!
+//! The kernel gives each thread rights of its own, POSIX gives them to the program. So glibc has each thread of the
+//! program make the call: it marks each descriptor in its list, sends each a signal that no program may touch
+//! (`SIGSETXID`, 33), and repeats that until no mark is left. Its handler makes the call and clears the mark in the
+//! descriptor that the thread pointer finds. Where a context with storage of its own runs that is the context's, and
+//! the OS thread's own mark would stay: for ever, if it is that context that calls.
+//!
+//! So we stand before that handler: it gets the OS thread's own storage, and the context has its own again when it is
+//! done. Meanwhile all signals are blocked, so that no other handler sees the wrong storage. The marks in descriptors
+//! of ours do no harm: the kernel does not know their numbers, and glibc takes that for a thread that has ended.
+//!
+//! An OS thread that runs a context which calls is asked, too, by the signal; then the context makes the call again.
+//! Each of these calls sets numbers to what they are then: the second one changes nothing, and fails where the first
+//! failed.
+
+use super::facts;
+use super::{host, machine};
+use core::ffi::{c_int, c_ulong, c_void};
+use core::mem::MaybeUninit;
+use core::ptr::null;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// glibc's signal for it (`SIGSETXID`): the second of those that `sigaction` refuses to touch.
+const SIGSETXID: c_int = 33;
+
+/// What the kernel keeps of a handler.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Action {
+    handler: usize,
+    flags: c_ulong,
+    restorer: usize,
+    mask: u64,
+}
+
+type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// glibc's handler; 0 until it has been found.
+static BEHIND: AtomicUsize = AtomicUsize::new(0);
+
+/// Puts our handler before glibc's, unless it stands there. glibc has set its own when it made its first thread, and
+/// may do so again in a forked child.
+pub(super) fn install() {
+    let Some(now) = exchange(null()) else { return };
+    let ours = handle as Handler as usize;
+    if now.handler <= libc::SIG_IGN || now.handler == ours {
+        return;
+    }
+    BEHIND.store(now.handler, Ordering::Relaxed);
+    // With all signals blocked; the rest, of which the way back from the handler is one, stays as glibc has it.
+    let wrapped = Action { handler: ours, mask: u64::MAX, ..now };
+    exchange(&raw const wrapped);
+}
+
+/// As [`install`], if there may be contexts with storage of their own.
+pub(super) fn install_if_known() {
+    if facts::known().is_some() {
+        install();
+    }
+}
+
+/// The kernel's entry, which is replaced unless `new` is null. The C library's function does not touch this signal.
+fn exchange(new: *const Action) -> Option<Action> {
+    const MASK_BYTES: usize = size_of::<u64>();
+    let mut old = MaybeUninit::<Action>::uninit();
+    // SAFETY: `new` is null or an entry, and the kernel writes the old one.
+    let result =
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, SIGSETXID, new, old.as_mut_ptr(), MASK_BYTES) };
+    // SAFETY: the kernel has written it.
+    (result == 0).then(|| unsafe { old.assume_init() })
+}
+
+unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let found = BEHIND.load(Ordering::Relaxed);
+    // SAFETY: the kernel called it with these arguments before we stood there.
+    let behind = unsafe { core::mem::transmute::<usize, Handler>(found) };
+    let storage = machine::thread_pointer();
+    let own = if facts::known().is_some_and(|f| f.is_ours(storage)) { host::storage_of_this() } else { None };
+    if let Some(own) = own {
+        // SAFETY: this OS thread's own storage; nothing between here and the way back has looked for a variable.
+        unsafe { machine::set_thread_pointer(own) };
+    }
+    // SAFETY: the kernel's arguments, passed on.
+    unsafe { behind(signal, info, context) };
+    if own.is_some() {
+        // SAFETY: what was interrupted goes on with it.
+        unsafe { machine::set_thread_pointer(storage) };
+    }
+}

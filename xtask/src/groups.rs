@@ -134,8 +134,7 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "twin",
         what: "the switch on OS threads passes the switch's tests, and the scheduler runs on it",
         needs: &[],
-        // Which OS thread something runs on, and how deep a stack was, are the real switch's affair. Forks that wait
-        // for each other keep a twin's core busy for minutes: their tests are left out.
+        // Which OS thread something runs on, and how deep a stack was, are the real switch's affair.
         steps: &[
             "RUSTFLAGS='--cfg raddle_twin' \
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
@@ -143,7 +142,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
                   --skip stacks_are_measured --skip cells_are_polled_on_workers_only \
                   --skip each_worker_is_an_os_thread --skip os_threads_are_named \
-                  --skip destructors_run_before --skip keys_have_destructors --skip jobs::",
+                  --skip destructors_run_before --skip keys_have_destructors",
         ],
     },
     Group {

@@ -71,8 +71,8 @@ pub use config::{ConfigError, SETTINGS, Setting};
 pub use counters::Stats;
 #[cfg(not(loom))]
 pub use job::{
-    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
-    scope, spawn,
+    FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
+    par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
 #[cfg(not(loom))]
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};

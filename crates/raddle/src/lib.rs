@@ -77,8 +77,8 @@ pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{
-    FnContext, Future, Scope, future, in_place_scope, join, join_context, par_for, par_for_each, par_map,
-    scope, spawn,
+    FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
+    par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
 pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, sync, task, thread};
 pub use raddle_core::{select, select_biased};

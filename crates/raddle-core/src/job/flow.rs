@@ -61,6 +61,11 @@ impl<'a> Flow<'a> {
             worker.answer(self.forks());
         }
     }
+
+    /// What is in its list is everybody's now.
+    pub(super) fn let_go(self) {
+        self.worker().let_go(self.0);
+    }
 }
 
 impl Flow<'_> {
@@ -145,7 +150,6 @@ impl Without<'_> {
     pub(super) fn of_caller() -> Self {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         match unsafe { current_header().as_ref() } {
-            Some(header) if header.is(AWAY) => Without::Thread,
             Some(header) if header.is(AWAY) => Without::Thread,
             Some(header) if header.kind == Kind::Process => Without::Process(header),
             Some(_) => Without::Poll,

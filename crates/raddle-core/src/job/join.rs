@@ -75,7 +75,7 @@ where
     RB: Send,
 {
     match Flow::current() {
-        Some(flow) => fork(flow, a, b),
+        Some(flow) => fork(flow, a, b, false),
         None => outermost(a, b),
     }
 }
@@ -93,8 +93,21 @@ where
     match Without::of_caller() {
         Without::Process(header) => with_list(header, || join_context(a, b)),
         Without::Poll => in_turn(a, b),
-        Without::Thread => in_runtime(|| join_context(a, b)),
+        Without::Thread => in_runtime(|| from_outside(a, b)),
     }
+}
+
+/// The process of the default runtime forks in the place of an OS thread: there, both closures have migrated.
+fn from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
+    let Without::Process(header) = Without::of_caller() else { unreachable!("it was made a process") };
+    with_list(header, || match Flow::current() {
+        Some(flow) => fork(flow, a, b, true),
+        None => unreachable!("it was given a list"),
+    })
 }
 
 /// One after the other, with the panics of a join.
@@ -166,7 +179,7 @@ impl<B, RB> Frame<B, RB> {
 }
 
 #[inline(always)]
-fn fork<A, B, RA, RB>(flow: Flow<'_>, a: A, b: B) -> (RA, RB)
+fn fork<A, B, RA, RB>(flow: Flow<'_>, a: A, b: B, migrated: bool) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
@@ -179,11 +192,11 @@ where
     // SAFETY: just made; this function does not end, and does not unwind, before the fork is back.
     unsafe { flow.forks().push(node) };
     flow.poll();
-    let ra = match catch_unwind(AssertUnwindSafe(|| a(FnContext { migrated: false }))) {
+    let ra = match catch_unwind(AssertUnwindSafe(|| a(FnContext { migrated }))) {
         Ok(ra) => ra,
         // Not merged with what follows: the common way would save two registers for it.
         // SAFETY: the frame's fork is in the list, or promoted.
-        Err(panic) => unsafe { after_panic(flow, frame, panic) },
+        Err(panic) => unsafe { after_panic(flow, frame, panic, migrated) },
     };
     if flow.forks().is_top(node) {
         // SAFETY: it is the top.
@@ -196,7 +209,7 @@ where
     flow.poll();
     // SAFETY: the fork is back: the closure is there, and ours.
     let b = unsafe { Frame::closure(frame) };
-    (ra, b(FnContext { migrated: false }))
+    (ra, b(FnContext { migrated }))
 }
 
 /// `a` has panicked: its panic goes on when `b` has run, here or elsewhere, and whatever became of it.
@@ -205,7 +218,12 @@ where
 /// The frame's node was pushed to the flow's list and has not been had back.
 #[cold]
 #[inline(never)]
-unsafe fn after_panic<B, RB>(flow: Flow<'_>, frame: *mut Frame<B, RB>, panic: Box<dyn Any + Send>) -> !
+unsafe fn after_panic<B, RB>(
+    flow: Flow<'_>,
+    frame: *mut Frame<B, RB>,
+    panic: Box<dyn Any + Send>,
+    migrated: bool,
+) -> !
 where
     B: FnOnce(FnContext) -> RB,
 {
@@ -215,7 +233,7 @@ where
         Reclaimed::Ours => {
             // SAFETY: the fork is back: the closure is there, and ours.
             let b = unsafe { Frame::closure(frame) };
-            catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: false })))
+            catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated })))
         }
     };
     // What `b` returned is dropped, as a panic of its own is; if that panics, it is one panic in the place of another.

@@ -4,7 +4,7 @@
 //!
 //! A fork is a node in its parent's frame, pushed on the private list of the flow that forks: some plain stores and one
 //! relaxed load. When the parent comes back to it and nobody has taken it, it is called. `worker/promote.rs` says when
-//! a fork becomes a job that others may take, and why a job that was taken runs as a process; `protocol/jobs.rs` has
+//! a fork becomes a job that others may take, and why a job that was taken runs as a process; `protocol/jobs` has
 //! the lists and the hand-over.
 //!
 //! | file | what |
@@ -14,6 +14,7 @@
 //! | `slab` | the room for what does not live in a frame |
 //! | `future` | a value that is computed when it is asked for, or before |
 //! | `scope` | any number of jobs, and the wait for all of them |
+//! | `scope_fifo` | the same, in the order in which they were spawned |
 //! | `par` | loops |
 
 mod flow;
@@ -21,6 +22,7 @@ mod future;
 mod join;
 mod par;
 mod scope;
+mod scope_fifo;
 mod slab;
 
 pub(crate) use flow::end_of_flow;
@@ -28,4 +30,5 @@ pub use future::{Future, future};
 pub use join::{FnContext, join, join_context};
 pub use par::{par_for, par_for_each, par_map};
 pub use scope::{Scope, in_place_scope, scope, spawn};
+pub use scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo, spawn_fifo};
 pub(crate) use slab::{DepotGuard, Slots, depot};

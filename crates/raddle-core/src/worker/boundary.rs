@@ -99,7 +99,7 @@ impl Worker {
         if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
             self.give_surplus();
         } else {
-            self.retract();
+            let _whether_or_not = self.retract();
         }
         if now - self.pace.tick_ns.get() >= self.shared().policy.tick_ns() {
             self.pace.tick_ns.set(now);
@@ -157,8 +157,9 @@ impl Worker {
     fn give_surplus(&self) {
         let policy = &self.shared().policy;
         if policy.steals() {
-            // What nobody took goes back first, so that nothing waits in the window for ever.
-            self.batch.append(self.window.take());
+            if self.retract() {
+                return;
+            }
             let half = (self.batch.movable() / 2).min(CHAIN_MAX);
             let chain = self.batch.split_movable(half);
             Counters::add(&self.counters.published, half as u64);
@@ -194,11 +195,17 @@ impl Worker {
         self.send(idle, given.drain());
     }
 
-    /// No slack after all: what lies in the window comes home.
-    fn retract(&self) {
-        if self.window.filled() > 0 {
-            self.batch.append(self.window.take());
+    /// What lies in the window comes home; false if nothing lay there. It was about to run when it was laid out, so it
+    /// runs next, and nothing takes its place in the window before it has had a quantum to do so. At the batch's end it
+    /// would be laid out again before its turn, for ever, where a round of the batch takes longer than a quantum.
+    fn retract(&self) -> bool {
+        let back = Fifo::new();
+        while self.window.filled() > 0 {
+            back.append(self.window.take());
         }
+        let any = !back.is_empty();
+        self.batch.prepend(&back);
+        any
     }
 
     /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue.

@@ -128,7 +128,7 @@ impl Worker {
 
     /// The running flow is about to leave its stack: its forks are everybody's now.
     #[inline(always)]
-    pub(super) fn let_go(&self, header: &Header) {
+    pub(crate) fn let_go(&self, header: &Header) {
         if !header.forks.get().is_null() {
             self.let_go_of(header);
         }

@@ -6,7 +6,7 @@ use raddle_core::csp::{self, Process};
 use raddle_core::task;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Two processes on one worker that wake each other until they are told to stop.
 fn ping_pong(stop: &Arc<AtomicBool>) -> [csp::JoinHandle<()>; 2] {
@@ -149,4 +149,40 @@ fn cells_that_always_wake_themselves_starve_nobody() {
 #[test]
 fn a_yield_with_nobody_else_returns() {
     runtime(1).run(|| (0..100_000).for_each(|_| csp::yield_now()));
+}
+
+/// A round of the batch takes longer than the quantum after which what is movable is laid out for thieves, and nobody
+/// comes for it: it has its turns all the same.
+#[test]
+fn long_slices_do_not_keep_what_nobody_steals_from_running() {
+    const SLICE: Duration = Duration::from_micros(20);
+    for workers in [1, 2] {
+        let _dog = Watchdog::new(format!("long slices, {workers} workers"), Progress::default(), || {
+            String::from("the cells starve")
+        });
+        runtime(workers).run(|| {
+            let over = Arc::new(AtomicBool::new(false));
+            let slices = |over: Arc<AtomicBool>| {
+                move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let begun = Instant::now();
+                        while begun.elapsed() < SLICE {}
+                        csp::yield_now();
+                    }
+                }
+            };
+            let busy: Vec<_> = (0..20).map(|_| csp::spawn(slices(over.clone()))).collect();
+            let yields = || async {
+                for _ in 0..20 {
+                    task::yield_now().await;
+                }
+            };
+            let cells = [task::spawn(yields()), task::spawn(yields()), task::spawn(yields())];
+            for cell in cells {
+                task::block_on(cell).unwrap();
+            }
+            over.store(true, Ordering::Relaxed);
+            busy.into_iter().for_each(|process| process.join().unwrap());
+        });
+    }
 }

@@ -7,6 +7,7 @@
 
 mod beyond_std;
 mod channels;
+mod jobs;
 mod on_raddle;
 mod on_std;
 mod sync;

@@ -247,10 +247,15 @@ mod rows {
             "who releases would grant a node that it does not see ready";
         MCS_LEAVE: Release, pairs with "MCS_SWAP",
             "who comes would not see what the last holder did";
-        MCS_GRANT: Release, pairs with "MCS_SEE_GRANT",
-            "the next would not see what its predecessor did";
+        MCS_GRANT: AcqRel, pairs with "MCS_SEE_GRANT (release) and MCS_SLEEP (acquire)",
+            "the next would not see what its predecessor did, or be queued before its context is seen saved";
         MCS_SEE_GRANT: Acquire, pairs with "MCS_GRANT",
             "the next would not see what its predecessor did";
+
+        MCS_SLEEP: Release, pairs with "MCS_CALL and MCS_GRANT",
+            "who wakes would queue a context that it does not see saved";
+        MCS_CALL: Acquire, pairs with "MCS_SLEEP",
+            "who calls up would queue a context that it does not see saved";
 
         CLH_SWAP: AcqRel, pairs with "CLH_SWAP",
             "who comes would not see the node before it ready to be looked at";
@@ -258,6 +263,10 @@ mod rows {
             "the next would not see what its predecessor did";
         CLH_SEE_RELEASE: Acquire, pairs with "CLH_RELEASE",
             "the next would not see what its predecessor did";
+        CLH_SLEEP: Release, pairs with "CLH_CALL",
+            "who calls up would queue a context that it does not see saved";
+        CLH_CALL: Acquire, pairs with "CLH_SLEEP",
+            "who calls up would queue a context that it does not see saved";
     }
 }
 

@@ -7,6 +7,7 @@
 //! several threads that yield, loom runs the first for ever. A deadline passes at once: whoever waits with one races
 //! against those who select it.
 
+use super::Saved;
 use crate::protocol::clh::{ClhNode, ClhQueue};
 use crate::protocol::condvar::CondWord;
 use crate::protocol::mcs::{McsNode, McsQueue};
@@ -15,9 +16,9 @@ use crate::protocol::once::{Begun, OnceWord};
 use crate::protocol::rwlock::RwWord;
 use crate::protocol::semaphore::{Refused, SemaphoreWord};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
+use crate::protocol::turn::Turn;
 use crate::protocol::waitlist::{Place, WaitList};
 use loom::sync::Condvar;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 const OPEN: u32 = 0;
@@ -280,22 +281,72 @@ impl Once {
     }
 }
 
-/// The lock of Mellor-Crummey and Scott.
-pub struct Mcs(McsQueue);
+/// Where one sleeps until its turn is near.
+pub(crate) struct Bed {
+    context: Saved,
+    /// Orders a waker before the one it queues, and only these two.
+    queued: loom::sync::Mutex<bool>,
+    bell: Condvar,
+}
 
-impl Default for Mcs {
-    fn default() -> Self {
-        Mcs(McsQueue::new())
+/// A turn that is near when so many are before it.
+struct NearAt(u32);
+
+impl Turn for NearAt {
+    type Who = Bed;
+
+    fn is_near(&self, before: u32) -> bool {
+        before <= self.0
+    }
+
+    fn should_sleep(&self, before: u32) -> bool {
+        !self.is_near(before)
+    }
+
+    fn look_again(&mut self, _before: u32) {
+        loom::thread::yield_now();
+    }
+
+    fn sleep(&mut self, enter: impl FnOnce(*mut Bed) -> bool) {
+        let (queued, bell) = (loom::sync::Mutex::new(false), Condvar::new());
+        // Leaked, as frames of a model live to its end.
+        let bed: &'static Bed = Box::leak(Box::new(Bed { context: Saved::default(), queued, bell }));
+        bed.context.save();
+        if !enter(std::ptr::from_ref(bed).cast_mut()) {
+            return bed.context.resume();
+        }
+        let mut queued = bed.queued.lock().expect("nobody panics");
+        while !*queued {
+            queued = bed.bell.wait(queued).expect("nobody panics");
+        }
+    }
+
+    unsafe fn wake(who: *mut Bed) {
+        // SAFETY: the beds of a model live to its end.
+        let bed = unsafe { &*who };
+        bed.context.resume();
+        *bed.queued.lock().expect("nobody panics") = true;
+        bed.bell.notify_one();
     }
 }
 
+/// The lock of Mellor-Crummey and Scott; those sleep before whom there are more than so many.
+pub struct Mcs(McsQueue<Bed>, u32);
+
 impl Mcs {
+    /// A free one.
+    pub fn new(near: u32) -> Mcs {
+        Mcs(McsQueue::new(), near)
+    }
+
     /// Runs `f` locked.
     pub fn with(&self, f: impl FnOnce()) {
         let node = McsNode::new();
-        self.0.acquire(&node, |_| loom::thread::yield_now());
+        if let Some(behind) = self.0.enter(&node) {
+            self.0.wait(behind, &node, &mut NearAt(self.1));
+        }
         f();
-        self.0.release(&node);
+        self.0.release::<NearAt>(&node);
     }
 
     /// Runs `f` locked if nobody has it.
@@ -303,27 +354,26 @@ impl Mcs {
         let node = McsNode::new();
         if self.0.try_acquire(&node) {
             f();
-            self.0.release(&node);
+            self.0.release::<NearAt>(&node);
         }
     }
 }
 
-/// The lock of Craig, Landin and Hagersten.
-pub struct Clh(ClhQueue);
-
-impl Default for Clh {
-    fn default() -> Self {
-        Clh(ClhQueue::new())
-    }
-}
+/// The lock of Craig, Landin and Hagersten; those may sleep before whom there are more than so many.
+pub struct Clh(ClhQueue<Bed>, u32);
 
 impl Clh {
+    /// A free one.
+    pub fn new(near: u32) -> Clh {
+        Clh(ClhQueue::new(), near)
+    }
+
     /// Runs each locked, one after the other, with whatever node is the thread's then.
     pub fn with_each(&self, times: usize, mut f: impl FnMut()) {
         let mut mine = ClhNode::boxed();
         for _ in 0..times {
             // SAFETY: it is ours.
-            let before = unsafe { self.0.acquire(mine, |_| loom::thread::yield_now()) };
+            let before = unsafe { self.0.acquire(mine, || NearAt(self.1)) };
             f();
             // SAFETY: it was acquired with it.
             unsafe { ClhQueue::release(mine) };
@@ -337,6 +387,6 @@ impl Clh {
 impl Drop for Clh {
     fn drop(&mut self) {
         // SAFETY: nobody uses the lock any more.
-        self.0.take_last().into_iter().for_each(|node: NonNull<ClhNode>| unsafe { ClhNode::free(node) });
+        self.0.take_last().into_iter().for_each(|node| unsafe { ClhNode::free(node) });
     }
 }

@@ -13,7 +13,7 @@
 
 use super::block::Block;
 use crate::external;
-use crate::header::{AWAY, Header, Kind, OWN_TLS};
+use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS};
 use crate::protocol::join::Registered;
 use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
@@ -254,6 +254,32 @@ pub(crate) fn wait_for_child(child: &'static Block) {
         }
     }
     wait_registered("join", |joiner| child.join.register(joiner) == Registered::Waits);
+}
+
+/// Whether something else could run where the caller runs: another process of its worker, or any OS thread.
+pub(crate) fn others_wait_here() -> bool {
+    match caller("yield") {
+        // SAFETY: `block` is what runs here.
+        Caller::Process(block) => unsafe { Worker::of(&block.header) }.has_others(),
+        Caller::Thread => true,
+    }
+}
+
+/// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a light process that stays with its
+/// worker, so that it need not leave if `enter` returns false. See [`Worker::leave_here`].
+#[inline]
+pub(crate) fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R) {
+    match caller(what) {
+        Caller::Process(block) if !block.header.is(MOVABLE | OWN_TLS) => {
+            if enter(block.as_header()) {
+                // SAFETY: `block` is what runs here.
+                let worker = unsafe { Worker::of(&block.header) };
+                // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
+                unsafe { worker.leave_here(block) };
+            }
+        }
+        _ => wait_registered(what, enter),
+    }
 }
 
 /// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is

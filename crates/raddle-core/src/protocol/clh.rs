@@ -1,5 +1,5 @@
 //! Owns: `ClhQueue`, the queue lock of Craig, and of Landin and Hagersten.
-//! May use: `prim`, `order`.
+//! May use: `prim`, `order`, `protocol::turn`.
 //! Never: a decision on how to wait, or where nodes come from; the caller brings both.
 //!
 //! T. S. Craig: *Building FIFO and priority-queuing spin locks from atomic swap*, University of Washington TR 93-02-02,
@@ -8,48 +8,100 @@
 //! into the own node; then that node is the successor's, and one's own is the predecessor's. One locked instruction for
 //! a lock and an unlock together, where the lock of Mellor-Crummey and Scott needs two.
 //!
-//! | node's `held` | meaning | whose it is |
+//! Beyond the papers, one who is far from its turn sleeps. A holder must not have to look for a sleeper, or its release
+//! would be a second locked instruction: so one sleeps only behind another *waiter* that allows it, and that one calls
+//! it up when it comes near, and at the latest before it becomes the holder.
+//!
+//! | node's word | meaning | whose it is |
 //! |---|---|---|
-//! | yes | its maker waits or holds | its maker's, and the successor looks at it |
-//! | no | its maker has released | the successor's; if there is none, the lock's |
+//! | `HELD` | its maker holds, or waits and is near | its maker's, and the successor looks at it |
+//! | `WAITS` | its maker waits, far from its turn; the successor may sleep | as above |
+//! | an address | as above, and the successor sleeps: wake this | as above |
+//! | `FREE` | its maker has released | the successor's; if there is none, the lock's |
+//!
+//! | step | by | from | to |
+//! |---|---|---|---|
+//! | `enter` | the maker, before anybody sees the node | anything | `HELD` |
+//! | `wait`, far | the maker, once | `HELD` | `WAITS` |
+//! | `sleep` | the successor, its context saved | `WAITS` | an address |
+//! | `call_up` | the maker | `WAITS`, an address | `HELD` for good; wakes |
+//! | `release` | the maker, which holds | `HELD` | `FREE` |
+//!
+//! *No wake is lost*: whoever sleeps is behind a waiter that has not called up, and each waiter that has allowed sleep
+//! calls up before it holds. The release is a plain store, for the word is `HELD` from then on.
 //!
 //! The lock begins without a node (in the papers: with one that is not held), so that it can be a constant.
 
+use super::turn::Turn;
 use crate::order;
-use crate::prim::{AtomicBool, AtomicPtr, Hint, Ordering, const_fn};
+use crate::prim::{AtomicPtr, Hint, Ordering, const_fn};
 use std::ptr::NonNull;
 
-/// One who waits or holds. On the heap: it changes hands.
+/// One who waits or holds. On the heap: it changes hands. `W` is whom to wake.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(crate) struct ClhNode {
-    held: AtomicBool,
+pub(crate) struct ClhNode<W> {
+    word: AtomicPtr<W>,
     /// A hint: one more than that of the node before, as far as its maker knows.
     number: Hint,
 }
 
-impl ClhNode {
+const FREE: usize = 0;
+const HELD: usize = 1;
+const WAITS: usize = 2;
+
+#[inline(always)]
+fn word<W>(value: usize) -> *mut W {
+    std::ptr::without_provenance_mut(value)
+}
+
+/// Whether the successor may sleep behind a waiter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// Nobody has said so yet.
+    NotYet,
+    MaySleep,
+    /// It was called up.
+    Awake,
+}
+
+impl<W> ClhNode<W> {
     /// A new one, whose owner the caller is.
-    pub(crate) fn boxed() -> NonNull<ClhNode> {
-        NonNull::from(Box::leak(Box::new(ClhNode { held: AtomicBool::new(true), number: Hint::new(0) })))
+    pub(crate) fn boxed() -> NonNull<ClhNode<W>> {
+        let node = ClhNode { word: AtomicPtr::new(word(HELD)), number: Hint::new(0) };
+        NonNull::from(Box::leak(Box::new(node)))
     }
 
     /// # Safety
     /// The caller is its owner, and it was made by [`boxed`](Self::boxed).
-    pub(crate) unsafe fn free(node: NonNull<ClhNode>) {
+    pub(crate) unsafe fn free(node: NonNull<ClhNode<W>>) {
         // SAFETY: passed on to the caller.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
+    }
+
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.word.load(order::CLH_SEE_RELEASE()).addr() == FREE
+    }
+
+    /// The maker, which waits, lets its successor sleep no more, and wakes it if it does.
+    fn call_up<T: Turn<Who = W>>(&self) {
+        let found = self.word.swap(word(HELD), order::CLH_CALL());
+        if found.addr() > WAITS {
+            // SAFETY: the swap has taken it back.
+            unsafe { T::wake(found) };
+        }
     }
 }
 
 /// The tail, and the number of the one who holds.
 #[derive(Debug)]
-pub(crate) struct ClhQueue {
-    tail: AtomicPtr<ClhNode>,
+pub(crate) struct ClhQueue<W> {
+    tail: AtomicPtr<ClhNode<W>>,
     served: Hint,
 }
 
-impl ClhQueue {
+impl<W> ClhQueue<W> {
     const_fn! {
         /// A free one.
         pub(crate) fn new() -> Self {
@@ -57,38 +109,63 @@ impl ClhQueue {
         }
     }
 
-    /// Takes the lock; calls `between` between two looks, with how many are before. Returns the node that is from now
-    /// on the caller's.
+    /// Enters the queue, and waits by `turn` until the lock is the caller's. Returns the node that is from now on the
+    /// caller's.
     ///
     /// # Safety
     /// The caller is the owner of `node`; from now on the lock is, until the release.
     #[inline]
-    pub(crate) unsafe fn acquire(
+    pub(crate) unsafe fn acquire<T: Turn<Who = W>>(
         &self,
-        node: NonNull<ClhNode>,
-        between: impl FnMut(u32),
-    ) -> Option<NonNull<ClhNode>> {
+        node: NonNull<ClhNode<W>>,
+        turn: impl FnOnce() -> T,
+    ) -> Option<NonNull<ClhNode<W>>> {
         // SAFETY: it is the caller's.
-        unsafe { node.as_ref() }.held.store(true, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { node.as_ref() }.number.set(self.served.get());
+        let mine = unsafe { node.as_ref() };
+        mine.word.store(word(HELD), Ordering::Relaxed);
+        mine.number.set(self.served.get());
         let before = NonNull::new(self.tail.swap(node.as_ptr(), order::CLH_SWAP()))?;
         // SAFETY: from the swap on nobody but the caller frees it.
         let before_node = unsafe { before.as_ref() };
-        if before_node.held.load(order::CLH_SEE_RELEASE()) {
-            // SAFETY: it is the caller's.
-            self.wait(before_node, unsafe { node.as_ref() }, between);
+        if !before_node.is_free() {
+            self.wait(before_node, mine, turn());
         }
         Some(before)
     }
 
     #[cold]
-    fn wait(&self, before: &ClhNode, mine: &ClhNode, mut between: impl FnMut(u32)) {
-        while before.held.load(order::CLH_SEE_RELEASE()) {
+    fn wait<T: Turn<Who = W>>(&self, before: &ClhNode<W>, mine: &ClhNode<W>, mut turn: T) {
+        let mut behind = Behind::NotYet;
+        loop {
+            let seen = before.word.load(order::CLH_SEE_RELEASE()).addr();
+            if seen == FREE {
+                break;
+            }
             // The one before may learn its own number later than we ask for it.
             let number = before.number.get().wrapping_add(1);
             mine.number.set(number);
-            between(number.wrapping_sub(self.served.get()));
+            let ahead = number.wrapping_sub(self.served.get());
+            if turn.is_near(ahead) {
+                if behind == Behind::MaySleep {
+                    mine.call_up::<T>();
+                    behind = Behind::Awake;
+                }
+            } else if behind == Behind::NotYet {
+                // Relaxed: it shows nothing. Nobody else writes while it is `HELD`.
+                mine.word.store(word(WAITS), Ordering::Relaxed);
+                behind = Behind::MaySleep;
+            }
+            if seen == WAITS && turn.should_sleep(ahead) {
+                let (word_before, release) = (&before.word, order::CLH_SLEEP());
+                turn.sleep(|who| {
+                    word_before.compare_exchange(word(WAITS), who, release, Ordering::Relaxed).is_ok()
+                });
+            } else {
+                turn.look_again(ahead);
+            }
+        }
+        if behind == Behind::MaySleep {
+            mine.call_up::<T>();
         }
         self.served.set(mine.number.get());
     }
@@ -98,13 +175,13 @@ impl ClhQueue {
     /// # Safety
     /// The lock was acquired with `node` and has not been released since.
     #[inline]
-    pub(crate) unsafe fn release(node: NonNull<ClhNode>) {
+    pub(crate) unsafe fn release(node: NonNull<ClhNode<W>>) {
         // SAFETY: it is the caller's until this store.
-        unsafe { node.as_ref() }.held.store(false, order::CLH_RELEASE());
+        unsafe { node.as_ref() }.word.store(word(FREE), order::CLH_RELEASE());
     }
 
     /// The node that a free lock owns, for the end of the lock.
-    pub(crate) fn take_last(&mut self) -> Option<NonNull<ClhNode>> {
+    pub(crate) fn take_last(&mut self) -> Option<NonNull<ClhNode<W>>> {
         NonNull::new(self.tail.swap(std::ptr::null_mut(), Ordering::Relaxed))
     }
 }

@@ -1,44 +1,85 @@
 //! Owns: `McsQueue`, the queue lock of Mellor-Crummey and Scott.
-//! May use: `prim`, `order`.
-//! Never: a decision on how to wait; the caller says what to do between two looks.
+//! May use: `prim`, `order`, `protocol::turn`.
+//! Never: a decision on how to wait; the caller brings a [`Turn`].
 //!
 //! J. M. Mellor-Crummey, M. L. Scott: *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
 //! TOCS 9(1), 1991, figure 5. Who comes swaps the address of its own node into the tail and links itself behind the one
-//! it found there; each waits on a flag in its own node, which its predecessor sets: first come, first served, and a
-//! hand-over touches the cache lines of the two alone.
+//! it found there; each waits on a word in its own node, which its predecessor sets: first come, first served, and a
+//! hand-over touches the cache lines of the two alone. Beyond the paper, one who is far from its turn sleeps (B. He,
+//! W. N. Scherer, M. L. Scott, *Preemption adaptivity in time-published queue-based spin locks*, HiPC 2005, and D. Dice,
+//! *Malthusian locks*, EuroSys 2017, say why; both give up the order for it, which calling up does not).
 //!
-//! | node's `granted` | meaning | who changes it |
+//! | node's word | meaning | who changes it |
 //! |---|---|---|
-//! | no | waits for its predecessor | the predecessor: `release` |
-//! | yes | holds the lock | - |
+//! | `LOOKS` | waits for its predecessor, and looks; the holder of a lock that was free | itself: sleeps; the predecessor |
+//! | an address | sleeps; wake this | the predecessor, who wakes it |
+//! | `CALLED` | waits, looks, and does not sleep any more | the predecessor |
+//! | `GRANTED` | holds the lock | - |
+//!
+//! | step | by | from | to |
+//! |---|---|---|---|
+//! | `sleep` | the owner, its context saved | `LOOKS` | an address |
+//! | `call_up` | the predecessor, which waits itself | anything but `GRANTED` | `CALLED`; wakes |
+//! | `release` | the predecessor, which holds | anything but `GRANTED` | `GRANTED`; wakes |
+//!
+//! *No wake is lost*: both steps of the predecessor are swaps, and what they find is who sleeps there. *The node is
+//! there*: its owner leaves after the grant, which the predecessor gives once, after it has called.
 //!
 //! The numbers of the nodes are a hint, and count from wherever they stood when the queue was last empty: by them one
-//! who waits knows how many are before it, and whether it is worth while to go on looking.
+//! who waits knows how many are before it. A wrong one costs time: somebody sleeps until its grant.
 //!
 //! `release` finds a successor linked and grants it; or it is still the tail and takes itself out; or somebody has
 //! swapped and not linked yet, which it waits for.
 
+use super::turn::Turn;
 use crate::order;
-use crate::prim::{AtomicBool, AtomicPtr, Hint, Ordering, const_fn};
+use crate::prim::{AtomicPtr, Hint, Ordering, const_fn};
 
-/// One who waits or holds. Stays where it is until it has been released.
+/// One who waits or holds. Stays where it is until it has been released. `W` is whom to wake.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(crate) struct McsNode {
-    next: AtomicPtr<McsNode>,
-    granted: AtomicBool,
+pub(crate) struct McsNode<W> {
+    next: AtomicPtr<McsNode<W>>,
+    word: AtomicPtr<W>,
     /// Written by its owner before it links itself; read by the next before it does.
     number: Hint,
 }
 
-impl McsNode {
+const LOOKS: usize = 0;
+const CALLED: usize = 1;
+const GRANTED: usize = 2;
+
+#[inline(always)]
+fn word<W>(value: usize) -> *mut W {
+    std::ptr::without_provenance_mut(value)
+}
+
+/// Wakes whoever a predecessor's step has found asleep.
+///
+/// # Safety
+/// `found` is what the swap of a node's word returned.
+unsafe fn wake<T: Turn>(found: *mut T::Who) {
+    if found.addr() > GRANTED {
+        // SAFETY: the swap has taken it back.
+        unsafe { T::wake(found) };
+    }
+}
+
+impl<W> McsNode<W> {
     #[inline]
     pub(crate) fn new() -> Self {
         McsNode {
             next: AtomicPtr::new(std::ptr::null_mut()),
-            granted: AtomicBool::new(false),
+            word: AtomicPtr::new(word(LOOKS)),
             number: Hint::new(0),
         }
+    }
+
+    /// As new, for one that nobody knows.
+    #[inline]
+    pub(crate) fn renew(&self) {
+        self.next.store(std::ptr::null_mut(), Ordering::Relaxed);
+        self.word.store(word(LOOKS), Ordering::Relaxed);
     }
 }
 
@@ -51,12 +92,12 @@ fn publish(acquire: Ordering) -> Ordering {
 
 /// The tail, and the number of the one who holds.
 #[derive(Debug)]
-pub(crate) struct McsQueue {
-    tail: AtomicPtr<McsNode>,
+pub(crate) struct McsQueue<W> {
+    tail: AtomicPtr<McsNode<W>>,
     served: Hint,
 }
 
-impl McsQueue {
+impl<W> McsQueue<W> {
     const_fn! {
         /// A free one.
         pub(crate) fn new() -> Self {
@@ -66,59 +107,81 @@ impl McsQueue {
 
     /// Takes the lock with a new node if nobody has it.
     #[inline]
-    pub(crate) fn try_acquire(&self, node: &McsNode) -> bool {
+    pub(crate) fn try_acquire(&self, node: &McsNode<W>) -> bool {
         node.number.set(self.served.get());
         let (me, acquire) = (std::ptr::from_ref(node).cast_mut(), publish(order::MCS_SWAP()));
         self.tail.compare_exchange(std::ptr::null_mut(), me, acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock with a new node; calls `between` between two looks at it, with how many are before it.
+    /// Enters the queue with a new node. `None` if the caller holds the lock; else it waits behind that one.
     #[inline]
-    pub(crate) fn acquire(&self, node: &McsNode, between: impl FnMut(u32)) {
+    #[must_use]
+    pub(crate) fn enter(&self, node: &McsNode<W>) -> Option<Behind<W>> {
         let me = std::ptr::from_ref(node).cast_mut();
         node.number.set(self.served.get());
         let before = self.tail.swap(me, publish(order::MCS_SWAP()));
-        if !before.is_null() {
-            self.wait_behind(before, node, between);
-        }
+        if before.is_null() { None } else { Some(Behind(before)) }
     }
 
-    #[cold]
-    fn wait_behind(&self, before: *mut McsNode, node: &McsNode, mut between: impl FnMut(u32)) {
-        let me = std::ptr::from_ref(node).cast_mut();
+    /// Waits until the lock is the caller's, who has entered the queue with `node`.
+    pub(crate) fn wait<T: Turn<Who = W>>(&self, behind: Behind<W>, node: &McsNode<W>, turn: &mut T) {
         // SAFETY: the one before waits for the link before it lets its node go.
-        let before = unsafe { &*before };
+        let before = unsafe { &*behind.0 };
         let number = before.number.get().wrapping_add(1);
         node.number.set(number);
-        before.next.store(me, order::MCS_LINK());
-        while !node.granted.load(order::MCS_SEE_GRANT()) {
-            between(number.wrapping_sub(self.served.get()));
+        before.next.store(std::ptr::from_ref(node).cast_mut(), order::MCS_LINK());
+        let mut called = false;
+        loop {
+            let seen = node.word.load(order::MCS_SEE_GRANT()).addr();
+            if seen == GRANTED {
+                break;
+            }
+            let ahead = number.wrapping_sub(self.served.get());
+            if turn.is_near(ahead) {
+                called = called || Self::call_up::<T>(node);
+            } else if seen == LOOKS && turn.should_sleep(ahead) {
+                let release = order::MCS_SLEEP();
+                let mine = &node.word;
+                turn.sleep(|who| mine.compare_exchange(word(LOOKS), who, release, Ordering::Relaxed).is_ok());
+                continue;
+            }
+            turn.look_again(ahead);
         }
         self.served.set(number);
     }
 
+    /// The owner of `node`, which waits, calls the next one up. False if that has not linked itself yet.
+    fn call_up<T: Turn<Who = W>>(node: &McsNode<W>) -> bool {
+        // SAFETY: who is linked waits for this one's grant.
+        let Some(next) = (unsafe { node.next.load(order::MCS_SEE_LINK()).as_ref() }) else { return false };
+        let found = next.word.swap(word(CALLED), order::MCS_CALL());
+        // SAFETY: it came from the swap.
+        unsafe { wake::<T>(found) };
+        true
+    }
+
     /// Gives the lock to the next in the queue. The node is free after it.
     #[inline]
-    pub(crate) fn release(&self, node: &McsNode) {
+    pub(crate) fn release<T: Turn<Who = W>>(&self, node: &McsNode<W>) {
         let me = std::ptr::from_ref(node).cast_mut();
-        let mut next = node.next.load(order::MCS_SEE_LINK());
-        if next.is_null() {
-            if self
-                .tail
-                .compare_exchange(me, std::ptr::null_mut(), order::MCS_LEAVE(), Ordering::Relaxed)
-                .is_ok()
-            {
-                return;
-            }
-            next = Self::wait_for_link(node);
+        let next = node.next.load(order::MCS_SEE_LINK());
+        let (leave, free) = (order::MCS_LEAVE(), std::ptr::null_mut());
+        if !next.is_null() || self.tail.compare_exchange(me, free, leave, Ordering::Relaxed).is_err() {
+            Self::grant::<T>(node, next);
         }
+    }
+
+    #[cold]
+    fn grant<T: Turn<Who = W>>(node: &McsNode<W>, linked: *mut McsNode<W>) {
+        let next = if linked.is_null() { Self::wait_for_link(node) } else { linked };
         // SAFETY: the next waits for this grant.
-        unsafe { &*next }.granted.store(true, order::MCS_GRANT());
+        let found = unsafe { &*next }.word.swap(word(GRANTED), order::MCS_GRANT());
+        // SAFETY: it came from the swap.
+        unsafe { wake::<T>(found) };
     }
 
     /// Somebody has swapped and not linked: it is between two instructions.
-    #[cold]
-    fn wait_for_link(node: &McsNode) -> *mut McsNode {
+    fn wait_for_link(node: &McsNode<W>) -> *mut McsNode<W> {
         let mut round = 0;
         loop {
             let next = node.next.load(order::MCS_SEE_LINK());
@@ -135,3 +198,8 @@ impl McsQueue {
         !self.tail.load(Ordering::Relaxed).is_null()
     }
 }
+
+/// The one who was last in the queue when the caller entered it. To be waited behind.
+#[derive(Debug)]
+#[must_use = "the queue stands until its place is linked"]
+pub(crate) struct Behind<W>(*mut McsNode<W>);

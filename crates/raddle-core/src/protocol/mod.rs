@@ -46,5 +46,6 @@ pub(crate) mod semaphore;
 pub(crate) mod short;
 pub(crate) mod sleeper;
 pub(crate) mod token;
+pub(crate) mod turn;
 pub(crate) mod waitlist;
 pub(crate) mod window;

@@ -1,10 +1,11 @@
 //! Owns: `ClhLock` and its guard.
 //! May use: `protocol::clh`, `nodes`.
-//! Never: a wait that parks: whoever takes this lock holds it for a few instructions.
+//! Never: a way to wait of its own.
 
-use super::nodes;
-use super::sleepers::{Patience, refuse_to_wait_in_cell};
-use crate::protocol::clh::{ClhNode, ClhQueue};
+use super::nodes::{self, ClhNode};
+use super::sleepers::{InTurn, refuse_to_wait_in_cell};
+use crate::header::Header;
+use crate::protocol::clh::ClhQueue;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,9 +15,9 @@ use std::ptr::NonNull;
 /// The queue lock of Craig and of Magnusson, Landin and Hagersten, around a `T`: first come, first served, one locked
 /// instruction for a lock and an unlock together. For sections of a few instructions.
 ///
-/// Who waits looks at its predecessor's node, and after a few looks lets the others of its worker run, so that a holder
-/// among them goes on. It does not park: a thousand that wait at once keep two workers busy looking, and a lock costs
-/// microseconds then; a [`Mutex`](super::Mutex) is better there. Not poisoned by a panic.
+/// Who is near its turn looks at its predecessor's node, and after a few looks lets the others of its worker run, so
+/// that a holder among them goes on. Who is far from it sleeps, and is called up before its turn comes, by the one
+/// before it. Not poisoned by a panic.
 ///
 /// T. S. Craig, *Building FIFO and priority-queuing spin locks from atomic swap*, University of Washington, 1993;
 /// P. Magnusson, A. Landin, E. Hagersten, *Queue locks on cache coherent multiprocessors*, IPPS 1994.
@@ -28,7 +29,7 @@ use std::ptr::NonNull;
 /// assert_eq!(COUNT.with(|count| *count), 1);
 /// ```
 pub struct ClhLock<T: ?Sized> {
-    queue: ClhQueue,
+    queue: ClhQueue<Header>,
     data: UnsafeCell<T>,
 }
 
@@ -64,9 +65,8 @@ impl<T: ?Sized> ClhLock<T> {
     pub fn lock(&self) -> ClhGuard<'_, T> {
         refuse_to_wait_in_cell("ClhLock::lock");
         let node = nodes::take();
-        let mut patience = Patience::default();
         // SAFETY: the node has just become ours.
-        if let Some(before) = unsafe { self.queue.acquire(node, |before| patience.look_again(before)) } {
+        if let Some(before) = unsafe { self.queue.acquire(node, || InTurn::new("ClhLock::lock")) } {
             // SAFETY: the predecessor has left it to us.
             unsafe { nodes::give(before) };
         }

@@ -1,9 +1,11 @@
 //! Owns: `McsLock` and its guard.
 //! May use: `protocol::mcs`.
-//! Never: a wait that parks: whoever takes this lock holds it for a few instructions.
+//! Never: a way to wait of its own.
 
-use super::sleepers::{Patience, refuse_to_wait_in_cell};
-use crate::protocol::mcs::{McsNode, McsQueue};
+use super::nodes::{self, McsNode};
+use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
+use crate::header::Header;
+use crate::protocol::mcs::{Behind, McsQueue};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,9 +16,9 @@ use std::ptr::NonNull;
 /// instructions.
 ///
 /// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved,
-/// so its node is a box. Who waits looks at its own node, and after a few looks lets the others of its worker run,
-/// so that a holder among them goes on. It does not park: a thousand that wait at once keep two workers busy
-/// looking, and a lock costs microseconds then; a [`Mutex`](super::Mutex) is better there. Not poisoned by a panic.
+/// so its node is on the heap. Who is near its turn looks at its own node, and after a few looks lets the others of its
+/// worker run, so that a holder among them goes on. Who is far from it sleeps, and is called up before its turn comes,
+/// by the one before it. Not poisoned by a panic.
 ///
 /// J. M. Mellor-Crummey, M. L. Scott, *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
 /// TOCS 9(1), 1991.
@@ -28,7 +30,7 @@ use std::ptr::NonNull;
 /// assert_eq!(*COUNT.lock(), 1);
 /// ```
 pub struct McsLock<T: ?Sized> {
-    queue: McsQueue,
+    queue: McsQueue<Header>,
     data: UnsafeCell<T>,
 }
 
@@ -49,12 +51,23 @@ pub struct McsGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Sync> Sync for McsGuard<'_, T> {}
 
 /// The end of a `with`, by whichever way.
-struct Leaving<'a>(&'a McsQueue, &'a McsNode);
+struct Leaving<'a>(&'a McsQueue<Header>, &'a McsNode);
 
 impl Drop for Leaving<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.release(self.1);
+        self.0.release::<InTurn>(self.1);
+    }
+}
+
+/// A node that is not in a queue: it goes back.
+struct Kept(NonNull<McsNode>);
+
+impl Drop for Kept {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: it was taken, and nobody else knows it.
+        unsafe { nodes::give(self.0) };
     }
 }
 
@@ -84,18 +97,30 @@ impl<T: ?Sized> McsLock<T> {
         f(unsafe { &mut *self.data.get() })
     }
 
-    #[inline]
+    #[inline(always)]
     fn acquire(&self, node: &McsNode) {
-        if !self.queue.try_acquire(node) {
-            self.acquire_slow(node);
+        if in_cell() {
+            self.acquire_in_cell(node);
+        } else if let Some(behind) = self.queue.enter(node) {
+            self.wait(behind, node);
         }
     }
 
     #[cold]
-    fn acquire_slow(&self, node: &McsNode) {
-        refuse_to_wait_in_cell("McsLock::lock");
-        let mut patience = Patience::default();
-        self.queue.acquire(node, |before| patience.look_again(before));
+    fn wait(&self, behind: Behind<Header>, node: &McsNode) {
+        self.queue.wait(behind, node, &mut InTurn::new("McsLock::lock"));
+    }
+
+    /// A queue cannot be left, so that one who must not wait enters an empty one only.
+    #[cold]
+    fn acquire_in_cell(&self, node: &McsNode) {
+        if !self.queue.try_acquire(node) {
+            refuse_to_wait_in_cell("McsLock::lock");
+            // It unwinds already, and one panic more would end the program: so it stops its worker.
+            if let Some(behind) = self.queue.enter(node) {
+                self.wait(behind, node);
+            }
+        }
     }
 
     /// Waits for its turn and takes the lock.
@@ -104,9 +129,14 @@ impl<T: ?Sized> McsLock<T> {
     /// Inside a cell, which must not wait, if somebody has the lock.
     #[inline]
     pub fn lock(&self) -> McsGuard<'_, T> {
-        let node = Box::leak(Box::new(McsNode::new()));
-        self.acquire(node);
-        McsGuard { lock: self, node: NonNull::from(node), not_send: PhantomData }
+        let node: NonNull<McsNode> = nodes::take();
+        // SAFETY: it has just become ours.
+        let mine = unsafe { node.as_ref() };
+        mine.renew();
+        let kept = Kept(node);
+        self.acquire(mine);
+        std::mem::forget(kept);
+        McsGuard { lock: self, node, not_send: PhantomData }
     }
 
     /// Takes the lock if nobody has it.
@@ -115,14 +145,16 @@ impl<T: ?Sized> McsLock<T> {
         if self.queue.is_locked() {
             return None;
         }
-        let node = NonNull::from(Box::leak(Box::new(McsNode::new())));
-        // SAFETY: it was just made.
-        if self.queue.try_acquire(unsafe { node.as_ref() }) {
-            return Some(McsGuard { lock: self, node, not_send: PhantomData });
+        let kept = Kept(nodes::take());
+        // SAFETY: it has just become ours.
+        let mine = unsafe { kept.0.as_ref() };
+        mine.renew();
+        if !self.queue.try_acquire(mine) {
+            return None;
         }
-        // SAFETY: as above, and nobody else has seen it.
-        drop(unsafe { Box::from_raw(node.as_ptr()) });
-        None
+        let node = kept.0;
+        std::mem::forget(kept);
+        Some(McsGuard { lock: self, node, not_send: PhantomData })
     }
 
     /// The data, without locking: the caller has the lock alone.
@@ -152,10 +184,10 @@ impl<T: ?Sized> DerefMut for McsGuard<'_, T> {
 impl<T: ?Sized> Drop for McsGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the node is there until the next lines free it.
-        self.lock.queue.release(unsafe { self.node.as_ref() });
-        // SAFETY: it came from a box, and after the release nobody else knows it.
-        drop(unsafe { Box::from_raw(self.node.as_ptr()) });
+        // SAFETY: the node is ours until the next lines give it back.
+        self.lock.queue.release::<InTurn>(unsafe { self.node.as_ref() });
+        // SAFETY: it was taken, and after the release nobody else knows it.
+        unsafe { nodes::give(self.node) };
     }
 }
 

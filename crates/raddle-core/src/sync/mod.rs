@@ -15,7 +15,8 @@
 //! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |
 //! | [`Once`], [`OnceLock`], [`LazyLock`] | a stack in its word | all at once |
 //! | [`Semaphore`] | a list | first come, first served, whatever the number of permits |
-//! | [`McsLock`], [`ClhLock`], [`TicketLock`] | spins, then yields | first come, first served |
+//! | [`McsLock`], [`ClhLock`] | near its turn spins, then yields; far from it sleeps | first come, first served |
+//! | [`TicketLock`] | spins, then yields | first come, first served |
 //! | [`SpinLock`] | spins, then yields | anybody |
 //!
 //! A **cell** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`

@@ -2,11 +2,12 @@
 //! May use: `wait::Waiter`, `process::wait`.
 //! Never: a queue.
 
-use crate::header::Kind;
-use crate::process::wait::yield_now;
+use crate::header::{Header, Kind};
+use crate::process::wait::{others_wait_here, wait_entered, yield_now};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
+use crate::protocol::turn::Turn;
 use crate::wait::{Outcome, Waiter, WakeRight};
-use crate::worker::current_header;
+use crate::worker::{self, current_header};
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
@@ -83,12 +84,19 @@ pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
 
 /// Looks so often, when its turn is near, before it gives the core away.
 const LOOKS: u32 = 64;
-/// A turn is near when so many are before it.
+/// A turn is near when so many are before it: then the next one is called up, while there is time for that.
 ///
-/// PERF: 64 waiters on 2 workers, ns a lock (`queue_lock`): without a look at the number 1000 to 3500; near = 32, 4000
-/// to 10000 in bad runs; 8, 80 to 280; 2, 100 to 150 (CLH) and 300 to 1400 (MCS). A thousand waiters still cost up to
-/// 3500: the next one stands somewhere among 500 that its worker goes round. Parking those who are far would end that.
-const NEAR: u32 = 2;
+/// PERF: bench `queue_lock`, CLH, 64 / 1000 waiters on 2 workers, ns a lock: 2 gives 60 to 180 / 260 to 350, 5 gives 50
+/// to 150 / 40 to 320, 12 as 5, 32 gives 85 to 340 / 470 and more. Two waiters: 40 to 100. What is left at 1000 is cache
+/// lines: a wake on another worker moves four of them, and half of all are.
+const NEAR: u32 = 5;
+
+/// One whose turn is far, and who has its worker to itself, looks so often before it goes to sleep: for about as long as
+/// to wake its worker would take.
+///
+/// PERF: without it a worker slept and was woken for each row of its processes in the queue: bench `queue_lock`, 64
+/// waiters on 2 workers, CLH: 1000 ns a lock at best.
+const FAR_LOOKS: u32 = 2000;
 
 /// What one who waits by looking does between two looks: spins a while if its turn is near, else lets others run.
 ///
@@ -109,11 +117,67 @@ impl Patience {
     }
 }
 
-/// Panics in a cell, which must not wait.
-#[inline]
-pub(super) fn refuse_to_wait_in_cell(what: &str) {
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    if unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Worker) {
-        let _process = crate::process::wait::caller(what);
+/// The turn of whoever runs in a queue lock. Holds what the lock is called in the panic of a cell.
+pub(super) struct InTurn {
+    what: &'static str,
+    patience: Patience,
+    /// So often it has looked with its turn far.
+    far: u32,
+}
+
+impl InTurn {
+    pub(super) fn new(what: &'static str) -> InTurn {
+        InTurn { what, patience: Patience::default(), far: 0 }
     }
+}
+
+impl Turn for InTurn {
+    type Who = Header;
+
+    #[inline]
+    fn is_near(&self, before: u32) -> bool {
+        before <= NEAR
+    }
+
+    /// Not while it is the only one that its worker has: to wake a worker takes as long as a thousand hand-overs.
+    fn should_sleep(&self, before: u32) -> bool {
+        !self.is_near(before) && (self.far > FAR_LOOKS || others_wait_here())
+    }
+
+    #[inline]
+    fn look_again(&mut self, before: u32) {
+        self.far += u32::from(!self.is_near(before));
+        self.patience.look_again(before);
+    }
+
+    #[inline]
+    fn sleep(&mut self, enter: impl FnOnce(*mut Header) -> bool) {
+        wait_entered(self.what, enter);
+    }
+
+    #[inline]
+    unsafe fn wake(who: *mut Header) {
+        // SAFETY: it waits in a queue of ours, and the caller has just taken the one right to wake it.
+        unsafe { worker::wake(who) };
+    }
+}
+
+/// Whether a cell runs here, which must not wait.
+#[inline(always)]
+pub(super) fn in_cell() -> bool {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Worker)
+}
+
+/// Panics in a cell, which must not wait.
+#[inline(always)]
+pub(super) fn refuse_to_wait_in_cell(what: &str) {
+    if in_cell() {
+        refuse(what);
+    }
+}
+
+#[cold]
+fn refuse(what: &str) {
+    let _process = crate::process::wait::caller(what);
 }

@@ -239,6 +239,12 @@ impl Worker {
         unsafe { self.leave(block) };
     }
 
+    /// Whether something waits to run here, beside what runs.
+    pub(crate) fn has_others(&self) -> bool {
+        let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
+        !self.batch.is_empty() || self.inbox.has_mail() || fresh
+    }
+
     /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. False if
     /// something else is to be looked at, at home. Counts as a dispatch, so that boundaries still come.
     #[inline(always)]

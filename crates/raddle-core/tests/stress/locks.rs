@@ -68,11 +68,24 @@ fn locks_of_every_kind_with_an_os_thread_beside() {
 #[test]
 fn queue_locks_and_semaphores() {
     const ROUNDS: usize = 6;
+    /// More than are awake near the head of a queue: the others sleep and are called up.
+    const VISITORS: usize = 24;
     everywhere("queue locks", |rt, progress: &Progress| {
         let locks = Arc::new((sync::McsLock::new(0), sync::ClhLock::new(0), sync::TicketLock::new(0)));
         let (semaphore, inside) = (Arc::new(sync::Semaphore::new(3)), Arc::new(AtomicUsize::new(0)));
         let progress = progress.clone();
         let shared = locks.clone();
+        let outside = {
+            let locks = locks.clone();
+            std::thread::spawn(move || {
+                for _ in 0..ROUNDS {
+                    locks.0.with(|count| *count += 1);
+                    *locks.0.lock() += 1;
+                    *locks.1.lock() += 1;
+                    *locks.2.lock() += 1;
+                }
+            })
+        };
         rt.run(move || {
             let visitor = |n: usize| {
                 let (locks, semaphore, inside) = (shared.clone(), semaphore.clone(), inside.clone());
@@ -94,11 +107,13 @@ fn queue_locks_and_semaphores() {
                     progress.note();
                 })
             };
-            let visitors: Vec<_> = (0..8).map(visitor).collect();
+            let visitors: Vec<_> = (0..VISITORS).map(visitor).collect();
             visitors.into_iter().for_each(|v| v.join().unwrap());
             assert_eq!(semaphore.available_permits(), 3);
         });
-        assert_eq!(locks.0.with(|n| *n) + locks.1.with(|n| *n) + *locks.2.lock(), 8 * ROUNDS * 4);
+        outside.join().unwrap();
+        let all = locks.0.with(|n| *n) + locks.1.with(|n| *n) + *locks.2.lock();
+        assert_eq!(all, (VISITORS + 1) * ROUNDS * 4);
     });
 }
 

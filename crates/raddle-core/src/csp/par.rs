@@ -145,12 +145,12 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
             && let Some(half) = mine.split()
         {
             // Taken by another worker: half comes along, and the rest still needs somebody to start if its runner
-            // waits.
+            // waits. There, not here: this worker would take from it again.
             let rest = std::mem::replace(&mut mine, Arc::new(half));
-            self.spawn_successor(rest, home);
+            self.spawn_successor(rest, home, Settings::later_at(home));
         }
         let Some(mut index) = mine.take() else { return };
-        self.spawn_successor(mine.clone(), at);
+        self.spawn_successor(mine.clone(), at, Settings::LATER);
         loop {
             self.run_body(index);
             match mine.take() {
@@ -161,15 +161,14 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
     }
 
     /// The next runner of the same indices, to start when this one waits, or when another worker has time.
-    fn spawn_successor(&self, indices: Arc<Indices>, home: Option<usize>) {
+    fn spawn_successor(&self, indices: Arc<Indices>, home: Option<usize>, set: Settings) {
         let (next, end) = indices.left();
         if next >= end {
             return;
         }
         let entered = self.runners.enter();
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
-        let runner =
-            unsafe { builder::spawn_with(Settings::LATER, &self.runners, move || self.run(indices, home)) };
+        let runner = unsafe { builder::spawn_with(set, &self.runners, move || self.run(indices, home)) };
         drop(runner.expect("the default runtime cannot be started"));
         entered.keep();
     }

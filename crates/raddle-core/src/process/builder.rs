@@ -48,6 +48,11 @@ impl Settings {
     pub(crate) const PLAIN: Settings =
         Settings { name: None, class: None, worker: None, own_tls: false, later: false };
     pub(crate) const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
+
+    /// As [`LATER`](Self::LATER), and it starts soon and, unless a thief comes first, on the worker `home`.
+    pub(crate) fn later_at(home: Option<usize>) -> Settings {
+        Settings { worker: home, ..Settings::LATER }
+    }
 }
 
 impl Builder {
@@ -152,7 +157,7 @@ where
             fill(block, set.name, class, scope, site, worker.next_id(), f);
             mark_thread(block, set.own_tls || worker.only_threads);
             if set.later {
-                worker.submit_later(block);
+                worker.submit_later(block, set.worker);
             } else {
                 worker.submit(block, set.worker);
             }

@@ -299,6 +299,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     if let Some(processor) = processor {
         bind_to(processor);
     }
+    sleep_precisely();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
@@ -334,6 +335,13 @@ fn allowed_processors() -> Vec<usize> {
     }
     // SAFETY: the index is within the set.
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
+}
+
+/// The calling OS thread's time-outs end when they should: the kernel adds 50 us else, twice a looker's first doze.
+fn sleep_precisely() {
+    let (slack_ns, unused) = (1_usize, 0_usize);
+    // SAFETY: touches no memory of ours. A refusal leaves the doze longer, no more.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, unused, unused, unused) };
 }
 
 /// Binds the calling OS thread. A refusal (the set has changed meanwhile) leaves it unbound.

@@ -34,7 +34,6 @@ const BACK_OFF_MAX: u32 = 64;
 /// The lists of a victim in which age decides.
 const FRESH: usize = 0;
 const READY: usize = 1;
-const LATER: usize = 2;
 /// What a victim will have started by itself in this time is not worth a steal, ns.
 const DRAIN_NS: u64 = 20 * STEAL_NS;
 /// A victim that only spawns is let go on for so long, ns: then it may have stopped, and have shown how fast it drains.
@@ -54,7 +53,7 @@ struct Look {
 /// What a worker remembers between its searches.
 pub(super) struct Hunter {
     /// What each other worker's lists were like when this worker last looked.
-    looks: RefCell<Vec<[Look; 3]>>,
+    looks: RefCell<Vec<[Look; 2]>>,
     /// The victim and the time of the last steal from a window, until it is judged.
     catch: Cell<Option<(usize, u64)>>,
     cross_wakes: Cell<u32>,
@@ -176,8 +175,7 @@ impl Worker {
         } else if self.shared().policy.moves_started() {
             let chain = victim.window.take();
             if !chain.is_empty() {
-                self.hunter.catch.set(Some((victim.index, now)));
-                self.hunter.cross_wakes.set(0);
+                self.note_catch(victim, now);
                 self.batch.append(chain);
                 return self.batch.pop();
             }
@@ -187,7 +185,13 @@ impl Worker {
         {
             return Some(thread);
         }
-        self.steal_fresh(victim, now)
+        self.steal_fresh(victim, now, passes_by > 0)
+    }
+
+    /// A steal that will be judged by how long it lasts.
+    fn note_catch(&self, victim: &Worker, now: u64) {
+        self.hunter.catch.set(Some((victim.index, now)));
+        self.hunter.cross_wakes.set(0);
     }
 
     /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
@@ -204,13 +208,15 @@ impl Worker {
     }
 
     /// Half of what has waited long enough in the victim's fresh list becomes fresh here; the oldest runs at once.
-    fn steal_fresh(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+    fn steal_fresh(&self, victim: &Worker, now: u64, passes_by: bool) -> Option<Runnable> {
         let caught = Fifo::new();
         let aged = self.aged_reach(victim.index, FRESH, &victim.fresh, now);
         let mut count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
-        if count == 0 {
-            let aged = self.aged_reach(victim.index, LATER, &victim.later, now);
-            count = victim.later.steal_half(aged, |runnable| caught.push(runnable));
+        if count == 0 && !passes_by {
+            count = victim.later.steal_half(victim.later.reach(), |runnable| caught.push(runnable));
+            if count > 0 {
+                self.note_catch(victim, now);
+            }
         }
         Counters::add(&self.counters.fresh_stolen, count as u64);
         let oldest = caught.pop();
@@ -224,14 +230,14 @@ impl Worker {
     /// Everything below this index of the victim's list has waited longer than a steal costs, and is worth one.
     fn aged_reach(&self, victim: usize, which: usize, list: &FreshQueue, now: u64) -> usize {
         let mut looks = self.hunter.looks.borrow_mut();
-        looks.resize(self.shared().workers().len(), [Look::default(); 3]);
+        looks.resize(self.shared().workers().len(), [Look::default(); 2]);
         let look = &mut looks[victim][which];
         if now - look.at_ns < STEAL_NS {
             return if which == FRESH { 0 } else { list.mark() };
         }
         let before = *look;
         *look = Look { at_ns: now, reach: list.reach(), passed: list.passed(), grows_since_ns: now };
-        if which != FRESH {
+        if which == READY {
             return before.reach.max(list.mark());
         }
         let (grown, taken) = (look.reach - before.reach, look.passed - before.passed);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Debug builds only: work that lies so long at a sleeping worker was not announced to it.
 const SUSPECT: Duration = Duration::from_secs(2);
 /// A looker's first doze; doubles up to the tick.
-const FIRST_DOZE_NS: u64 = 100_000;
+const FIRST_DOZE_NS: u64 = 25_000;
 /// From this doze on, who spawns is asked to knock.
 const KNOCK_DOZE_NS: u64 = 1_600_000;
 

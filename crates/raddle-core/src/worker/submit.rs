@@ -25,13 +25,17 @@ impl Worker {
         }
     }
 
-    /// As [`submit`](Self::submit), for what need not start as long as anything else can run here.
-    pub(crate) fn submit_later(&self, block: &'static Block) {
+    /// As [`submit`](Self::submit), for what need not start as long as anything else can run here. It starts soon if it
+    /// is for the worker `at`; it is not placed there: it may be stolen.
+    pub(crate) fn submit_later(&self, block: &'static Block, at: Option<usize>) {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: as in `submit`.
         let fresh = unsafe { block.as_runnable() };
         if !self.spawns_stay {
             return self.submit_elsewhere(fresh, None);
+        }
+        if let Some(at) = at.filter(|at| *at != self.index) {
+            return self.shared().worker(at).deliver(fresh);
         }
         // SAFETY: this is the owner's OS thread.
         unsafe { self.later.push(fresh) };

@@ -1,0 +1,95 @@
+//! Owns: where the time of one trace went in another.
+//! May use: the two analyses.
+//! Never: a cause that the figures do not show.
+
+use super::{Advice, Analysis, Class};
+use std::fmt;
+
+/// One kind of worker time in two traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What it is.
+    pub what: &'static str,
+    /// Its nanoseconds, over all workers, in the first and in the second.
+    pub ns: [u64; 2],
+}
+
+impl Change {
+    /// How much more the second has.
+    pub fn more_ns(&self) -> i128 {
+        i128::from(self.ns[1]) - i128::from(self.ns[0])
+    }
+}
+
+/// Two traces of one program compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diff {
+    /// How long each took, in nanoseconds.
+    pub wall_ns: [u64; 2],
+    /// How many workers each had.
+    pub workers: [usize; 2],
+    /// Each kind of worker time, the largest increase first.
+    pub changes: Vec<Change>,
+    /// Wakes that crossed workers.
+    pub crossing: [u64; 2],
+    /// What to do about the second.
+    pub advice: Advice,
+}
+
+/// Compares two traces, the second of which is to be explained.
+pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
+    let both = |f: &dyn Fn(&Analysis) -> u64| [f(one), f(two)];
+    let mut changes = vec![Change { what: "running", ns: both(&|a| a.running_ns()) }];
+    changes.extend(Class::ALL.map(|class| Change { what: class.words(), ns: both(&|a| a.idle_ns(class)) }));
+    changes.push(Change { what: "the scheduler itself", ns: both(&|a| a.overhead_ns()) });
+    changes.sort_by_key(|change| std::cmp::Reverse(change.more_ns()));
+    Diff {
+        wall_ns: [one.wall_ns, two.wall_ns],
+        workers: [one.workers.len(), two.workers.len()],
+        changes,
+        crossing: both(&|a| a.edges.iter().map(|edge| edge.count).sum()),
+        advice: two.verdict.advice.clone(),
+    }
+}
+
+impl fmt::Display for Diff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let d = super::duration;
+        let ratio = self.wall_ns[1] as f64 / self.wall_ns[0].max(1) as f64;
+        let [w1, w2] = self.workers;
+        writeln!(
+            f,
+            "{} with {w1} workers, {} with {w2}: {ratio:.2} times",
+            d(self.wall_ns[0]),
+            d(self.wall_ns[1])
+        )?;
+        match self.changes.first().filter(|change| change.more_ns() > 0) {
+            Some(most) => writeln!(
+                f,
+                "most of what was added: {}, {} of worker time (from {} to {})",
+                most.what,
+                d(u64::try_from(most.more_ns()).unwrap_or(0)),
+                d(most.ns[0]),
+                d(most.ns[1])
+            )?,
+            None => writeln!(f, "nothing was added")?,
+        }
+        writeln!(f, "wakes that crossed workers: {} and {}", self.crossing[0], self.crossing[1])?;
+        writeln!(f, "advice: {}", self.advice)?;
+        writeln!(f)?;
+        writeln!(f, "{:<52} {:>12} {:>12} {:>13}", "worker time", "first", "second", "more")?;
+        for change in &self.changes {
+            let more = change.more_ns();
+            let sign = if more < 0 { "-" } else { "+" };
+            let size = d(u64::try_from(more.unsigned_abs()).unwrap_or(u64::MAX));
+            writeln!(
+                f,
+                "{:<52} {:>12} {:>12} {sign:>2}{size:>11}",
+                change.what,
+                d(change.ns[0]),
+                d(change.ns[1])
+            )?;
+        }
+        Ok(())
+    }
+}

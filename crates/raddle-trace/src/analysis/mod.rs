@@ -1,0 +1,96 @@
+//! Owns: `Analysis`: every number that is shown of a trace.
+//! May use: `log`.
+//! Never: drawing; text, JSON and the page show what stands here.
+//!
+//! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).
+//! From that come the verdict (`verdict`), the wake edges and wait objects (`edges`), the spread (`spread`), and the
+//! comparison of two traces (`diff`).
+
+mod diff;
+mod edges;
+mod idle;
+mod labels;
+mod spread;
+mod text;
+mod timeline;
+mod verdict;
+
+pub use diff::{Change, Diff, diff};
+pub use edges::{Edge, WaitObject};
+pub use idle::{Class, Decades};
+pub use spread::Spread;
+pub use text::{duration, json, report};
+pub use timeline::{Gap, Slice, WorkerTime};
+pub use verdict::{Advice, Verdict};
+
+use crate::log::Log;
+
+/// All that is known of a trace.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The time of which all workers' records are there, in nanoseconds.
+    pub wall_ns: u64,
+    /// Each worker's time.
+    pub workers: Vec<WorkerTime>,
+    /// Wakes from one label to another that crossed workers, most time lost first.
+    pub edges: Vec<Edge>,
+    /// What was waited for, longest first.
+    pub waits: Vec<WaitObject>,
+    /// How evenly the members of each label ran.
+    pub spreads: Vec<Spread>,
+    /// Started threads that came to another worker.
+    pub migrations: u64,
+    /// Steals that got something.
+    pub steals: u64,
+    /// How long at least two workers ran at the same time.
+    pub together_ns: u64,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+impl Analysis {
+    /// Analyses a trace.
+    pub fn of(log: &Log) -> Analysis {
+        let by_time = log.by_time();
+        let mut workers: Vec<WorkerTime> =
+            log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
+        let ready = idle::Ready::of(&by_time, log.begin_ns);
+        idle::classify(&mut workers, &by_time, &ready);
+        let edges = edges::crossing(log, &workers, &by_time);
+        let verdict = verdict::of(log, &workers, &edges);
+        Analysis {
+            wall_ns: log.wall_ns(),
+            waits: edges::waits(log, &by_time),
+            spreads: spread::of(log, &workers),
+            migrations: count(log, crate::Event::Migrate),
+            steals: count(log, crate::Event::Steal),
+            together_ns: timeline::together_ns(&workers),
+            verdict,
+            workers,
+            edges,
+        }
+    }
+
+    /// The nanoseconds of all workers that ran something.
+    pub fn running_ns(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.running_ns).sum()
+    }
+
+    /// The nanoseconds of all workers that were idle in this class.
+    pub fn idle_ns(&self, class: Class) -> u64 {
+        self.workers.iter().map(|worker| worker.idle_ns(class)).sum()
+    }
+
+    /// The nanoseconds of all workers in which neither anything ran nor anything was waited for.
+    pub fn overhead_ns(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.overhead_ns).sum()
+    }
+}
+
+fn count(log: &Log, event: crate::Event) -> u64 {
+    let events = log.workers.iter().flat_map(|worker| &worker.events);
+    events.filter(|at| at.event == event && at.ns >= log.begin_ns).count() as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Owns: traces made by hand, and what must be said of them.
+//! May use: the script of `log`.
+//! Never: a number that was not worked out on paper.
+
+use super::*;
+use crate::event::{Event, IdleCause, StopReason};
+use crate::file::Sample;
+use crate::log::tests::Script;
+
+/// For every worker: running + idle by class + overhead = wall.
+fn conserved(analysis: &Analysis) {
+    for worker in &analysis.workers {
+        let idle: u64 = Class::ALL.into_iter().map(|class| worker.idle_ns(class)).sum();
+        assert_eq!(
+            worker.running_ns + idle + worker.overhead_ns,
+            analysis.wall_ns,
+            "worker {}",
+            worker.number
+        );
+        let in_gaps: u64 = worker.decades.ns.iter().sum();
+        assert_eq!(in_gaps, worker.idle_total_ns());
+        assert_eq!(worker.decades.total(), worker.gaps.len() as u64);
+        for gap in &worker.gaps {
+            assert_eq!(gap.parts.iter().map(|(_, ns)| ns).sum::<u64>(), gap.ns());
+        }
+    }
+}
+
+#[test]
+fn time_is_conserved_and_named() {
+    let mut script = Script::new(2, 1000);
+    // Worker 0 runs thread 1 from 100 to 700; worker 1 idles, gets thread 2 at 400 by a wake at 300, runs it to 600.
+    script.switch(0, 100, StopReason::None, 1).put(0, 50, Event::Spawn, 9, 0).wake(0, 300, 2, 1);
+    script.switch(0, 700, StopReason::Exit, 0).idle(0, 710, 1000, IdleCause::Stop);
+    script.idle(1, 0, 390, IdleCause::Mail).switch(1, 400, StopReason::None, 2);
+    script.switch(1, 600, StopReason::Receive, 0).idle(1, 605, 1000, IdleCause::Stop);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    let [zero, one] = &analysis.workers[..] else { panic!("two workers") };
+    assert_eq!((zero.running_ns, zero.overhead_ns), (600, 110));
+    assert_eq!((one.running_ns, one.overhead_ns), (200, 15));
+    // Thread 9 was ready from 50 on and nobody took it.
+    assert_eq!(one.idle_ns(Class::HandOff), 90);
+    assert_eq!(one.idle_ns(Class::Starved), 50);
+    assert_eq!(one.idle_ns(Class::Misplaced), 250 + 395);
+    assert_eq!(analysis.together_ns, 200);
+    assert_eq!(analysis.edges.len(), 1);
+    assert_eq!((analysis.edges[0].count, analysis.edges[0].latency_ns), (1, 100));
+}
+
+/// A line of stages, each on the other worker than the one before: nearly all is hand-off.
+#[test]
+fn a_line_across_workers_is_hand_off_and_the_advice_is_segments() {
+    let mut script = Script::new(2, 0);
+    let mut ns = 1000;
+    for thread in 1..=8 {
+        script.name(thread, &format!("stage {}", thread - 1));
+    }
+    let mut idle_since = [0_u64; 2];
+    for step in 0..64_u32 {
+        let (thread, worker) = (step % 8 + 1, step % 2);
+        script.idle(worker, idle_since[worker as usize], ns, IdleCause::Mail);
+        script.switch(worker, ns, StopReason::None, thread);
+        script.wake(worker, ns + 90, (step + 1) % 8 + 1, ((step + 1) % 2) as u8);
+        script.switch(worker, ns + 100, StopReason::Receive, 0);
+        idle_since[worker as usize] = ns + 100;
+        ns += 5000;
+    }
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    let (class, share) = analysis.verdict.worst.expect("it is worth saying");
+    assert_eq!(class, Class::HandOff);
+    assert!(share > 0.4, "{share}");
+    assert_eq!(analysis.verdict.advice, Advice::Segments("stage".to_owned(), vec![(0, 3), (4, 7)]));
+    let said = analysis.verdict.to_string();
+    assert!(said.contains("% of worker time is hand-off between threads on different workers"), "{said}");
+    assert!(said.contains("place stage 0-3 and stage 4-7 together"), "{said}");
+}
+
+#[test]
+fn one_long_thread_starves_the_other_worker() {
+    let mut script = Script::new(2, 1_000_000);
+    script.name(1, "sorter").switch(0, 0, StopReason::None, 1).switch(0, 990_000, StopReason::Exit, 0);
+    script.idle(0, 990_000, 1_000_000, IdleCause::Stop).idle(1, 0, 1_000_000, IdleCause::Stop);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!(analysis.verdict.worst.map(|worst| worst.0), Some(Class::Starved));
+    assert_eq!(analysis.verdict.advice, Advice::Split("sorter".to_owned(), 990_000));
+    assert_eq!(
+        analysis.verdict.to_string(),
+        "0.99 of 2 workers busy; 50 % of worker time is idle for lack of ready threads; \
+         split sorter, which ran alone for 990 us"
+    );
+}
+
+#[test]
+fn ready_threads_that_nobody_takes_are_misplaced() {
+    let mut script = Script::new(2, 1_000);
+    for thread in 1..=3 {
+        script.put(0, 0, Event::Spawn, thread, 0);
+    }
+    for (thread, ns) in [(1, 1), (2, 301), (3, 601)] {
+        script.switch(0, ns, StopReason::Exit, thread);
+    }
+    script.switch(0, 900, StopReason::Exit, 0).idle(0, 900, 1000, IdleCause::Stop);
+    script.idle(1, 0, 1000, IdleCause::Stop);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!(analysis.workers[1].idle_ns(Class::Misplaced), 601);
+    assert_eq!(analysis.verdict.advice, Advice::Migrate);
+}
+
+#[test]
+fn what_the_kernel_took_is_no_running_time() {
+    let mut script = Script::new(2, 1_000_000);
+    for worker in [0, 1] {
+        script.switch(worker, 0, StopReason::None, worker + 1);
+        for (ticks, kernel_wait_ns) in [(1000, 70), (900_000, 400_070)] {
+            script.samples.push(Sample { ticks, worker, ready: 1, backlog_ns: 5, kernel_wait_ns });
+        }
+        script.switch(worker, 1_000_000, StopReason::Exit, 0);
+    }
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!(analysis.workers[0].running_ns, 600_000);
+    assert_eq!(analysis.verdict.advice, Advice::FewerWorkers(1));
+}
+
+#[test]
+fn a_steal_that_ends_a_gap_is_stealing() {
+    let mut script = Script::new(2, 1000);
+    script.put(0, 400, Event::Spawn, 2, 0).switch(0, 0, StopReason::None, 1);
+    script.put(1, 0, Event::IdleBegin, 0, 0).put(1, 490, Event::Steal, 1, 0);
+    script.put(1, 495, Event::IdleEnd, IdleCause::Stole as u32, 0).switch(1, 500, StopReason::None, 2);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!(analysis.steals, 1);
+    let gap = &analysis.workers[1].gaps[0];
+    assert_eq!(gap.parts, [(Class::Starved, 400), (Class::Stealing, 95)]);
+}
+
+#[test]
+fn decades_begin_at_powers_of_ten() {
+    let places = [0, 9_999, 10_000, 99_999, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+    assert_eq!(places.map(Decades::place), [0, 0, 1, 1, 2, 3, 4, 5, 6]);
+    assert_eq!([10_000_000_000, u64::MAX].map(Decades::place), [7, 7]);
+}
+
+#[test]
+fn waits_and_spreads_are_of_what_ran() {
+    let mut script = Script::new(1, 1000);
+    script.name(1, "part 1").name(2, "part 2");
+    script.switch(0, 0, StopReason::None, 1).switch(0, 400, StopReason::Lock, 2);
+    script.switch(0, 500, StopReason::Yield, 1).switch(0, 900, StopReason::Exit, 0);
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    let wait = &analysis.waits[0];
+    assert_eq!((wait.reason, wait.count, wait.waited_ns), (StopReason::Lock, 1, 100));
+    let spread = &analysis.spreads[0];
+    assert_eq!(
+        (spread.label.as_str(), spread.members, spread.least_ns, spread.most_ns),
+        ("part", 2, 100, 800)
+    );
+    assert!((spread.percent() - 87.5).abs() < 1e-9);
+}
+
+#[test]
+fn a_comparison_names_what_was_added_first() {
+    let mut one = Script::new(1, 1000);
+    one.switch(0, 0, StopReason::None, 1).switch(0, 1000, StopReason::Exit, 0);
+    let mut two = Script::new(2, 1900);
+    two.switch(0, 0, StopReason::None, 1).wake(0, 490, 2, 1).switch(0, 500, StopReason::Send, 0);
+    two.idle(0, 500, 1900, IdleCause::Stop).idle(1, 0, 1400, IdleCause::Mail);
+    two.switch(1, 1400, StopReason::None, 2).switch(1, 1900, StopReason::Exit, 0);
+    let diff = diff(&Analysis::of(&one.log()), &Analysis::of(&two.log()));
+    assert_eq!(diff.changes[0].what, Class::Starved.words());
+    assert_eq!(diff.crossing, [0, 1]);
+    assert!(diff.to_string().starts_with("1.00 us with 1 workers, 1.90 us with 2: 1.90 times\n"), "{diff}");
+}

@@ -1,0 +1,186 @@
+//! Owns: an analysis as text for a terminal, and as JSON.
+//! May use: `serde_json`.
+//! Never: a number that the analysis does not hold.
+
+use super::{Analysis, Class, Decades, WorkerTime};
+use crate::log::Log;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// How many rows of a list are shown in text.
+const ROWS: usize = 8;
+
+/// Nanoseconds for people: three digits and a unit.
+pub fn duration(ns: u64) -> String {
+    let ns = ns as f64;
+    let (value, unit) = match ns {
+        _ if ns < 1e3 => (ns, "ns"),
+        _ if ns < 1e6 => (ns / 1e3, "us"),
+        _ if ns < 1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let digits = if unit == "ns" || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// The report of `raddle trace stats`.
+pub fn report(log: &Log, analysis: &Analysis) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}\n", analysis.verdict);
+    let wall = duration(analysis.wall_ns);
+    let _ = writeln!(text, "wall {wall}, at least two workers at once {}", duration(analysis.together_ns));
+    let lost: u64 = log.workers.iter().map(|worker| worker.lost).sum();
+    if lost > 0 {
+        let _ = writeln!(text, "{lost} records were overwritten: the figures are of the last {wall}");
+    }
+    if !log.ended {
+        let _ = writeln!(text, "the program did not end its trace: it was killed, or still runs");
+    }
+    for damage in &log.damage {
+        let _ = writeln!(text, "damaged {damage}");
+    }
+    worker_table(&mut text, analysis);
+    decade_table(&mut text, analysis);
+    lists(&mut text, analysis);
+    text
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+fn worker_table(text: &mut String, analysis: &Analysis) {
+    let _ = write!(text, "\n{:<10} {:>9} {:>9}", "worker", "running", "overhead");
+    for class in Class::ALL {
+        let _ = write!(text, " {:>10}", class.name());
+    }
+    let _ = writeln!(text, " {:>9} {:>10}", "idle", "incidents");
+    for worker in &analysis.workers {
+        let share = |ns| percent(ns, analysis.wall_ns);
+        let _ = write!(
+            text,
+            "{:<10} {:>9} {:>9}",
+            worker.number,
+            share(worker.running_ns),
+            share(worker.overhead_ns)
+        );
+        for class in Class::ALL {
+            let _ = write!(text, " {:>10}", share(worker.idle_ns(class)));
+        }
+        let _ = writeln!(text, " {:>9} {:>10}", share(worker.idle_total_ns()), worker.decades.total());
+    }
+}
+
+fn decade_table(text: &mut String, analysis: &Analysis) {
+    if analysis.workers.iter().all(|worker| worker.decades.total() == 0) {
+        return;
+    }
+    let _ = write!(text, "\n{:<12}", "idle");
+    for worker in &analysis.workers {
+        let _ = write!(text, " {:>22}", format!("worker {}", worker.number));
+    }
+    text.push('\n');
+    for place in 0..Decades::COUNT {
+        let _ = write!(text, "{:<12}", Decades::NAMES[place]);
+        for worker in &analysis.workers {
+            let (incidents, ns) = (worker.decades.incidents[place], worker.decades.ns[place]);
+            let cell =
+                if incidents == 0 { "-".to_owned() } else { format!("{incidents} = {}", duration(ns)) };
+            let _ = write!(text, " {cell:>22}");
+        }
+        text.push('\n');
+    }
+}
+
+fn lists(text: &mut String, analysis: &Analysis) {
+    let _ = writeln!(text, "\nmigrations {}, steals {}", analysis.migrations, analysis.steals);
+    if !analysis.edges.is_empty() {
+        let _ = writeln!(text, "\nwakes across workers");
+        for edge in analysis.edges.iter().take(ROWS) {
+            let mean = duration(edge.latency_ns / edge.count.max(1));
+            let _ = writeln!(text, "{:>9} x {:>9}  {} -> {}", edge.count, mean, edge.from, edge.to);
+        }
+    }
+    if !analysis.waits.is_empty() {
+        let _ = writeln!(text, "\nwaits");
+        for wait in analysis.waits.iter().take(ROWS) {
+            let mean = duration(wait.waited_ns / wait.count.max(1));
+            let object = if wait.object == 0 { String::new() } else { format!(" #{}", wait.object) };
+            let _ = writeln!(text, "{:>9} x {:>9}  {}{object}", wait.count, mean, wait.reason.words());
+        }
+    }
+    if !analysis.spreads.is_empty() {
+        let _ = writeln!(text, "\nthread spread, 100 * (max - min) / max of run time");
+        for spread in analysis.spreads.iter().take(ROWS) {
+            let _ = writeln!(
+                text,
+                "{:>8.1} %  {} threads of {}, {} to {}",
+                spread.percent(),
+                spread.members,
+                spread.label,
+                duration(spread.least_ns),
+                duration(spread.most_ns)
+            );
+        }
+    }
+}
+
+/// The same as JSON; times are in nanoseconds.
+pub fn json(log: &Log, analysis: &Analysis) -> Value {
+    json!({
+        "verdict": analysis.verdict.to_string(),
+        "busy": analysis.verdict.busy,
+        "advice": analysis.verdict.advice.to_string(),
+        "wall_ns": analysis.wall_ns,
+        "together_ns": analysis.together_ns,
+        "ended": log.ended,
+        "lost": log.workers.iter().map(|worker| worker.lost).sum::<u64>(),
+        "migrations": analysis.migrations,
+        "steals": analysis.steals,
+        "workers": analysis.workers.iter().map(worker_json).collect::<Vec<_>>(),
+        "edges": analysis.edges.iter().map(|edge| json!({
+            "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
+        })).collect::<Vec<_>>(),
+        "waits": analysis.waits.iter().map(|wait| json!({
+            "reason": wait.reason.words(), "object": wait.object, "count": wait.count, "waited_ns": wait.waited_ns,
+        })).collect::<Vec<_>>(),
+        "spreads": analysis.spreads.iter().map(|spread| json!({
+            "label": spread.label, "members": spread.members, "percent": spread.percent(),
+            "least_ns": spread.least_ns, "most_ns": spread.most_ns,
+        })).collect::<Vec<_>>(),
+        "about": log.about.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn worker_json(worker: &WorkerTime) -> Value {
+    let classes: serde_json::Map<String, Value> =
+        Class::ALL.map(|class| (class.name().to_owned(), worker.idle_ns(class).into())).into_iter().collect();
+    json!({
+        "worker": worker.number,
+        "running_ns": worker.running_ns,
+        "overhead_ns": worker.overhead_ns,
+        "idle_ns": worker.idle_total_ns(),
+        "classes_ns": classes,
+        "incidents": worker.decades.incidents,
+        "incidents_ns": worker.decades.ns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        assert_eq!(duration(7), "7 ns");
+        assert_eq!(duration(1_500), "1.50 us");
+        assert_eq!(duration(45_600_000), "45.6 ms");
+        assert_eq!(duration(123_000_000_000), "123 s");
+    }
+}

@@ -1,0 +1,209 @@
+//! Owns: what each worker did when: slices of running, gaps of idleness, and the rest.
+//! May use: `log`.
+//! Never: why a gap was; that is `idle`'s.
+
+use super::idle::{Class, Decades};
+use crate::event::{Event, IdleCause, StopReason, unpack};
+use crate::log::{At, Worker};
+
+/// A thread ran without a break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// From when, in nanoseconds.
+    pub begin_ns: u64,
+    /// Until when.
+    pub end_ns: u64,
+    /// Which.
+    pub thread: u32,
+    /// Why it stopped.
+    pub stopped: StopReason,
+    /// What it waits for, 0 if the site does not say.
+    pub object: u32,
+}
+
+/// A worker had nothing to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// From when, in nanoseconds.
+    pub begin_ns: u64,
+    /// Until when.
+    pub end_ns: u64,
+    /// What ran before, 0 for nothing.
+    pub before: u32,
+    /// What ran after, 0 for nothing.
+    pub after: u32,
+    /// It ended with a steal.
+    pub stole: bool,
+    /// Its time by class; together its whole length.
+    pub parts: Vec<(Class, u64)>,
+}
+
+/// One worker's time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerTime {
+    /// The worker's number.
+    pub number: u32,
+    /// What ran, in order.
+    pub slices: Vec<Slice>,
+    /// When nothing did, in order.
+    pub gaps: Vec<Gap>,
+    /// The length of all slices, less what the kernel took.
+    pub running_ns: u64,
+    /// What the kernel took while something ran.
+    pub kernel_ns: u64,
+    /// What is neither in a slice nor in a gap: the scheduler itself.
+    pub overhead_ns: u64,
+    /// Its gaps by length.
+    pub decades: Decades,
+}
+
+impl WorkerTime {
+    /// How long it was idle in this class.
+    pub fn idle_ns(&self, class: Class) -> u64 {
+        let parts = self.gaps.iter().flat_map(|gap| &gap.parts).filter(|(c, _)| *c == class);
+        parts.map(|(_, ns)| ns).sum::<u64>() + if class == Class::Kernel { self.kernel_ns } else { 0 }
+    }
+
+    /// How long it was idle.
+    pub fn idle_total_ns(&self) -> u64 {
+        self.gaps.iter().map(Gap::ns).sum()
+    }
+}
+
+impl Slice {
+    /// Its length.
+    pub fn ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+}
+
+impl Gap {
+    /// Its length.
+    pub fn ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+}
+
+/// Rebuilds what a worker did between `begin` and `end`.
+pub(super) fn of_worker(worker: &Worker, begin: u64, end: u64) -> WorkerTime {
+    let mut line = Line { begin, end, ..Line::default() };
+    worker.events.iter().for_each(|at| line.add(at));
+    line.close();
+    let in_slices: u64 = line.slices.iter().map(Slice::ns).sum();
+    let in_gaps: u64 = line.gaps.iter().map(Gap::ns).sum();
+    let kernel_ns = line.kernel_ns.min(in_slices);
+    WorkerTime {
+        number: worker.number,
+        running_ns: in_slices - kernel_ns,
+        kernel_ns,
+        overhead_ns: (end - begin).saturating_sub(in_slices + in_gaps),
+        decades: Decades::of(line.gaps.iter().map(Gap::ns)),
+        slices: line.slices,
+        gaps: line.gaps,
+    }
+}
+
+/// A worker's time as far as it has been read.
+#[derive(Default)]
+struct Line {
+    begin: u64,
+    end: u64,
+    slices: Vec<Slice>,
+    gaps: Vec<Gap>,
+    running: Option<(u32, u64)>,
+    idle_since: Option<u64>,
+    stole: bool,
+    last_thread: u32,
+    /// The last gap waits to hear what ran after it.
+    awaits_thread: bool,
+    seen: bool,
+    kernel_ns: u64,
+}
+
+impl Line {
+    fn add(&mut self, at: &At) {
+        let ns = at.ns.clamp(self.begin, self.end);
+        match at.event {
+            Event::Switch => {
+                let (reason, object) = unpack(at.b);
+                self.stop(ns, StopReason::of_number(reason), object);
+                if at.a != 0 {
+                    self.run(ns, at.a);
+                }
+            }
+            Event::IdleBegin => {
+                self.stop(ns, StopReason::Wait, 0);
+                self.idle_since = Some(ns);
+                self.stole = false;
+            }
+            Event::IdleEnd => {
+                // The first thing that is known of a worker may be that it was idle.
+                let since = self.idle_since.take().or((!self.seen).then_some(self.begin));
+                if let Some(since) = since {
+                    self.gap(since, ns, at.a == IdleCause::Stole as u32 || self.stole);
+                }
+            }
+            Event::Steal => self.stole = true,
+            Event::KernelTook if at.ns >= self.begin => self.kernel_ns += u64::from(at.a),
+            _ => return,
+        }
+        self.seen = true;
+    }
+
+    fn run(&mut self, ns: u64, thread: u32) {
+        // A worker that was idle and says what it runs is idle no more.
+        if let Some(since) = self.idle_since.take() {
+            self.gap(since, ns, self.stole);
+        }
+        if std::mem::take(&mut self.awaits_thread)
+            && let Some(gap) = self.gaps.last_mut()
+        {
+            gap.after = thread;
+        }
+        self.running = Some((thread, ns));
+    }
+
+    fn stop(&mut self, ns: u64, stopped: StopReason, object: u32) {
+        if let Some((thread, begin_ns)) = self.running.take() {
+            self.last_thread = thread;
+            if ns > begin_ns {
+                self.slices.push(Slice { begin_ns, end_ns: ns, thread, stopped, object });
+            }
+        }
+    }
+
+    fn gap(&mut self, begin_ns: u64, end_ns: u64, stole: bool) {
+        if end_ns > begin_ns {
+            let before = self.last_thread;
+            self.gaps.push(Gap { begin_ns, end_ns, before, after: 0, stole, parts: Vec::new() });
+            self.awaits_thread = true;
+        }
+    }
+
+    fn close(&mut self) {
+        let end = self.end;
+        self.stop(end, StopReason::None, 0);
+        if let Some(since) = self.idle_since.take() {
+            self.gap(since, end, false);
+        } else if !self.seen {
+            // A worker of which nothing is known did nothing.
+            self.gap(self.begin, end, false);
+        }
+    }
+}
+
+/// How long at least two of the workers ran at the same time.
+pub(super) fn together_ns(workers: &[WorkerTime]) -> u64 {
+    let slices = workers.iter().flat_map(|worker| &worker.slices);
+    let mut edges: Vec<(u64, i32)> = slices.flat_map(|s| [(s.begin_ns, 1), (s.end_ns, -1)]).collect();
+    edges.sort_unstable();
+    let (mut running, mut since, mut together) = (0, 0, 0);
+    for (ns, step) in edges {
+        if running >= 2 {
+            together += ns - since;
+        }
+        running += step;
+        since = ns;
+    }
+    together
+}

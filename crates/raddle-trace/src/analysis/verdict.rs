@@ -1,0 +1,166 @@
+//! Owns: the sentence on top: what cost the most, and one thing to do about it.
+//! May use: `timeline`, `edges`, `labels`.
+//! Never: advice without the figure that it rests on.
+
+use super::edges::Edge;
+use super::idle::Class;
+use super::labels;
+use super::timeline::WorkerTime;
+use crate::log::Log;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+/// Below this share of the workers' time nothing is said against a trace.
+const WORTH_SAYING: f64 = 0.05;
+
+/// What a trace comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// How many workers ran something on average.
+    pub busy: f64,
+    /// How many workers there were.
+    pub workers: usize,
+    /// What cost the most beside running, and its share of the workers' time; none if all is well.
+    pub worst: Option<(Class, f64)>,
+    /// What to do about it.
+    pub advice: Advice,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Nothing.
+    None,
+    /// Place these contiguous segments of one label together: first and last number, one segment a worker.
+    Segments(String, Vec<(u64, u64)>),
+    /// Place the members of these two labels together.
+    Together(String, String),
+    /// Let idle workers take ready threads.
+    Migrate,
+    /// This thread ran alone, for so many nanoseconds: split it.
+    Split(String, u64),
+    /// There is not enough parallel work.
+    MoreWork,
+    /// Steal less often: make the pieces larger.
+    Coarser,
+    /// Use so many workers.
+    FewerWorkers(usize),
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::None => f.write_str("nothing to do"),
+            Advice::Segments(label, segments) => {
+                f.write_str("place ")?;
+                for (place, (first, last)) in segments.iter().enumerate() {
+                    let joint = if place == 0 { "" } else { " and " };
+                    write!(f, "{joint}{label} {first}-{last}")?;
+                }
+                f.write_str(" together (`spawn_on`), one segment a worker")
+            }
+            Advice::Together(one, two) if one == two => {
+                write!(f, "place {one} together on one worker (`spawn_on`)")
+            }
+            Advice::Together(one, two) => {
+                write!(f, "place {one} and {two} together on one worker (`spawn_on`)")
+            }
+            Advice::Migrate => {
+                f.write_str("let idle workers take them: RADDLE_MIGRATION=on, RADDLE_BALANCE=steal")
+            }
+            Advice::Split(thread, ns) => {
+                write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
+            }
+            Advice::MoreWork => f.write_str("give it more parallel work, or fewer workers: RADDLE_WORKERS"),
+            Advice::Coarser => f.write_str("make the pieces larger: they are worth less than fetching them"),
+            Advice::FewerWorkers(n) => {
+                write!(f, "use no more workers than there are free cores: RADDLE_WORKERS={n}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} of {} workers busy", self.busy, self.workers)?;
+        if let Some((class, share)) = self.worst {
+            write!(f, "; {:.0} % of worker time is {}", share * 100.0, class.words())?;
+        }
+        if self.advice != Advice::None {
+            write!(f, "; {}", self.advice)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
+    let wall = log.wall_ns().max(1) as f64;
+    let all = wall * workers.len().max(1) as f64;
+    let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
+    let share = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>() as f64 / all;
+    let worst = Class::ALL.into_iter().map(|class| (class, share(class))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let worst = worst.filter(|(_, share)| workers.len() > 1 && *share >= WORTH_SAYING);
+    let advice = match worst {
+        Some((Class::HandOff, _)) => together(log, workers, edges),
+        Some((Class::Misplaced, _)) => Advice::Migrate,
+        Some((Class::Starved, _)) => longest_alone(log, workers),
+        Some((Class::Stealing, _)) => Advice::Coarser,
+        Some((Class::Kernel, share)) => {
+            Advice::FewerWorkers(((workers.len() as f64 * (1.0 - share)).floor() as usize).max(1))
+        }
+        None => Advice::None,
+    };
+    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, advice }
+}
+
+/// Who should stand together, so that fewer wakes cross.
+fn together(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Advice {
+    let Some(worst) = edges.first() else { return Advice::MoreWork };
+    if worst.neighbours * 10 < worst.count * 8 {
+        return Advice::Together(worst.from.clone(), worst.to.clone());
+    }
+    let threads: BTreeMap<u64, ()> = threads_of(log, workers, &worst.from).map(|n| (n, ())).collect();
+    let numbers: Vec<u64> = threads.into_keys().collect();
+    let size = numbers.len().div_ceil(workers.len().max(1)).max(1);
+    let segments = numbers.chunks(size).filter_map(|part| Some((*part.first()?, *part.last()?))).collect();
+    Advice::Segments(worst.from.clone(), segments)
+}
+
+/// The numbers of a label's members that ran.
+fn threads_of<'a>(log: &'a Log, workers: &'a [WorkerTime], label: &'a str) -> impl Iterator<Item = u64> + 'a {
+    let slices = workers.iter().flat_map(|worker| &worker.slices);
+    slices.filter_map(move |slice| {
+        let name = log.name(slice.thread);
+        let (own, number) = labels::split(&name);
+        number.filter(|_| own == label)
+    })
+}
+
+/// The thread that ran longest while no other did, if that was most of the time that was lost.
+fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
+    let slices = workers.iter().flat_map(|worker| &worker.slices);
+    let mut edges: Vec<(u64, bool, u32)> =
+        slices.flat_map(|s| [(s.begin_ns, true, s.thread), (s.end_ns, false, s.thread)]).collect();
+    edges.sort_unstable();
+    let mut running: Vec<u32> = Vec::new();
+    let mut alone: HashMap<u32, u64> = HashMap::new();
+    let mut since = 0;
+    for (ns, begins, thread) in edges {
+        if let [only] = running[..] {
+            *alone.entry(only).or_default() += ns - since;
+        }
+        since = ns;
+        if begins {
+            running.push(thread);
+        } else if let Some(place) = running.iter().position(|t| *t == thread) {
+            running.swap_remove(place);
+        }
+    }
+    let starved: u64 = workers.iter().map(|worker| worker.idle_ns(Class::Starved)).sum();
+    match alone.into_iter().max_by_key(|(thread, ns)| (*ns, *thread)) {
+        Some((thread, ns)) if ns * 2 >= starved / (workers.len() as u64 - 1).max(1) => {
+            Advice::Split(log.name(thread), ns)
+        }
+        _ => Advice::MoreWork,
+    }
+}

@@ -1,0 +1,327 @@
+//! Owns: the table of events, the record that holds one, and the levels.
+//! May use: nothing.
+//! Never: a meaning of a number that the table does not give.
+//!
+//! The table is written into every file, so that an older tool can skip what it does not know and show it by name.
+//! Numbers are never given a second meaning: an event that changes gets a new one.
+
+/// How much is recorded. Each level holds those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Level {
+    /// Nothing; the counters of the workers are there all the same.
+    #[default]
+    Off = 0,
+    /// What the scheduler does: switches, spawns, wakes, steals, idleness.
+    Sched = 1,
+    /// What programs do beside waiting, too: forks that become jobs.
+    Sync = 2,
+    /// The program's own spans, marks and counters, too.
+    User = 3,
+}
+
+impl Level {
+    /// The words of the levels, for options and messages.
+    pub const NAMES: [(&'static str, Level); 4] =
+        [("off", Level::Off), ("sched", Level::Sched), ("sync", Level::Sync), ("user", Level::User)];
+
+    /// The level's word.
+    pub fn name(self) -> &'static str {
+        Level::NAMES[self as usize].0
+    }
+}
+
+impl std::str::FromStr for Level {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let found = Level::NAMES.iter().find(|(name, _)| *name == word);
+        found.map(|(_, level)| *level).ok_or_else(|| {
+            let names: Vec<_> = Level::NAMES.iter().map(|(name, _)| *name).collect();
+            format!("`{word}` is no level; the levels are {}", names.join(", "))
+        })
+    }
+}
+
+/// A row of the table of events, as it stands in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// The number in a record.
+    pub number: u8,
+    /// The name.
+    pub name: &'static str,
+    /// From which level on it is recorded.
+    pub level: Level,
+    /// What the record's first word means.
+    pub a: &'static str,
+    /// What its second word means.
+    pub b: &'static str,
+}
+
+macro_rules! events {
+    ($($number:literal $name:ident $level:ident, $a:literal, $b:literal, $doc:literal;)*) => {
+        /// What happened.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Event { $(#[doc = $doc] $name = $number),* }
+
+        impl Event {
+            /// The whole table, by number.
+            pub const TABLE: &'static [Schema] = &[
+                $(Schema { number: $number, name: stringify!($name), level: Level::$level, a: $a, b: $b }),*
+            ];
+
+            /// The event of this number, if this version knows it.
+            pub fn of_number(number: u8) -> Option<Event> {
+                match number { $($number => Some(Event::$name),)* _ => None }
+            }
+
+            /// From which level on it is recorded.
+            pub fn level(self) -> Level {
+                match self { $(Event::$name => Level::$level),* }
+            }
+        }
+    };
+}
+
+events! {
+    1 Switch Sched, "the thread that runs now, 0 for none", "reason << 24 | object",
+        "The worker goes from what ran to the next. The reason is why the previous one stopped.";
+    2 Spawn Sched, "the new thread", "the worker it is queued at << 24",
+        "The running thread makes another.";
+    3 Wake Sched, "the woken thread", "the worker it is queued at << 24 | object",
+        "The running thread, or an alarm, makes a waiting thread ready.";
+    4 Migrate Sched, "the thread", "the worker it came from",
+        "A started thread has come to this worker.";
+    5 Steal Sched, "how many it got", "the worker they came from",
+        "The worker has taken ready threads from another.";
+    6 IdleBegin Sched, "0", "0", "The worker has nothing to run.";
+    7 IdleEnd Sched, "the cause: see `IdleCause`", "0", "The worker has something to run again.";
+    9 Sample Sched, "how many are ready here", "the nanoseconds they will take, at most 2^32 - 1",
+        "What the worker published about itself. Read from the samples of a file.";
+    10 KernelTook Sched, "nanoseconds since the last of these, at most 2^32 - 1", "0",
+        "For so long the kernel had this worker's OS thread wait for a core. Read from the samples of a file.";
+    11 Lost Sched, "how many records, at most 2^32 - 1", "0",
+        "Records that were overwritten before they could be written out.";
+    21 Promoted Sync, "0", "0", "The oldest fork of the running thread became a job that others may take.";
+    40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
+    41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
+    42 Mark User, "the string of its text", "a value", "The program says that it is here.";
+    43 Counter User, "the string of its name", "the value", "The program's own measure.";
+}
+
+/// Why a thread stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum StopReason {
+    /// Nothing ran before.
+    None = 0,
+    /// It let others run and is ready.
+    Yield = 1,
+    /// It has ended.
+    Exit = 2,
+    /// It waits for an unpark.
+    Park = 3,
+    /// It waits for time to pass.
+    Sleep = 4,
+    /// It waits for the end of another.
+    Join = 5,
+    /// It waits to send.
+    Send = 6,
+    /// It waits to receive.
+    Receive = 7,
+    /// It waits for one of several.
+    Select = 8,
+    /// It waits for a lock.
+    Lock = 9,
+    /// It waits at a barrier.
+    Barrier = 10,
+    /// It waits for a future.
+    Future = 11,
+    /// It is in a call that blocks, on an OS thread of its own.
+    Blocking = 12,
+    /// It used up its slice and is ready.
+    Preempted = 13,
+    /// It waits, and the site does not say for what.
+    Wait = 14,
+}
+
+impl StopReason {
+    /// All of them, by number.
+    pub const ALL: [StopReason; 15] = [
+        StopReason::None,
+        StopReason::Yield,
+        StopReason::Exit,
+        StopReason::Park,
+        StopReason::Sleep,
+        StopReason::Join,
+        StopReason::Send,
+        StopReason::Receive,
+        StopReason::Select,
+        StopReason::Lock,
+        StopReason::Barrier,
+        StopReason::Future,
+        StopReason::Blocking,
+        StopReason::Preempted,
+        StopReason::Wait,
+    ];
+
+    /// The reason of this number; `Wait` for one that a newer version made.
+    pub fn of_number(number: u8) -> StopReason {
+        StopReason::ALL.get(usize::from(number)).copied().unwrap_or(StopReason::Wait)
+    }
+
+    /// Whether the thread is still ready.
+    pub fn is_ready(self) -> bool {
+        matches!(self, StopReason::Yield | StopReason::Preempted)
+    }
+
+    /// In a few words, after "waits" or "stopped".
+    pub fn words(self) -> &'static str {
+        match self {
+            StopReason::None => "did not run",
+            StopReason::Yield => "yielded",
+            StopReason::Exit => "ended",
+            StopReason::Park => "parked",
+            StopReason::Sleep => "slept",
+            StopReason::Join => "waited for a join",
+            StopReason::Send => "waited to send",
+            StopReason::Receive => "waited to receive",
+            StopReason::Select => "waited in an alternation",
+            StopReason::Lock => "waited for a lock",
+            StopReason::Barrier => "waited at a barrier",
+            StopReason::Future => "waited for a future",
+            StopReason::Blocking => "was in a blocking call",
+            StopReason::Preempted => "was preempted",
+            StopReason::Wait => "waited",
+        }
+    }
+}
+
+/// How an idle time ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum IdleCause {
+    /// An alarm rang, or the worker found work of its own.
+    Own = 0,
+    /// Somebody handed it work.
+    Mail = 1,
+    /// It stole.
+    Stole = 2,
+    /// The runtime ends.
+    Stop = 3,
+}
+
+/// One event of one worker: 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// `ticks << 8 | number`.
+    word: u64,
+    /// The event's first word.
+    pub a: u32,
+    /// The event's second word.
+    pub b: u32,
+}
+
+impl Record {
+    /// The bytes of a record.
+    pub const BYTES: usize = 16;
+
+    /// A record of `event` at `ticks`, of which the lower 56 bits are kept: 278 days at 3 GHz.
+    #[inline(always)]
+    pub fn new(ticks: u64, event: Event, a: u32, b: u32) -> Record {
+        Record { word: ticks << 8 | event as u64, a, b }
+    }
+
+    /// The clock's reading.
+    pub fn ticks(self) -> u64 {
+        self.word >> 8
+    }
+
+    /// The event's number, which this version need not know.
+    pub fn number(self) -> u8 {
+        (self.word & 0xff) as u8
+    }
+
+    /// As two words, for a ring.
+    #[inline(always)]
+    pub(crate) fn words(self) -> [u64; 2] {
+        [self.word, u64::from(self.b) << 32 | u64::from(self.a)]
+    }
+
+    pub(crate) fn of_words([word, ab]: [u64; 2]) -> Record {
+        Record { word, a: ab as u32, b: (ab >> 32) as u32 }
+    }
+
+    /// As it stands in a file: little-endian.
+    pub fn to_bytes(self) -> [u8; Record::BYTES] {
+        let [word, ab] = self.words();
+        let mut bytes = [0; Record::BYTES];
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        bytes[8..].copy_from_slice(&ab.to_le_bytes());
+        bytes
+    }
+
+    /// From a file.
+    pub fn of_bytes(bytes: &[u8; Record::BYTES]) -> Record {
+        let half = |at: usize| {
+            let mut half = [0; 8];
+            half.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(half)
+        };
+        Record::of_words([half(0), half(8)])
+    }
+}
+
+/// Packs a number of 8 bits and one of 24 into a record's second word; what does not fit is cut off.
+#[inline(always)]
+pub fn pack(high: u8, low: u32) -> u32 {
+    u32::from(high) << 24 | low & 0x00ff_ffff
+}
+
+/// Undoes [`pack`].
+pub fn unpack(word: u32) -> (u8, u32) {
+    ((word >> 24) as u8, word & 0x00ff_ffff)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_unique_and_ascending() {
+        assert!(Event::TABLE.windows(2).all(|two| two[0].number < two[1].number));
+        for schema in Event::TABLE {
+            let event = Event::of_number(schema.number).expect("it is in the table");
+            assert_eq!((event as u8, event.level()), (schema.number, schema.level));
+        }
+        assert_eq!(Event::of_number(0), None);
+    }
+
+    #[test]
+    fn a_record_survives_its_bytes() {
+        let record = Record::new(0x00ab_cdef_0123_4567, Event::Wake, 0xdead_beef, pack(7, 9));
+        let again = Record::of_bytes(&record.to_bytes());
+        assert_eq!(again, record);
+        assert_eq!((again.ticks(), again.number()), (0x00ab_cdef_0123_4567, 3));
+        assert_eq!(unpack(again.b), (7, 9));
+    }
+
+    #[test]
+    fn every_reason_has_its_number() {
+        for (number, reason) in StopReason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, number);
+            assert_eq!(StopReason::of_number(reason as u8), reason);
+        }
+        assert_eq!(StopReason::of_number(200), StopReason::Wait);
+    }
+
+    #[test]
+    fn levels_have_words() {
+        for (word, level) in Level::NAMES {
+            assert_eq!((word.parse(), level.name()), (Ok(level), word));
+        }
+        let error = "loud".parse::<Level>().unwrap_err();
+        assert_eq!(error, "`loud` is no level; the levels are off, sched, sync, user");
+    }
+}

@@ -1,0 +1,32 @@
+//! Owns: a row an event.
+//! May use: `log`.
+//! Never: a name without quotes.
+
+use super::Options;
+use crate::event::{Event, StopReason, unpack};
+use crate::log::Log;
+use std::fmt::Write as _;
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+/// Columns: nanoseconds, worker, event, thread, name, why (of a switch: why the previous one stopped), a, b.
+pub(super) fn export(log: &Log, options: Options) -> String {
+    let mut text = String::from("ns,worker,event,thread,name,why,a,b\n");
+    for (worker, at) in log.by_time().iter().filter(|(_, at)| options.holds(at.ns)) {
+        let of_thread = matches!(at.event, Event::Switch | Event::Spawn | Event::Wake | Event::Migrate);
+        let (thread, name) = if of_thread {
+            (at.a.to_string(), quoted(&log.name(at.a)))
+        } else {
+            (String::new(), String::new())
+        };
+        let why = match at.event {
+            Event::Switch => StopReason::of_number(unpack(at.b).0).words(),
+            _ => "",
+        };
+        let ns = options.time(at.ns);
+        let _ = writeln!(text, "{ns},{worker},{:?},{thread},{name},{why},{},{}", at.event, at.a, at.b);
+    }
+    text
+}

@@ -1,0 +1,149 @@
+//! Owns: the bytes of a Perfetto trace: scheduler events of a machine whose processors are the workers.
+//! May use: `steps` of the parent.
+//! Never: flow arrows; a ring of threads is one chain of a million, which locks the viewer up.
+//!
+//! Perfetto knows all about kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
+//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. Protocol buffers are two
+//! kinds of field here, a number and some bytes, which need no library.
+
+use super::{Options, Step, steps};
+use crate::analysis::Analysis;
+use crate::event::{Event, StopReason};
+use crate::log::Log;
+use std::collections::BTreeSet;
+
+/// Thread numbers of ours begin here: 0 is the idle thread.
+const FIRST_TID: u64 = 1000;
+/// Numbers of threads must fit into 31 bits.
+const TID_MAX: u64 = (1 << 31) - 1;
+const PRIORITY: u64 = 120;
+
+/// A message of protocol buffers.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.0.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.0.push(n as u8);
+    }
+
+    fn number(mut self, field: u64, n: u64) -> Self {
+        self.varint(field << 3);
+        self.varint(n);
+        self
+    }
+
+    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
+        self.varint(field << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    fn message(self, field: u64, message: &Message) -> Self {
+        self.bytes(field, &message.0)
+    }
+}
+
+fn tid(thread: u32) -> u64 {
+    (FIRST_TID + u64::from(thread)).min(TID_MAX)
+}
+
+pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8> {
+    let all = steps(log, analysis, options);
+    // Sequence numbers: 1 for what is not of a worker, then one a worker.
+    let mut out = Message::default().message(1, &process_tree(log, &all));
+    for (place, (worker, steps)) in all.iter().enumerate() {
+        let mut bundle = Message::default().number(1, u64::from(*worker));
+        let mut running = 0;
+        for (ns, step) in steps {
+            if let Some(event) = sched_event(log, *ns, *step, &mut running) {
+                bundle = bundle.message(2, &event);
+            }
+        }
+        let sequence = 2 + place as u64;
+        out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
+    }
+    samples(out, log, options).0
+}
+
+/// Which threads there are, all of one process.
+fn process_tree(log: &Log, all: &[(u32, Vec<(u64, Step)>)]) -> Message {
+    let pid = FIRST_TID - 1;
+    let program = log.about("program").unwrap_or("program");
+    let process = Message::default().number(1, pid).number(2, 1).bytes(3, program.as_bytes());
+    let mut tree = Message::default().message(1, &process);
+    let threads: BTreeSet<u32> =
+        all.iter().flat_map(|(_, steps)| steps).map(|(_, step)| thread_of(*step)).collect();
+    for thread in threads {
+        let name = log.name(thread);
+        let message = Message::default().number(1, tid(thread)).bytes(2, name.as_bytes()).number(3, pid);
+        tree = tree.message(2, &message);
+    }
+    Message::default().number(8, 0).number(10, 1).message(2, &tree)
+}
+
+fn thread_of(step: Step) -> u32 {
+    match step {
+        Step::Stop(thread, _) | Step::Spawn(thread) | Step::Run(thread) => thread,
+        Step::Migrate { thread, .. } | Step::Wake { thread, .. } => thread,
+    }
+}
+
+/// One ftrace event: its time, its thread, and a switch or a waking.
+fn sched_event(log: &Log, ns: u64, step: Step, running: &mut u32) -> Option<Message> {
+    let name = |thread: u32| log.name(thread).into_bytes();
+    let switch = |prev: (&[u8], u64), state: u64, next: (&[u8], u64)| {
+        let prev_part = Message::default().bytes(1, prev.0).number(2, prev.1).number(3, PRIORITY);
+        prev_part.number(4, state).bytes(5, next.0).number(6, next.1).number(7, PRIORITY)
+    };
+    let idle = (b"idle".as_slice(), 0);
+    let (by, field, event) = match step {
+        Step::Run(thread) => {
+            *running = thread;
+            (0, 4, switch(idle, 0, (&name(thread), tid(thread))))
+        }
+        Step::Stop(thread, why) => {
+            *running = 0;
+            // Runnable, sleeping, or dead, in the kernel's numbers.
+            let state = match why {
+                StopReason::Yield | StopReason::Preempted | StopReason::None => 0,
+                StopReason::Exit => 16,
+                _ => 1,
+            };
+            (tid(thread), 4, switch((&name(thread), tid(thread)), state, idle))
+        }
+        Step::Wake { thread, target } => {
+            let waking = Message::default().bytes(1, &name(thread)).number(2, tid(thread));
+            let waker = if *running == 0 { 0 } else { tid(*running) };
+            (waker, 20, waking.number(3, PRIORITY).number(4, 1).number(5, u64::from(target)))
+        }
+        Step::Spawn(_) | Step::Migrate { .. } => return None,
+    };
+    Some(Message::default().number(1, ns).number(2, by).message(field, &event))
+}
+
+/// The published ready lengths, as a counter for each worker.
+fn samples(mut out: Message, log: &Log, options: Options) -> Message {
+    for worker in &log.workers {
+        let mut of_worker =
+            worker.events.iter().filter(|at| at.event == Event::Sample && options.holds(at.ns));
+        let uuid = 1_000_000 + u64::from(worker.number);
+        let mut first = true;
+        for at in &mut of_worker {
+            if std::mem::take(&mut first) {
+                let name = format!("ready at worker {}", worker.number);
+                let track = Message::default().number(1, uuid).bytes(2, name.as_bytes()).bytes(8, &[]);
+                out = out.message(1, &Message::default().number(10, 1).message(60, &track));
+            }
+            let event = Message::default().number(9, 4).number(11, uuid).number(30, u64::from(at.a));
+            let packet = Message::default().number(8, options.time(at.ns)).number(10, 1).message(11, &event);
+            out = out.message(1, &packet);
+        }
+    }
+    out
+}

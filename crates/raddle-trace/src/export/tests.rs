@@ -1,0 +1,160 @@
+//! Owns: that exported files hold what the log holds, read back by readers of their own.
+//! May use: the script of `log`.
+//! Never: the writers' own helpers for reading.
+
+use super::*;
+use crate::analysis::Analysis;
+use crate::event::{Event, IdleCause};
+use crate::log::tests::Script;
+
+fn two_workers() -> Log {
+    let mut script = Script::new(2, 10_000);
+    script.name(1, "main").name(2, "stage 0");
+    script.switch(0, 100, StopReason::None, 1).put(0, 200, Event::Spawn, 2, 0).wake(0, 3000, 2, 1);
+    script.switch(0, 4000, StopReason::Join, 0).idle(0, 4010, 9000, IdleCause::Mail);
+    script.idle(1, 0, 3500, IdleCause::Mail).switch(1, 3600, StopReason::None, 2);
+    script.put(1, 3550, Event::Migrate, 2, 0);
+    script.switch(1, 8000, StopReason::Exit, 0).idle(1, 8010, 10_000, IdleCause::Stop);
+    script.log()
+}
+
+fn exported(format: Format, options: Options) -> Vec<u8> {
+    let log = two_workers();
+    export(&log, &Analysis::of(&log), format, options)
+}
+
+/// A reader of event logs: (capability, type, time, payload), as the format's page says, and nothing of our writer.
+fn read_eventlog(bytes: &[u8]) -> Vec<(Option<u16>, u16, u64, Vec<u8>)> {
+    let be =
+        |at: usize, n: usize| bytes[at..at + n].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    assert_eq!(&bytes[..8], b"hdrbhetb");
+    let (mut at, mut sizes) = (8, std::collections::HashMap::new());
+    while &bytes[at..at + 4] == b"etb\0" {
+        let description = be(at + 8, 4) as usize;
+        sizes.insert(be(at + 4, 2), be(at + 6, 2));
+        at += 12 + description + 4;
+        assert_eq!(&bytes[at..at + 4], b"ete\0");
+        at += 4;
+    }
+    assert_eq!(&bytes[at..at + 12], b"hetehdredatb");
+    at += 12;
+    let (mut events, mut block_end, mut cap) = (Vec::new(), 0, None);
+    while be(at, 2) != 0xffff {
+        let (kind, ns) = (be(at, 2), be(at + 2, 8));
+        let declared = sizes[&kind];
+        let begin = at;
+        at += 10;
+        let size = if declared == 0xffff {
+            at += 2;
+            be(at - 2, 2)
+        } else {
+            declared
+        };
+        let payload = bytes[at..at + size as usize].to_vec();
+        at += size as usize;
+        if begin >= block_end {
+            cap = None;
+        }
+        if kind == 18 {
+            block_end = begin + be(begin + 10, 4) as usize;
+            cap = Some(be(begin + 22, 2) as u16);
+        }
+        events.push((cap, kind as u16, ns, payload));
+    }
+    assert_eq!(at + 2, bytes.len());
+    events
+}
+
+#[test]
+fn an_event_log_has_every_run_with_its_stop_on_its_capability() {
+    let events = read_eventlog(&exported(Format::Eventlog, Options::default()));
+    let on = |cap: u16, kind: u16| {
+        let of = events.iter().filter(|event| event.0 == Some(cap) && event.1 == kind);
+        of.map(|event| (event.2, event.3.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(on(0, 1), [(100, vec![0, 0, 0, 1])]);
+    assert_eq!(on(0, 2), [(4000, vec![0, 0, 0, 1, 0, 7, 0, 0, 0, 0])]);
+    assert_eq!(on(1, 1), [(3600, vec![0, 0, 0, 2])]);
+    assert_eq!(on(1, 2), [(8000, vec![0, 0, 0, 2, 0, 5, 0, 0, 0, 0])]);
+    assert_eq!(on(0, 8), [(3000, vec![0, 0, 0, 2, 0, 1])], "a wake of another capability's thread");
+    assert_eq!(on(0, 4), [(3550, vec![0, 0, 0, 2, 0, 1])], "a migration stands on the old capability");
+    assert_eq!(on(0, 0).len() + on(1, 0).len(), 2, "each thread is created once");
+    let labels: Vec<_> = events.iter().filter(|event| event.1 == 44).map(|event| &event.3[4..]).collect();
+    assert_eq!(labels, [b"main".as_slice(), b"stage 0"]);
+}
+
+#[test]
+fn a_range_is_cut_and_scaled() {
+    let options = Options { from_ns: 3000, until_ns: 5000, time_scale: 1000 };
+    let events = read_eventlog(&exported(Format::Eventlog, options));
+    let runs: Vec<_> = events.iter().filter(|e| e.1 == 1 || e.1 == 2).map(|e| (e.0, e.1, e.2)).collect();
+    let expected = [(Some(0), 1, 0), (Some(0), 2, 1_000_000), (Some(1), 1, 600_000), (Some(1), 2, 2_000_000)];
+    assert_eq!(runs, expected);
+}
+
+/// Fields of a message of protocol buffers: numbers and byte strings.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let (mut n, mut shift) = (0, 0);
+        loop {
+            let byte = bytes[0];
+            *bytes = &bytes[1..];
+            n |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return n;
+            }
+        }
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        match key & 7 {
+            0 => found.push((key >> 3, varint(&mut bytes), &[][..])),
+            2 => {
+                let length = varint(&mut bytes) as usize;
+                found.push((key >> 3, 0, &bytes[..length]));
+                bytes = &bytes[length..];
+            }
+            wire => panic!("wire type {wire}"),
+        }
+    }
+    found
+}
+
+fn inner<'a>(of: &[(u64, u64, &'a [u8])], field: u64) -> Vec<&'a [u8]> {
+    of.iter().filter(|(number, _, _)| *number == field).map(|(_, _, bytes)| *bytes).collect()
+}
+
+#[test]
+fn a_perfetto_trace_has_the_same_slices() {
+    let bytes = exported(Format::Perfetto, Options::default());
+    let mut switches = Vec::new();
+    for packet in inner(&fields(&bytes), 1) {
+        for bundle in inner(&fields(packet), 1) {
+            let bundle = fields(bundle);
+            let cpu = bundle[0].1;
+            for event in inner(&bundle, 2) {
+                let event = fields(event);
+                for switch in inner(&event, 4) {
+                    let switch = fields(switch);
+                    let of = |field| switch.iter().find(|(number, ..)| *number == field).map_or(0, |f| f.1);
+                    switches.push((cpu, event[0].1, of(2), of(4), of(6)));
+                }
+            }
+        }
+    }
+    let expected =
+        [(0, 100, 0, 0, 1001), (0, 4000, 1001, 1, 0), (1, 3600, 0, 0, 1002), (1, 8000, 1002, 16, 0)];
+    assert_eq!(switches, expected);
+}
+
+#[test]
+fn a_table_has_a_row_an_event() {
+    let text = String::from_utf8(exported(Format::Csv, Options::default())).unwrap();
+    let log = two_workers();
+    let events: usize = log.workers.iter().map(|worker| worker.events.len()).sum();
+    assert_eq!(text.lines().count(), events + 1);
+    assert!(text.contains("3000,0,Wake,2,\"stage 0\",,2,16777216\n"), "{text}");
+    assert!(text.contains("4000,0,Switch,0,\"nothing\",waited for a join,0,"), "{text}");
+}

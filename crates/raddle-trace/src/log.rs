@@ -1,0 +1,301 @@
+//! Owns: `Log`: the records of all workers in their order, in nanoseconds, with the names of things.
+//! May use: `file`, `clock`.
+//! Never: a judgement.
+
+use crate::clock::Scale;
+use crate::event::{Event, Record};
+use crate::file::{self, Contents, Damage, ReadError, Run, Sample};
+use std::collections::BTreeMap;
+
+/// No trace is longer: 104 days in nanoseconds. What claims to be has a damaged clock, and sums of it must still fit.
+const NS_MAX: u64 = 1 << 53;
+
+/// Nanoseconds of a trace.
+fn ns_of(scale: &Scale, ticks: u64) -> u64 {
+    u64::try_from(scale.ns(ticks)).unwrap_or(0).min(NS_MAX)
+}
+
+/// An event of one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// Nanoseconds since the trace began.
+    pub ns: u64,
+    /// What happened.
+    pub event: Event,
+    /// Its first word.
+    pub a: u32,
+    /// Its second word.
+    pub b: u32,
+}
+
+/// One worker's events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worker {
+    /// Its number.
+    pub number: u32,
+    /// What happened there, in order.
+    pub events: Vec<At>,
+    /// Records that were overwritten before they could be written out.
+    pub lost: u64,
+    /// Records of events that this version does not know.
+    pub unknown: u64,
+    /// Its counters at the end: level 0.
+    pub counters: Vec<(String, u64)>,
+}
+
+/// What a reader has of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// What the program was and where it ran.
+    pub about: Vec<(String, String)>,
+    /// The workers, by number.
+    pub workers: Vec<Worker>,
+    /// Threads' names: what they were called, else where they were spawned.
+    names: BTreeMap<u32, String>,
+    /// The strings of the file.
+    strings: BTreeMap<u32, String>,
+    /// Where the time begins of which all workers' records are there.
+    pub begin_ns: u64,
+    /// Where the trace ends.
+    pub end_ns: u64,
+    /// Nanoseconds since 1970 at time 0.
+    pub started_at_ns: u64,
+    /// The program wrote the trace to its end.
+    pub ended: bool,
+    /// What could not be read.
+    pub damage: Vec<Damage>,
+}
+
+impl Log {
+    /// Reads a `.rdt`.
+    ///
+    /// # Errors
+    /// [`ReadError`], if it is none.
+    pub fn read(bytes: &[u8]) -> Result<Log, ReadError> {
+        Log::of(file::read(bytes)?).ok_or(ReadError::Empty)
+    }
+
+    fn of(contents: Contents) -> Option<Log> {
+        let scale = Scale::new(contents.clock)?;
+        let last_reading = ns_of(&scale, scale.last().ticks);
+        let mut workers: BTreeMap<u32, Worker> = BTreeMap::new();
+        for (number, counters) in contents.counters {
+            workers.entry(number).or_default().counters = counters;
+        }
+        let mut runs: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
+        contents.runs.into_iter().for_each(|run| runs.entry(run.worker).or_default().push(run));
+        for (number, runs) in runs {
+            workers.entry(number).or_default().add(runs, &scale);
+        }
+        for (number, worker) in &mut workers {
+            worker.number = *number;
+            worker.add_samples(contents.samples.iter().filter(|sample| sample.worker == *number), &scale);
+        }
+        let workers: Vec<Worker> = workers.into_values().collect();
+        let last_event = workers.iter().filter_map(|worker| worker.events.last()).map(|at| at.ns).max();
+        let mut log = Log {
+            about: contents.about,
+            names: names(&contents.threads, &contents.strings),
+            strings: contents.strings,
+            begin_ns: 0,
+            end_ns: last_event.unwrap_or(0).max(last_reading),
+            started_at_ns: scale.origin().realtime_ns,
+            ended: contents.ended,
+            damage: contents.damage,
+            workers,
+        };
+        log.begin_ns = log.first_complete_ns();
+        Some(log)
+    }
+
+    /// A worker that lost its oldest records says nothing of the time before its first one.
+    fn first_complete_ns(&self) -> u64 {
+        let late = self.workers.iter().filter(|worker| worker.lost > 0);
+        late.filter_map(|worker| worker.events.first()).map(|at| at.ns).max().unwrap_or(0).min(self.end_ns)
+    }
+
+    /// What to call a thread.
+    pub fn name(&self, thread: u32) -> String {
+        match self.names.get(&thread) {
+            Some(name) => name.clone(),
+            None if thread == 0 => "nothing".to_owned(),
+            None => format!("thread {thread}"),
+        }
+    }
+
+    /// The string of this number.
+    pub fn string(&self, number: u32) -> String {
+        self.strings.get(&number).cloned().unwrap_or_else(|| format!("string {number}"))
+    }
+
+    /// The value of a line about the program.
+    pub fn about(&self, key: &str) -> Option<&str> {
+        self.about.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// How long the time is of which all workers' records are there.
+    pub fn wall_ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+
+    /// All events with their workers' numbers, by time; those of one worker keep their order.
+    pub fn by_time(&self) -> Vec<(u32, At)> {
+        let each = |worker: &Worker| worker.events.iter().map(|at| (worker.number, *at)).collect::<Vec<_>>();
+        let mut all: Vec<(u32, At)> = self.workers.iter().flat_map(each).collect();
+        all.sort_by_key(|(_, at)| at.ns);
+        all
+    }
+}
+
+/// The names of threads, of numbers.
+fn names(threads: &BTreeMap<u32, u32>, strings: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {
+    threads.iter().filter_map(|(thread, string)| Some((*thread, strings.get(string)?.clone()))).collect()
+}
+
+impl Worker {
+    /// Adds what was seen of it from outside, at its time among its events.
+    fn add_samples<'a>(&mut self, samples: impl Iterator<Item = &'a Sample>, scale: &Scale) {
+        let mut waited: Option<u64> = None;
+        for sample in samples {
+            let ns = ns_of(scale, sample.ticks);
+            let most = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+            let mut put = |event, a, b| self.events.push(At { ns, event, a, b });
+            put(Event::Sample, sample.ready, most(sample.backlog_ns));
+            let before = waited.replace(sample.kernel_wait_ns).unwrap_or(sample.kernel_wait_ns);
+            let more = most(sample.kernel_wait_ns.saturating_sub(before));
+            if more > 0 {
+                put(Event::KernelTook, more, 0);
+            }
+        }
+        self.events.sort_by_key(|at| at.ns);
+    }
+
+    /// Adds its records: in the order of their numbers, each once, gaps counted.
+    fn add(&mut self, mut runs: Vec<Run>, scale: &Scale) {
+        runs.sort_by_key(|run| run.first);
+        let (mut next, mut before) = (0_u64, 0_u64);
+        for run in runs {
+            self.lost = self.lost.saturating_add(run.first.saturating_sub(next));
+            let seen_twice = usize::try_from(next.saturating_sub(run.first)).unwrap_or(usize::MAX);
+            next = next.max(run.first.saturating_add(run.records.len() as u64));
+            for record in run.records.into_iter().skip(seen_twice) {
+                // A worker's own clock may step back a little between cores: its order is what counts.
+                before = before.max(ns_of(scale, record.ticks()));
+                self.push(before, record);
+            }
+        }
+    }
+
+    fn push(&mut self, ns: u64, record: Record) {
+        match Event::of_number(record.number()) {
+            Some(Event::Lost) => self.lost = self.lost.saturating_add(u64::from(record.a)),
+            Some(event) => self.events.push(At { ns, event, a: record.a, b: record.b }),
+            None => self.unknown += 1,
+        }
+    }
+
+    /// A counter's value.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.iter().find(|(n, _)| n == name).map(|(_, value)| *value)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::clock::Reading;
+    use crate::event::{IdleCause, StopReason, pack};
+    use crate::file::Writer;
+
+    /// A trace made by hand, in nanoseconds.
+    pub(crate) struct Script {
+        records: BTreeMap<u32, Vec<Record>>,
+        names: Vec<(u32, String)>,
+        pub(crate) samples: Vec<Sample>,
+        end_ns: u64,
+    }
+
+    impl Script {
+        pub(crate) fn new(workers: u32, end_ns: u64) -> Script {
+            let records = (0..workers).map(|w| (w, Vec::new())).collect();
+            Script { records, names: Vec::new(), samples: Vec::new(), end_ns }
+        }
+
+        pub(crate) fn put(&mut self, worker: u32, ns: u64, event: Event, a: u32, b: u32) -> &mut Script {
+            self.records.entry(worker).or_default().push(Record::new(ns, event, a, b));
+            self
+        }
+
+        /// The worker goes from what ran, which stopped for `why`, to `next`.
+        pub(crate) fn switch(&mut self, worker: u32, ns: u64, why: StopReason, next: u32) -> &mut Script {
+            self.put(worker, ns, Event::Switch, next, pack(why as u8, 0))
+        }
+
+        pub(crate) fn wake(&mut self, worker: u32, ns: u64, woken: u32, target: u8) -> &mut Script {
+            self.put(worker, ns, Event::Wake, woken, pack(target, 0))
+        }
+
+        pub(crate) fn idle(&mut self, worker: u32, from: u64, to: u64, cause: IdleCause) -> &mut Script {
+            self.put(worker, from, Event::IdleBegin, 0, 0);
+            self.put(worker, to, Event::IdleEnd, cause as u32, 0)
+        }
+
+        pub(crate) fn name(&mut self, thread: u32, name: &str) -> &mut Script {
+            self.names.push((thread, name.to_owned()));
+            self
+        }
+
+        pub(crate) fn bytes(&self) -> Vec<u8> {
+            let mut writer = Writer::begin(Vec::new(), [("program", "script")]).unwrap();
+            let at = |ns| Reading {
+                ticks: ns,
+                monotonic_ns: 5_000 + ns,
+                realtime_ns: 1_700_000_000_000_000_000 + ns,
+            };
+            writer.clock(&[at(0)]).unwrap();
+            writer.strings((1..).zip(self.names.iter().map(|(_, name)| name.as_str()))).unwrap();
+            writer.threads(self.names.iter().map(|(thread, _)| *thread).zip(1..)).unwrap();
+            writer.samples(&self.samples).unwrap();
+            for (worker, records) in &self.records {
+                let mut records = records.clone();
+                records.sort_by_key(|record| record.ticks());
+                writer.records(*worker, 0, &records).unwrap();
+            }
+            writer.clock(&[at(self.end_ns)]).unwrap();
+            writer.end().unwrap()
+        }
+
+        pub(crate) fn log(&self) -> Log {
+            Log::read(&self.bytes()).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_log_has_names_times_and_order() {
+        let mut script = Script::new(2, 1000);
+        script.name(1, "main").switch(0, 10, StopReason::None, 1).wake(0, 50, 2, 1);
+        script.switch(1, 70, StopReason::None, 2);
+        let log = script.log();
+        assert_eq!((log.begin_ns, log.end_ns, log.wall_ns()), (0, 1000, 1000));
+        assert_eq!((log.name(1), log.name(2)), ("main".to_owned(), "thread 2".to_owned()));
+        let order: Vec<_> = log.by_time().iter().map(|(worker, at)| (*worker, at.ns)).collect();
+        assert_eq!(order, [(0, 10), (0, 50), (1, 70)]);
+        assert!(log.ended && log.damage.is_empty());
+        assert_eq!(log.about("program"), Some("script"));
+    }
+
+    #[test]
+    fn lost_records_are_counted_and_the_time_begins_where_all_is_there() {
+        let mut writer = Writer::begin(Vec::new(), []).unwrap();
+        let at = |ns| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
+        writer.clock(&[at(0), at(900)]).unwrap();
+        let record = |ns| Record::new(ns, Event::Switch, 1, 0);
+        writer.records(0, 100, &[record(400), record(500)]).unwrap();
+        writer.records(0, 101, &[record(500), record(600)]).unwrap();
+        writer.records(0, 110, &[record(700)]).unwrap();
+        let log = Log::read(&writer.end().unwrap()).unwrap();
+        let worker = &log.workers[0];
+        assert_eq!(worker.events.iter().map(|at| at.ns).collect::<Vec<_>>(), [400, 500, 600, 700]);
+        assert_eq!((worker.lost, log.begin_ns, log.end_ns), (107, 400, 900));
+    }
+}

@@ -1,0 +1,83 @@
+//! Owns: what the page draws, as columns of variable-length numbers.
+//! May use: `log`, `analysis`.
+//! Never: a number that is not in the analysis.
+//!
+//! | per worker | columns |
+//! |---|---|
+//! | slices | begin since the last end, length, thread (its place in the list of names), why it stopped |
+//! | gaps | begin since the last end, length, then five parts by class |
+//! | wakes | time since the last, thread, target worker |
+//!
+//! Each column is its count and then its numbers, seven bits a byte, the low ones first.
+
+use crate::analysis::{Analysis, Class};
+use crate::event::{Event, unpack};
+use crate::log::Log;
+use std::collections::{BTreeSet, HashMap};
+
+/// The threads that ran, by number. The page knows them by their place here.
+pub(super) fn threads(analysis: &Analysis) -> Vec<u32> {
+    let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
+    slices.map(|slice| slice.thread).collect::<BTreeSet<u32>>().into_iter().collect()
+}
+
+/// The columns, written one after the other.
+pub(super) struct Columns(Vec<u8>);
+
+impl Columns {
+    pub(super) fn of(log: &Log, analysis: &Analysis) -> Columns {
+        let mut columns = Columns(Vec::new());
+        let places: HashMap<u32, u64> = threads(analysis).into_iter().zip(0..).collect();
+        columns.number(analysis.workers.len() as u64);
+        for (time, worker) in analysis.workers.iter().zip(&log.workers) {
+            let slices = &time.slices;
+            columns.number(u64::from(time.number));
+            columns.since(slices.iter().map(|s| (s.begin_ns, s.end_ns)), log.begin_ns);
+            columns.column(slices.iter().map(|slice| slice.ns()));
+            columns.column(slices.iter().map(|slice| places.get(&slice.thread).copied().unwrap_or(0)));
+            columns.column(slices.iter().map(|slice| slice.stopped as u64));
+            columns.since(time.gaps.iter().map(|g| (g.begin_ns, g.end_ns)), log.begin_ns);
+            columns.column(time.gaps.iter().map(|gap| gap.ns()));
+            for class in Class::ALL {
+                let of_class = |parts: &[(Class, u64)]| {
+                    parts.iter().filter(|(c, _)| *c == class).map(|(_, ns)| ns).sum()
+                };
+                columns.column(time.gaps.iter().map(|gap| of_class(&gap.parts)));
+            }
+            let wakes = || worker.events.iter().filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns);
+            let known = || wakes().filter(|at| places.contains_key(&at.a));
+            columns.since(known().map(|at| (at.ns, at.ns)), log.begin_ns);
+            columns.column(known().map(|at| places.get(&at.a).copied().unwrap_or(0)));
+            columns.column(known().map(|at| u64::from(unpack(at.b).0)));
+        }
+        columns
+    }
+
+    pub(super) fn bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    fn number(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.0.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.0.push(n as u8);
+    }
+
+    fn column(&mut self, numbers: impl Iterator<Item = u64>) {
+        let numbers: Vec<u64> = numbers.collect();
+        self.number(numbers.len() as u64);
+        numbers.into_iter().for_each(|n| self.number(n));
+    }
+
+    /// Beginnings, each since the end of the one before.
+    fn since(&mut self, stretches: impl Iterator<Item = (u64, u64)>, begin: u64) {
+        let mut last = begin;
+        self.column(stretches.map(|(from, to)| {
+            let since = from.saturating_sub(last);
+            last = to;
+            since
+        }));
+    }
+}

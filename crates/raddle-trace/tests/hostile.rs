@@ -1,0 +1,122 @@
+//! Files that nobody wrote: every one is refused or read in part, without a panic and in time.
+
+use raddle_trace::analysis::{Analysis, report};
+use raddle_trace::clock::Reading;
+use raddle_trace::file::{ReadError, Writer};
+use raddle_trace::log::Log;
+use raddle_trace::{Event, Record};
+
+fn good() -> Vec<u8> {
+    let mut writer = Writer::begin(Vec::new(), [("program", "p"), ("workers", "2")]).unwrap();
+    let at = |ns| Reading { ticks: ns, monotonic_ns: ns, realtime_ns: ns };
+    writer.clock(&[at(0), at(100_000)]).unwrap();
+    writer.strings([(1, "main"), (2, "stage 1")]).unwrap();
+    for worker in 0..2 {
+        let records: Vec<Record> = (0..200_u32)
+            .map(|n| {
+                let event = Event::of_number((n % 12) as u8).unwrap_or(Event::Switch);
+                Record::new(u64::from(n) * 400, event, n % 5, n << 22)
+            })
+            .collect();
+        writer.records(worker, 0, &records).unwrap();
+        writer.counters(worker, [("spawns", 7)]).unwrap();
+    }
+    writer.end().unwrap()
+}
+
+/// Reads and judges it, as `raddle trace stats` does.
+fn judged(bytes: &[u8]) -> Result<String, ReadError> {
+    let log = Log::read(bytes)?;
+    Ok(report(&log, &Analysis::of(&log)))
+}
+
+/// A small generator of numbers, the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_a_reason() {
+    assert_eq!(Log::read(b"").unwrap_err(), ReadError::NoTrace);
+    assert_eq!(Log::read(b"#!/bin/sh\necho hello\n").unwrap_err(), ReadError::NoTrace);
+    assert_eq!(Log::read(&good()[..8]).unwrap_err(), ReadError::Empty);
+    let error = Log::read(b"text").unwrap_err().to_string();
+    assert!(error.contains("no Raddle trace"), "{error}");
+}
+
+#[test]
+fn a_trace_that_was_cut_off_anywhere_is_read_up_to_there() {
+    let whole = good();
+    let mut most = 0;
+    for end in 0..whole.len() {
+        if let Ok(log) = Log::read(&whole[..end]) {
+            let events = log.workers.iter().map(|worker| worker.events.len()).sum();
+            assert!(events >= most, "a longer file holds less");
+            most = events;
+            assert!(!log.ended);
+        }
+    }
+    assert!(Log::read(&whole).unwrap().ended);
+}
+
+#[test]
+fn damage_in_the_middle_costs_one_chunk() {
+    let mut bytes = good();
+    let place = bytes.windows(4).position(|four| four == b"RECS").unwrap() + 100;
+    bytes[place] ^= 0x10;
+    let log = Log::read(&bytes).unwrap();
+    assert_eq!(log.damage.len(), 1);
+    assert_eq!(log.workers.len(), 2, "the counters of worker 0 and all of worker 1 are there");
+    assert!(log.workers[0].events.is_empty() && !log.workers[1].events.is_empty());
+}
+
+#[test]
+fn changed_bytes_never_make_it_panic() {
+    let (whole, mut random) = (good(), Random(1));
+    for _ in 0..3000 {
+        let mut bytes = whole.clone();
+        for _ in 0..=random.below(8) {
+            let place = random.below(bytes.len());
+            bytes[place] = random.below(256) as u8;
+        }
+        bytes.truncate(random.below(bytes.len()) + 1);
+        let _ = judged(&bytes);
+    }
+}
+
+#[test]
+fn records_of_nonsense_are_judged_without_a_panic() {
+    let mut random = Random(2);
+    for _ in 0..300 {
+        let mut writer = Writer::begin(Vec::new(), []).unwrap();
+        let mut reading = || {
+            let mut word = || (random.below(1 << 30) as u64) << random.below(34);
+            Reading { ticks: word(), monotonic_ns: word(), realtime_ns: word() }
+        };
+        writer.clock(&[reading(), reading(), reading()]).unwrap();
+        for _ in 0..4 {
+            let records: Vec<Record> = (0..50)
+                .map(|_| {
+                    let bytes: [u8; 16] = std::array::from_fn(|_| random.below(256) as u8 >> random.below(8));
+                    Record::of_bytes(&bytes)
+                })
+                .collect();
+            writer.records(random.below(4) as u32, random.below(100), &records).unwrap();
+        }
+        judged(&writer.end().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_file_made_of_false_beginnings_is_read_in_time() {
+    let mut bytes = good();
+    let header: [u8; 16] = [b'R', b'E', b'C', b'S', 0, 0, 8, 0, 1, 2, 3, 4, 0, 0, 0, 0];
+    (0..200_000).for_each(|_| bytes.extend(header));
+    let log = Log::read(&bytes).unwrap();
+    assert_eq!(log.damage.len(), 1);
+}

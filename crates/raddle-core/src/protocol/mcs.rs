@@ -6,12 +6,12 @@
 //! TOCS 9(1), 1991, figure 5. Who comes swaps the address of its own node into the tail and links itself behind the one
 //! it found there; each waits on a word in its own node, which its predecessor sets: first come, first served, and a
 //! hand-over touches the cache lines of the two alone. Beyond the paper, one who is far from its turn sleeps (B. He,
-//! W. N. Scherer, M. L. Scott, *Preemption adaptivity in time-published queue-based spin locks*, HiPC 2005, and D. Dice,
-//! *Malthusian locks*, EuroSys 2017, say why; both give up the order for it, which calling up does not).
+//! W. N. Scherer, M. L. Scott, *Preemption adaptivity in time-published queue-based spin locks*, HiPC 2005, and
+//! D. Dice, *Malthusian locks*, EuroSys 2017, say why; both give up the order for it, which calling up does not).
 //!
 //! | node's word | meaning | who changes it |
 //! |---|---|---|
-//! | `LOOKS` | waits for its predecessor, and looks; the holder of a lock that was free | itself: sleeps; the predecessor |
+//! | `LOOKS` | waits for its predecessor, and looks; or found the lock free | itself: sleeps; the predecessor |
 //! | an address | sleeps; wake this | the predecessor, who wakes it |
 //! | `CALLED` | waits, looks, and does not sleep any more | the predecessor |
 //! | `GRANTED` | holds the lock | - |

@@ -21,8 +21,8 @@ pub(crate) trait Turn {
     /// Between two looks, with so many before it.
     fn look_again(&mut self, before: u32);
 
-    /// Leaves the stack, then shows itself by `enter`, and sleeps if that says so, until it is woken. From the moment in
-    /// which `enter` has shown it, it may run elsewhere: `enter` touches nothing of its frame after that.
+    /// Leaves the stack, then shows itself by `enter`, and sleeps if that says so, until it is woken. From the moment
+    /// in which `enter` has shown it, it may run elsewhere: `enter` touches nothing of its frame after that.
     fn sleep(&mut self, enter: impl FnOnce(*mut Self::Who) -> bool);
 
     /// Wakes one who sleeps.

@@ -56,6 +56,8 @@ counters! {
     local_wakes;
     /// Wakes of something that belongs to another worker.
     remote_wakes;
+    /// Communications for which somebody here looked out, so that nobody was woken (setting `spin` only).
+    met_hot;
     /// Started runnables that came to run on another worker than before.
     migrations;
     /// Looks at another worker's queues.

@@ -175,6 +175,10 @@ mod rows {
             "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
         RENDEZVOUS_TAKE: Acquire, pairs with "RENDEZVOUS_ENTER",
             "a party that has gone and come back would be served by what its frame held before";
+        RENDEZVOUS_ANSWER: Release, pairs with "RENDEZVOUS_ANSWERED",
+            "a party that looks out would go on before its value was copied";
+        RENDEZVOUS_ANSWERED: Acquire, pairs with "RENDEZVOUS_ANSWER",
+            "a party that looks out would go on before its value was copied";
         RENDEZVOUS_END: AcqRel, pairs with "RENDEZVOUS_ENTER (acquire) and RENDEZVOUS_END_SEEN (release)",
             "who ends would not see the party that it tells; who frees would not come after the other end's last look";
         RENDEZVOUS_END_SEEN: Acquire, pairs with "RENDEZVOUS_END",

@@ -13,12 +13,16 @@
 //! *Publish after switch.* A process that is bound to its worker enters the word before it leaves its stack, which is
 //! safe for the reason that [`Worker::leave_here`] gives, and saves a switch when the peer comes at that moment.
 //! Whoever may move enters the word only when its context is saved.
+//!
+//! *Looking out.* On a runtime whose workers spin (`spin`), who finds nobody at a channel, and nothing else to run on its
+//! worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
 use crate::header::{Header, MOVABLE, OWN_TLS};
+use crate::prim;
 use crate::process::block::Block;
 use crate::process::wait::{self, Caller};
-use crate::protocol::rendezvous::{Rendezvous, Seen};
+use crate::protocol::rendezvous::{Answer, Rendezvous, Seen};
 use crate::worker::{self, Worker};
 use std::cell::Cell;
 use std::time::Instant;
@@ -33,6 +37,8 @@ pub(crate) struct Party {
     pub(crate) data: Cell<*mut ()>,
     /// The channel has ended instead.
     pub(crate) over: Cell<bool>,
+    /// Of a hot party: whoever took it out of the word is done.
+    answer: Answer,
 }
 
 /// A channel's word.
@@ -50,7 +56,8 @@ pub(crate) enum Refused {
 impl Party {
     #[inline(always)]
     pub(crate) fn new(data: *mut ()) -> Party {
-        Party { header: Cell::new(std::ptr::null_mut()), data: Cell::new(data), over: Cell::new(false) }
+        let header = Cell::new(std::ptr::null_mut());
+        Party { header, data: Cell::new(data), over: Cell::new(false), answer: Answer::new() }
     }
 
     #[inline(always)]
@@ -80,17 +87,27 @@ pub(crate) unsafe fn exchange(
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, data, what, &copy) };
     };
-    if let Seen::Firm(peer) = word.look() {
-        // SAFETY: the word has just shown it.
-        let header = unsafe { serve(word, peer, &copy) };
-        // SAFETY: `block` is what runs here.
-        let worker = unsafe { Worker::of(&block.header) };
-        // SAFETY: it waits, and whoever empties the word wakes it, once.
-        unsafe { worker.wake(header) };
-        return Ok(());
+    match word.look() {
+        Seen::Firm(peer) => {
+            // SAFETY: the word has just shown it.
+            let header = unsafe { serve(word, peer, &copy) };
+            // SAFETY: `block` is what runs here.
+            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: it waits, and whoever empties the word wakes it, once.
+            unsafe { worker.wake(header) };
+            return Ok(());
+        }
+        // SAFETY: passed on to the caller.
+        Seen::Hot(peer) if unsafe { serve_hot(word, peer, &copy) } => return Ok(()),
+        _ => {}
     }
     let party = Party::new(data);
     party.header.set(block.as_header());
+    // SAFETY: `block` is what runs here.
+    if unsafe { Worker::of(&block.header) }.looks_out() && is_bound(block) {
+        // SAFETY: passed on to the caller; `block` runs here and is bound.
+        return unsafe { exchange_hot(word, &party, block, what, &copy) };
+    }
     if !is_bound(block) || word.wait(party.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, data, what, &copy) };
@@ -100,6 +117,51 @@ pub(crate) unsafe fn exchange(
     // SAFETY: it waits in the word, and is not movable.
     unsafe { worker.leave_here(block) };
     party.outcome()
+}
+
+/// As [`exchange`], when nothing else is to run here and the peer, which runs elsewhere, is about to come.
+///
+/// # Safety
+/// As for [`exchange`]; `block` is what runs here, and is bound.
+#[inline(never)]
+unsafe fn exchange_hot(
+    word: &Word,
+    party: &Party,
+    block: &'static Block,
+    what: &str,
+    copy: &dyn Fn(*mut ()),
+) -> Result<(), Refused> {
+    if word.look_out(party.as_ptr()).is_err() {
+        // SAFETY: passed on to the caller.
+        return unsafe { exchange_anywhere(word, party.data.get(), what, copy) };
+    }
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    if !worker.look_out(|| party.answer.is_given()) {
+        if word.cool(party.as_ptr()) {
+            // SAFETY: it waits in the word, and is not movable.
+            unsafe { worker.leave_here(block) };
+        } else {
+            (0..).take_while(|_| !party.answer.is_given()).for_each(prim::give_way);
+        }
+    }
+    party.outcome()
+}
+
+/// Serves a hot peer. False if it has turned firm.
+///
+/// # Safety
+/// As for [`exchange`]; the word has shown it.
+#[inline(never)]
+unsafe fn serve_hot(word: &Word, peer: *mut Party, copy: &dyn Fn(*mut ())) -> bool {
+    if !word.take_hot(peer) {
+        return false;
+    }
+    // SAFETY: taken, so its frame stays until it is answered.
+    let peer = unsafe { &*peer };
+    copy(peer.data.get());
+    peer.answer.give();
+    true
 }
 
 /// Copies, and empties the word. Returns whom to wake.
@@ -167,6 +229,12 @@ pub(crate) unsafe fn try_meet(word: &Word, copy: &dyn Fn(*mut ())) -> Result<(),
                 unsafe { worker::wake(header) };
                 return Ok(());
             }
+            Seen::Hot(peer) => {
+                // SAFETY: passed on to the caller.
+                if unsafe { serve_hot(word, peer, copy) } {
+                    return Ok(());
+                }
+            }
             Seen::Loose(peer) => {
                 if word.take(peer) {
                     // SAFETY: taken, so its frame stays until we let go of it.
@@ -215,6 +283,12 @@ pub(crate) fn tell_over(seen: Seen<Party>) {
             peer.over.set(true);
             // SAFETY: it waits, and whoever takes it out of the word wakes it, once.
             unsafe { worker::wake(peer.header.get()) };
+        }
+        Seen::Hot(peer) => {
+            // SAFETY: taken out of the word, so its frame stays until it is answered.
+            let peer = unsafe { &*peer };
+            peer.over.set(true);
+            peer.answer.give();
         }
         Seen::Loose(peer) => {
             // SAFETY: taken out of the word, so its frame stays until we let go of it.

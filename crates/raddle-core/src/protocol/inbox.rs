@@ -25,8 +25,9 @@ use crate::header::{Header, Runnable};
 use crate::order;
 use crate::prim::{AtomicPtr, Ordering};
 
-/// Many pushers, one owner.
+/// Many pushers, one owner. Alone on its lines: the owner looks at it between any two runnables.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Inbox {
     word: AtomicPtr<Header>,
 }

@@ -11,6 +11,7 @@
 //! | `EMPTY` | nobody waits, both ends live | either end: `wait`, `offer`, `close`, `poison` |
 //! | a party's address | the party waits *firmly*: only its peer ends that | the peer: `clear`, `close`, `poison` |
 //! | the address + 1 | it waits *loosely*: for others, too | the peer: `take`, `close`, `poison`; itself: `withdraw` |
+//! | the address + 2 | it waits *hotly*: it looks out | the peer: `take_hot`, `close`, `poison`; itself: `cool` |
 //! | `CLOSED` | one end is gone | the other end, as it goes: it frees |
 //! | `POISONED` | both ends live, and may not be used | either end, as it goes: `POISONED_HALF` |
 //! | `POISONED_HALF` | poisoned, and one end is gone | the other end, as it goes: it frees |
@@ -20,6 +21,11 @@
 //! frame (by `take`, `close` or `poison`), and its owner, whose `withdraw` then fails, waits until the holder has let
 //! go of it: that is the [`alternation`](super::alternation) word's part.
 //!
+//! A hot party has not left its stack: it looks at its [`Answer`], for a moment, since its peer runs on another worker
+//! and is about to come. Whoever takes it out of the word answers when it is done with the frame, and wakes nobody: that
+//! costs three moves of a cache line from worker to worker (the word, the frame, the answer) where a wake costs eight.
+//! A party that has looked for long enough turns firm by `cool`; if that fails it is held, and its answer is near.
+//!
 //! Alternatives: CCSP and KRoC let a sender that finds an alternation wait in the word and only trigger the guard; the
 //! alternation then receives as if it had arrived second. That is a switch more for each message, and a sender could
 //! not try: it would be committed before the receiver is.
@@ -27,7 +33,7 @@
 #![cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 
 use crate::order;
-use crate::prim::{AtomicPtr, Ordering};
+use crate::prim::{AtomicBool, AtomicPtr, Ordering};
 
 /// What lies in the word.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +42,8 @@ pub enum Seen<P> {
     Empty,
     /// The peer waits for nothing else.
     Firm(*mut P),
+    /// The peer looks out, and may have turned firm by the time that we look again.
+    Hot(*mut P),
     /// The peer waits, and may have gone by the time that we look again.
     Loose(*mut P),
     /// The other end is gone, or the channel is poisoned.
@@ -57,6 +65,8 @@ pub enum Ended<P> {
 pub struct Rendezvous<P>(AtomicPtr<P>);
 
 const LOOSE: usize = 1;
+const HOT: usize = 2;
+const TAGS: usize = LOOSE | HOT;
 const CLOSED: usize = 2;
 const POISONED: usize = 4;
 const POISONED_HALF: usize = 6;
@@ -65,8 +75,8 @@ fn mark<P>(address: usize) -> *mut P {
     std::ptr::without_provenance_mut(address)
 }
 
-fn loose<P>(party: *mut P) -> *mut P {
-    party.map_addr(|address| address | LOOSE)
+fn tagged<P>(party: *mut P, tag: usize) -> *mut P {
+    party.map_addr(|address| address | tag)
 }
 
 #[inline(always)]
@@ -75,8 +85,32 @@ fn seen<P>(word: *mut P) -> Seen<P> {
         0 => Seen::Empty,
         CLOSED => Seen::Over { poisoned: false },
         POISONED | POISONED_HALF => Seen::Over { poisoned: true },
-        address if address & LOOSE != 0 => Seen::Loose(word.map_addr(|a| a & !LOOSE)),
-        _ => Seen::Firm(word),
+        address if address & TAGS == 0 => Seen::Firm(word),
+        address if address & LOOSE != 0 => Seen::Loose(word.map_addr(|a| a & !TAGS)),
+        _ => Seen::Hot(word.map_addr(|a| a & !TAGS)),
+    }
+}
+
+/// What a hot party looks at: whether whoever took it is done with its frame.
+#[derive(Debug)]
+pub struct Answer(AtomicBool);
+
+impl Answer {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Answer(AtomicBool::new(false))
+    }
+
+    /// By the holder, as the last that it does with the frame.
+    #[inline(always)]
+    pub fn give(&self) {
+        self.0.store(true, order::RENDEZVOUS_ANSWER());
+    }
+
+    /// Whether it was given: the frame is its owner's again.
+    #[inline(always)]
+    pub fn is_given(&self) -> bool {
+        self.0.load(order::RENDEZVOUS_ANSWERED())
     }
 }
 
@@ -106,7 +140,22 @@ impl<P> Rendezvous<P> {
     /// Waits loosely, if nobody is there; else says who is.
     #[inline]
     pub fn offer(&self, party: *mut P) -> Result<(), Seen<P>> {
-        self.enter(loose(party))
+        self.enter(tagged(party, LOOSE))
+    }
+
+    /// Waits hotly, if nobody is there; else says who is.
+    #[inline]
+    pub fn look_out(&self, party: *mut P) -> Result<(), Seen<P>> {
+        self.enter(tagged(party, HOT))
+    }
+
+    /// The caller's own hot party waits firmly from now on. False if somebody holds it, and will answer.
+    #[inline]
+    #[must_use]
+    pub fn cool(&self, party: *mut P) -> bool {
+        // As on entering: who finds a firm party may queue its context, which has been saved since it looked out.
+        let (release, relaxed) = (order::RENDEZVOUS_ENTER(), Ordering::Relaxed);
+        self.0.compare_exchange(tagged(party, HOT), party, release, relaxed).is_ok()
     }
 
     #[inline(always)]
@@ -131,8 +180,20 @@ impl<P> Rendezvous<P> {
     #[inline]
     #[must_use]
     pub fn take(&self, party: *mut P) -> bool {
+        self.hold(tagged(party, LOOSE))
+    }
+
+    /// Takes hold of a hot party that was seen. False if it has turned firm.
+    #[inline]
+    #[must_use]
+    pub fn take_hot(&self, party: *mut P) -> bool {
+        self.hold(tagged(party, HOT))
+    }
+
+    #[inline]
+    fn hold(&self, word: *mut P) -> bool {
         let (empty, acquire) = (std::ptr::null_mut(), order::RENDEZVOUS_TAKE());
-        self.0.compare_exchange(loose(party), empty, acquire, Ordering::Relaxed).is_ok()
+        self.0.compare_exchange(word, empty, acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Takes the caller's own loose party back. False if somebody holds it.
@@ -140,7 +201,7 @@ impl<P> Rendezvous<P> {
     #[must_use]
     pub fn withdraw(&self, party: *mut P) -> bool {
         let (empty, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
-        self.0.compare_exchange(loose(party), empty, relaxed, relaxed).is_ok()
+        self.0.compare_exchange(tagged(party, LOOSE), empty, relaxed, relaxed).is_ok()
     }
 
     /// The caller's end goes.

@@ -285,7 +285,7 @@ impl Worker {
     }
 
     /// Nothing but what runs is here.
-    fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
         queues_are_empty
             && self.fresh.is_empty_for_owner()

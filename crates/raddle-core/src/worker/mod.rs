@@ -88,6 +88,8 @@ pub(crate) struct Worker {
     threads_are_open: bool,
     pub(crate) only_threads: bool,
     scatters: bool,
+    /// Looks for a while before it sleeps, and there is somebody to look for.
+    spins: bool,
     /// A thread that yields may come to wait elsewhere than in this worker's ready list.
     requeues_elsewhere: bool,
     /// The OS thread's own storage, and its `current` word there.
@@ -154,6 +156,7 @@ impl Worker {
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
             only_threads: shared.only_threads,
             scatters: shared.scatters,
+            spins: shared.policy.spin_ns() > 0 && workers > 1,
             requeues_elsewhere: shared.scatters || shared.policy.queues_shared(),
             home_storage: Cell::new(0),
             place: Cell::new(Place::NOWHERE),

@@ -31,6 +31,8 @@ const PROFIT_NS: u64 = 2 * STEAL_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
 const COUPLED_WAKES: u32 = 16;
 const BACK_OFF_MAX: u32 = 64;
+/// Who has been called so often in vain takes no closer look than after fewer times.
+const IN_VAIN_MAX: u32 = 4;
 /// The lists of a victim in which age decides.
 const FRESH: usize = 0;
 const READY: usize = 1;
@@ -46,7 +48,7 @@ struct Look {
     /// How far the list reached, and how far its owner had taken.
     reach: usize,
     passed: usize,
-    /// Since when it has only grown.
+    /// The first of the looks that each saw it grow; 0 if this one did not.
     grows_since_ns: u64,
 }
 
@@ -62,6 +64,8 @@ pub(super) struct Hunter {
     back_off: Cell<u32>,
     random: Cell<u64>,
     ring: Cell<usize>,
+    /// How often it has been called since it last found anything; a few are as good as many.
+    in_vain: Cell<u32>,
 }
 
 impl Hunter {
@@ -74,7 +78,17 @@ impl Hunter {
             back_off: Cell::new(1),
             random: Cell::new(0x9e37_79b9_7f4a_7c15 ^ (index as u64 + 1) << 17),
             ring: Cell::new(index),
+            in_vain: Cell::new(0),
         }
+    }
+
+    /// Somebody has called this worker to search. Returns how often it has come in vain before.
+    pub(super) fn note_call(&self) -> u32 {
+        self.in_vain.replace((self.in_vain.get() + 1).min(IN_VAIN_MAX))
+    }
+
+    pub(super) fn note_found(&self) {
+        self.in_vain.set(0);
     }
 
     /// Something of ours woke something of `of`'s.
@@ -236,15 +250,17 @@ impl Worker {
             return if which == FRESH { 0 } else { list.mark() };
         }
         let before = *look;
-        *look = Look { at_ns: now, reach: list.reach(), passed: list.passed(), grows_since_ns: now };
+        *look = Look { at_ns: now, reach: list.reach(), passed: list.passed(), grows_since_ns: 0 };
         if which == READY {
             return before.reach.max(list.mark());
         }
         let (grown, taken) = (look.reach - before.reach, look.passed - before.passed);
-        if grown > 0 && taken == 0 {
-            // In the middle of a burst of spawns: nothing shows yet how long they will run.
-            look.grows_since_ns = before.grows_since_ns;
-            return if now - before.grows_since_ns < BURST_NS { 0 } else { before.reach };
+        if grown > 0 {
+            // In the middle of a burst of spawns, or just behind: nothing shows yet how long they will run.
+            look.grows_since_ns = if before.grows_since_ns == 0 { now } else { before.grows_since_ns };
+            if now - look.grows_since_ns < BURST_NS {
+                return 0;
+            }
         }
         let left = look.reach.saturating_sub(look.passed) as u64;
         let drains_ns = left * (now - before.at_ns) / (taken as u64).max(1);

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const SUSPECT: Duration = Duration::from_secs(2);
 /// A looker's first doze; doubles up to the tick.
 const FIRST_DOZE_NS: u64 = 25_000;
+/// So often is looked for what comes from another worker before the clock is read: about a microsecond.
+const LOOKS: u32 = 64;
 /// From this doze on, who spawns is asked to knock.
 const KNOCK_DOZE_NS: u64 = 1_600_000;
 
@@ -21,6 +23,9 @@ impl Worker {
     /// Searches and sleeps until there is something to run. `None` when the runtime stops.
     #[cold]
     pub(super) fn wait_for_work(&self) -> Option<Runnable> {
+        if self.spins && self.look_out_for_mail() {
+            return self.batch.pop();
+        }
         let shared = self.shared();
         let began = shared.clock.now_ns();
         self.renew_budget(began);
@@ -53,10 +58,22 @@ impl Worker {
             let woken = self.sleep_once(searching, &mut doze);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
-                doze = FIRST_DOZE_NS;
+                doze = FIRST_DOZE_NS << self.hunter.note_call();
             }
             self.take_mail();
         }
+    }
+
+    /// Who is not idle for longer than a moment tells nobody.
+    fn look_out_for_mail(&self) -> bool {
+        for _ in 0..LOOKS {
+            if self.inbox.has_mail() {
+                self.take_mail();
+                return !self.batch.is_empty();
+            }
+            std::hint::spin_loop();
+        }
+        false
     }
 
     fn leave_idle(&self, searching: bool, now: u64, began: u64) {
@@ -64,6 +81,9 @@ impl Worker {
         Counters::add(&self.counters.idle_incidents, 1);
         Counters::add(&self.counters.idle_ns, now - began);
         self.restart_clock(now);
+        if searching {
+            self.hunter.note_found();
+        }
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {
             let waiting =
@@ -132,6 +152,39 @@ impl Worker {
             }
             seen_since = seen_since.filter(|_| work_lies_here);
         }
+    }
+
+    /// Whether the running process, which has to wait, looks out for its peer first: this worker spins, and has nothing
+    /// else to run. Counts as a dispatch, so that boundaries come.
+    #[inline(always)]
+    pub(crate) fn looks_out(&self) -> bool {
+        self.spins && self.has_time_to_look_out()
+    }
+
+    #[inline(never)]
+    fn has_time_to_look_out(&self) -> bool {
+        let budget = self.budget.get() - 1;
+        if budget == 0 || !self.is_alone() || self.jobs.waiting() > 0 || self.window.filled() > 0 {
+            return false;
+        }
+        self.budget.set(budget);
+        self.ran_dry.set(true);
+        true
+    }
+
+    /// Looks for `what` for a moment. False if it has not come, or if there is mail.
+    pub(crate) fn look_out(&self, what: impl Fn() -> bool) -> bool {
+        for _ in 0..LOOKS {
+            if what() {
+                Counters::add(&self.counters.met_hot, 1);
+                return true;
+            }
+            if self.inbox.has_mail() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        false
     }
 
     /// Looks again and again for as long as the policy's spin budget says; zero by default. Who is not the one that

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const MS: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_secs(600);
 
-/// Runs both sides as processes on 1 and 2 workers, as OS threads, and mixed.
+/// Runs both sides as processes on 1 and 2 workers, on two workers that look out, as OS threads, and mixed.
 fn everywhere<T: Send + 'static>(
     side: impl Fn(Sender<T>) + Send + Sync + Clone + 'static,
     other: impl Fn(Receiver<T>) + Send + Sync + Clone + 'static,
@@ -27,6 +27,15 @@ fn everywhere<T: Send + 'static>(
         });
         assert_eq!(rt.shutdown(), 0);
     }
+    let rt = Runtime::builder().workers(2).spin(20 * MS / 1000).build().unwrap();
+    let (to, from) = csp::channel();
+    let sides = (side.clone(), other.clone());
+    rt.run(move || {
+        let one = csp::spawn_on(1, move || sides.0(to));
+        csp::spawn_on(0, move || sides.1(from)).join().unwrap();
+        one.join().unwrap();
+    });
+    assert_eq!(rt.shutdown(), 0);
     for mixed in [(false, false), (false, true), (true, false)] {
         let rt = runtime(1);
         let (to, from) = csp::channel();

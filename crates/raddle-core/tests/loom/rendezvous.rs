@@ -3,16 +3,23 @@
 use crate::bed::Bed;
 use crate::{ALL, check, go};
 use loom::cell::UnsafeCell;
-use raddle_core::model::{Ended, Rendezvous, Seen};
+use raddle_core::model::{Answer, Ended, Rendezvous, Seen};
 use std::sync::Arc;
 
 /// A party's frame.
 #[repr(align(8))]
-#[derive(Default)]
 struct Frame {
     value: UnsafeCell<u32>,
     over: UnsafeCell<bool>,
+    answer: Answer,
     bed: Bed,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        let (value, over) = (UnsafeCell::new(0), UnsafeCell::new(false));
+        Frame { value, over, answer: Answer::new(), bed: Bed::default() }
+    }
 }
 
 // SAFETY: loom checks the accesses.
@@ -80,10 +87,35 @@ impl Channel {
                         return !own.is_over();
                     }
                 }
+                Seen::Hot(peer) => {
+                    if self.word().take_hot(peer) {
+                        // SAFETY: taken, and the frames of a model live to its end.
+                        let peer = unsafe { &*peer };
+                        copy(peer);
+                        peer.answer.give();
+                        return true;
+                    }
+                }
                 Seen::Loose(_) => unreachable!("nobody waits loosely in this model"),
                 Seen::Over { .. } => return false,
             }
         }
+    }
+
+    /// As `csp::meet::exchange_hot`, if nobody is there: looks out for so many looks, then turns firm. `None` if
+    /// somebody was there.
+    fn wait_hot(&self, own: &Frame, looks: usize) -> Option<bool> {
+        self.word().look_out(own.as_party()).ok()?;
+        for _ in 0..looks {
+            if own.answer.is_given() {
+                return Some(!own.is_over());
+            }
+        }
+        let waited = own.bed.wait(|| self.word().cool(own.as_party()));
+        while !waited && !own.answer.is_given() {
+            loom::thread::yield_now();
+        }
+        Some(!own.is_over())
     }
 
     fn send(&self, own: &Frame, value: u32) -> bool {
@@ -113,14 +145,16 @@ impl Channel {
 }
 
 fn tell(seen: Seen<Frame>) {
-    if let Seen::Firm(peer) | Seen::Loose(peer) = seen {
+    if let Seen::Firm(peer) | Seen::Hot(peer) | Seen::Loose(peer) = seen {
         // SAFETY: it waits, and the frames of a model live to its end.
         let peer = unsafe { &*peer };
         // SAFETY: as above.
         peer.over.with_mut(|p| unsafe { *p = true });
         let _last = peer.get();
-        if matches!(seen, Seen::Firm(_)) {
-            peer.bed.wake();
+        match seen {
+            Seen::Firm(_) => peer.bed.wake(),
+            Seen::Hot(_) => peer.answer.give(),
+            _ => {}
         }
     }
 }
@@ -183,6 +217,39 @@ fn poison_meets_one_who_waits() {
         tell(channel.word().poison());
         let first = channel.close();
         assert!(sender.join().unwrap() != first, "one of them frees it");
+    });
+}
+
+#[test]
+fn a_peer_comes_to_one_that_looks_out_or_has_just_turned_firm() {
+    check(ALL, || {
+        let (channel, frames) = (Channel::new(), Arc::new([Frame::default(), Frame::default()]));
+        let sender = {
+            let (channel, frames) = (channel.clone(), frames.clone());
+            go(move || assert!(channel.send(&frames[0], 7)))
+        };
+        let got = match channel.wait_hot(&frames[1], 1) {
+            Some(met) => met.then(|| frames[1].get()),
+            None => channel.receive(&frames[1]),
+        };
+        assert_eq!(got, Some(7));
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn an_end_goes_while_the_other_looks_out() {
+    check(ALL, || {
+        let (channel, frames) = (Channel::new(), Arc::new([Frame::default()]));
+        let receiver = {
+            let (channel, frames) = (channel.clone(), frames.clone());
+            go(move || {
+                assert!(channel.wait_hot(&frames[0], 1) != Some(true), "nobody sends");
+                channel.close()
+            })
+        };
+        let first = channel.close();
+        assert!(receiver.join().unwrap() != first, "one of them frees it");
     });
 }
 

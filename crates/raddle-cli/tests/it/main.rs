@@ -4,6 +4,7 @@ mod check;
 mod corpus;
 mod info;
 mod process;
+mod programs;
 mod source;
 mod terminal;
 mod transcripts;

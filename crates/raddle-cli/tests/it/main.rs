@@ -3,6 +3,7 @@
 mod check;
 mod corpus;
 mod info;
+mod pages;
 mod process;
 mod programs;
 mod source;

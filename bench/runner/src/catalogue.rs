@@ -12,7 +12,7 @@ use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
 pub const RUNTIMES: &[&str] =
-    &["raddle", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot", "crossbeam"];
+    &["raddle", "occam", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot", "crossbeam"];
 
 /// One benchmark.
 pub struct Bench {
@@ -324,7 +324,7 @@ pub const BENCHES: &[Bench] = &[
         program: "commstime",
         what: "four processes in a loop that count, and a consumer, delta in sequence; per communication",
         variants: &[always("loops=100000,delta=seq")],
-        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
         checksum: |p| triangle(p.number("loops")),
         ..USUAL
     },
@@ -333,8 +333,55 @@ pub const BENCHES: &[Bench] = &[
         program: "commstime",
         what: "the same, delta in parallel; per communication",
         variants: &[always("loops=100000,delta=par")],
-        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
         checksum: |p| triangle(p.number("loops")),
+        ..USUAL
+    },
+    Bench {
+        name: "ring",
+        program: "ring",
+        what: "a token round a ring of 503 processes; per hop",
+        variants: &[always("processes=503,rounds=200")],
+        runtimes: &[("occam", BOTH), ("go", BOTH)],
+        checksum: |p| p.number("processes") * p.number("rounds"),
+        ..USUAL
+    },
+    Bench {
+        name: "pair",
+        program: "pair",
+        what: "a PAR of two processes and one communication between them, in occam; each",
+        variants: &[always("rounds=102400")],
+        runtimes: &[("occam", BOTH)],
+        checksum: |p| p.number("rounds") / 1024 * triangle(1024),
+        ..USUAL
+    },
+    Bench {
+        name: "update",
+        program: "update",
+        what: "an update of an array's element, subscript and sum checked, in occam; each",
+        variants: &[always("rounds=1000")],
+        runtimes: &[("occam", ONE)],
+        checksum: |p| p.number("rounds") * triangle(1024),
+        ..USUAL
+    },
+    Bench {
+        name: "crowd",
+        program: "crowd",
+        what: "occam processes in a line, all alive at once, through which one number goes; each",
+        extra: &[("resident_bytes", "B")],
+        variants: &[always("count=1000000")],
+        runtimes: &[("occam", BOTH)],
+        samples: 1,
+        checksum: |p| p.number("count"),
+        ..USUAL
+    },
+    Bench {
+        name: "check",
+        program: "check",
+        what: "the front end for occam on a program of 100000 lines full of PARs; per line",
+        variants: &[always("lines=100000")],
+        runtimes: &[("occam", ONE)],
+        checksum: |p| 2 * (p.number("lines") / 27),
         ..USUAL
     },
     Bench {
@@ -364,7 +411,7 @@ pub const BENCHES: &[Bench] = &[
             always("packets=64,rounds=1000,grain=1000"),
             full("packets=64,rounds=1000,grain=10000"),
         ],
-        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
         checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
         ..USUAL
     },

@@ -79,6 +79,8 @@ const fn value(bench: &'static str, figure: Select, bound: f64) -> Requirement {
 const RADDLE: Select = of("raddle", 1);
 const RADDLE_TWO: Select = of("raddle", 2);
 const GO: Select = of("go", 1);
+const OCCAM: Select = of("occam", 1);
+const OCCAM_TWO: Select = of("occam", 2);
 
 /// The table of the core's speed and memory.
 pub const REQUIREMENTS: &[Requirement] = &[
@@ -146,6 +148,20 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("select", RADDLE.with("form=wait,width=2"), GO.with("form=wait,width=2"), 0.3),
     ratio("select", RADDLE.with("form=wait,width=8"), GO.with("form=wait,width=8"), 0.3),
     ratio("select", RADDLE.with("form=wait,width=64"), GO.with("form=wait,width=64"), 0.3),
+    value("commstime_seq", OCCAM, 30.0),
+    value("commstime_par", OCCAM, 37.5),
+    ratio("commstime_seq", OCCAM, GO, 0.3),
+    ratio("commstime_par", OCCAM, GO, 0.3),
+    ratio("commstime_seq", OCCAM_TWO, OCCAM, 1.05),
+    ratio("commstime_par", OCCAM_TWO, OCCAM, 1.05),
+    value("ring", OCCAM, 45.0),
+    ratio("ring", OCCAM_TWO, OCCAM, 1.05),
+    value("pair", OCCAM, 150.0),
+    value("update", OCCAM, 30.0),
+    value("crowd", OCCAM.metric("resident_bytes"), 120.0),
+    ratio("granularity", OCCAM_TWO.with("grain=1"), OCCAM.with("grain=1"), 0.6),
+    ratio("granularity", OCCAM_TWO.with("grain=1000"), OCCAM.with("grain=1000"), 0.53),
+    value("check", OCCAM, 2000.0),
     value("idle", RADDLE, 0.05),
     value("idle", RADDLE_TWO, 0.05),
     ratio("fib", RADDLE, of("chili", 1), 1.0),

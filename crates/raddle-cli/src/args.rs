@@ -151,6 +151,10 @@ pub(crate) struct Build {
 impl Build {
     /// Writes the bytecode.
     pub(crate) fn carry_out(self) -> Result<(), Refused> {
+        if self.path.extension().is_some_and(|extension| extension == "rbc") {
+            let text = format!("`{}` is bytecode already; `raddle run` runs it", self.path.display());
+            return Err(Refused::Trouble(Error::CannotRun(text)));
+        }
         let module = self.compile.module(self.path.as_os_str())?;
         let output = self.output.unwrap_or_else(|| self.path.with_extension("rbc"));
         std::fs::write(&output, module.write()).map_err(|error| {

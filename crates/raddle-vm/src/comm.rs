@@ -167,8 +167,9 @@ impl<L: Default> Machine<L> {
                 let word = self.memory.word(channel).ok_or(Trap::Address)?;
                 return self.meet::<S, SHARED>(scheduler, me, (word, channel), direction, message);
             }
-            (20, OUTPUT) => Port::Screen,
-            (24, OUTPUT) => Port::Error,
+            // The second of each is the one with locks behind it, for those who share it.
+            (20 | 32, OUTPUT) => Port::Screen,
+            (24 | 44, OUTPUT) => Port::Error,
             _ => return Err(Trap::Address),
         };
         let mut at = message.at;

@@ -201,6 +201,11 @@ impl<L: Default> Machine<L> {
         self.finished.store(true, Ordering::Relaxed);
     }
 
+    /// Several OS threads are going to run the machine: to be called before the first of them does.
+    pub fn share(&self) {
+        self.memory.share();
+    }
+
     /// Every process that lives.
     pub fn living(&self) -> impl Iterator<Item = &Process<L>> {
         self.processes.living()

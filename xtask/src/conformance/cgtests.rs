@@ -8,8 +8,16 @@ use std::process::{Command, Stdio};
 
 use super::files;
 
-/// Programs that must pass: all but those that need FORK, barriers or the extended rendezvous.
-const MUST_PASS: usize = 64;
+/// Programs that need what is not there yet, and what that is: they must be refused for it, and all others pass.
+const LATER: &[(&str, &str)] = &[
+    ("cgtest84", "the extended rendezvous"),
+    ("cgtest88", "FORK"),
+    ("cgtest89", "barriers"),
+    ("cgtest91", "barriers"),
+];
+
+/// A complaint that something is not supported yet.
+const NOT_SUPPORTED: &str = "error[O1001]";
 
 /// How one program went on one number of workers.
 struct Run {
@@ -25,7 +33,7 @@ pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, boo
         name.starts_with("cgtest") && name.ends_with(".occ") && name.len() == "cgtest00.occ".len()
     })?;
     let mut text = String::from("cgtests             1 worker     2 workers  assertions\n");
-    let (mut passed, mut assertions) = ([0, 0], 0);
+    let (mut passed, mut assertions, mut good) = ([0, 0], 0, true);
     for program in &programs {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let runs = [run(raddle, folder, program, "1")?, run(raddle, folder, program, "2")?];
@@ -33,11 +41,18 @@ pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, boo
             *count += usize::from(run.passed);
         }
         assertions += runs[0].assertions;
-        let word = |run: &Run| if run.passed { "passed" } else { "FAILED" };
+        let later = LATER.iter().find(|later| later.0 == name);
+        let word = |run: &Run| match (run.passed, later) {
+            (true, None) => "passed",
+            (false, Some(_)) if run.why.contains(NOT_SUPPORTED) => "later",
+            _ => "FAILED",
+        };
+        good &= runs.iter().all(|run| word(run) != "FAILED");
+        let needs = later.map_or(String::new(), |later| format!("needs {}: ", later.1));
         let why = runs.iter().find(|run| !run.passed).map_or("", |run| run.why.as_str());
         let _ = writeln!(
             text,
-            "{name:<20}{:<13}{:<11}{:>10}  {why}",
+            "{name:<20}{:<13}{:<11}{:>10}  {needs}{why}",
             word(&runs[0]),
             word(&runs[1]),
             runs[0].assertions
@@ -51,7 +66,7 @@ pub(super) fn table(raddle: &Path, folder: &Path) -> anyhow::Result<(String, boo
         passed[1],
         programs.len()
     );
-    Ok((text, passed.iter().all(|&count| count >= MUST_PASS)))
+    Ok((text, good))
 }
 
 fn run(raddle: &Path, folder: &Path, program: &Path, workers: &str) -> anyhow::Result<Run> {

@@ -16,6 +16,16 @@ use super::files;
 const WRONG: &[(&str, usize, &str)] =
     &[("usage-check-2", 10, "b[(j*8)+i] with i below 9 touches b[8] twice: the program is unsafe")];
 
+/// Programs that the suite would accept and the language's rules do not, and by which rule.
+const REFUSED: &[(&str, usize, &str)] = &[
+    (
+        "abbrev-check-1",
+        10,
+        "A2: the PROC changes x, which is passed as VAL; KRoC refuses it, and the suite is unsure",
+    ),
+    ("initial-result-1", 11, "A1: `var.r` is read while it is abbreviated, and no pragma permits it"),
+];
+
 /// Of the programs to be accepted, this share must be.
 const ACCEPTED_MIN: f64 = 0.85;
 
@@ -43,7 +53,9 @@ pub(super) fn table(raddle: &Path, folder: &Path, explain: bool) -> anyhow::Resu
             counts[usize::from(expected)][1] += 1;
             if got != expected && (explain || got) {
                 let what = if expected { "refused, and should not be" } else { "ACCEPTED, and must not be" };
-                let _ = writeln!(told, "{name} {} ({}): {what}: {complaint}", number + 1, case.name);
+                let known = REFUSED.iter().find(|known| (known.0, known.1) == (name.as_str(), number + 1));
+                let why = known.map_or(complaint.as_str(), |known| known.2);
+                let _ = writeln!(told, "{name} {} ({}): {what}: {why}", number + 1, case.name);
             }
         }
         let [[no, of_no], [yes, of_yes]] = counts;

@@ -60,7 +60,12 @@ impl Compile {
         if PathBuf::from(file).extension().is_some_and(|extension| extension == "rbc") {
             let shown = PathBuf::from(file);
             let bytes = std::fs::read(&shown).map_err(|error| {
-                Refused::Trouble(Error::CannotRun(format!("could not read `{}`: {error}", shown.display())))
+                Refused::Trouble(match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        Error::NotFound(format!("there is no file `{}`", shown.display()))
+                    }
+                    _ => Error::CannotRun(format!("could not read `{}`: {error}", shown.display())),
+                })
             })?;
             return Module::read(&bytes).map_err(|error| {
                 let text = format!("`{}` is no bytecode that this raddle knows: {error}", shown.display());

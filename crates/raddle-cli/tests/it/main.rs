@@ -3,7 +3,9 @@
 mod check;
 mod corpus;
 mod info;
+mod pages;
 mod process;
+mod programs;
 mod source;
 mod terminal;
 mod transcripts;

@@ -210,6 +210,7 @@ fn spread(
     // SAFETY: the host lies in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
+    machine.share();
     machine.keyboard().link.belongs_to(host.handle());
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));
     let from_outside = FromOutside { host: &host, runtime: &runtime };

@@ -137,6 +137,9 @@ codes! {
         "The branches of a PRI PAR run as those of a PAR, each in its turn: no branch waits until all before it \
          wait. Programs whose results depend on priority say more than the language promises on several cores; \
          where one input must win over another, use PRI ALT."
+    Entry 505 Error "a program that cannot begin"
+        "The last PROC is the program. Its parameters are some of keyboard, screen and error, in this order: \
+         `CHAN BYTE keyboard?, screen!, error!`, of which the last two may be SHARED."
     Direction 601 Error "the wrong end of a channel"
         "A channel parameter with `?` may only be read from, one with `!` only written to, and an end can \
          only be passed where that end is wanted."

@@ -93,7 +93,8 @@ impl Lowerer<'_> {
         let main = self.module.declare("program");
         self.module.entry(main);
         let Some(entry) = self.program.entry() else {
-            self.refuse(Span::default(), "a program ends with a PROC, which is run");
+            let message = "there is no PROC to run: a program ends with one";
+            self.diagnostics.push(Diagnostic::new(Code::Entry, Span::default(), message));
             return;
         };
         let _ = self.begin_function(0);
@@ -116,7 +117,8 @@ impl Lowerer<'_> {
             let name = self.program.name(formal);
             let Some(channel) = self.host_channel(name.ty, position, &mut seen) else {
                 let message = "the PROC that is run takes a part of (CHAN BYTE keyboard?, screen!, error!)";
-                self.refuse(name.span, message);
+                let complaint = Diagnostic::new(Code::Entry, name.span, message);
+                self.diagnostics.push(complaint.help("screen and error may be SHARED"));
                 return;
             };
             self.f.code.ldi(at, channel);
@@ -132,14 +134,16 @@ impl Lowerer<'_> {
         seen: &mut (bool, bool),
     ) -> Option<i32> {
         use crate::ast::{Direction, Shared};
-        use crate::types::Type;
-        let Type::Chan { direction, shared: Shared::No, .. } = self.program.types.get(ty) else {
+        use crate::types::{Type, Types};
+        let Type::Chan { direction, shared, protocol: Types::BYTE } = self.program.types.get(ty) else {
             return None;
         };
         let direction = direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
-        let (flag, first, second) = match direction {
-            Direction::Input => (&mut seen.0, 16, None),
-            Direction::Output => (&mut seen.1, 20, Some(24)),
+        let (flag, first, second) = match (direction, shared) {
+            (Direction::Input, Shared::No) => (&mut seen.0, 16, None),
+            (Direction::Output, Shared::No) => (&mut seen.1, 20, Some(24)),
+            (Direction::Output, _) => (&mut seen.1, 32, Some(44)),
+            (Direction::Input, _) => return None,
         };
         if std::mem::replace(flag, true) { second } else { Some(first) }
     }

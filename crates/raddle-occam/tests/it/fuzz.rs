@@ -1,4 +1,4 @@
-//! Owns: arbitrary and mutated text through every stage.
+//! Owns: arbitrary and mutated text through every stage, bytecode included where the text is still a program.
 //! May use: the corpus, the public interface.
 //! Never: looks at what is complained of; that nothing panics, hangs or grows without bound is the claim.
 //!
@@ -75,7 +75,7 @@ const PIECES: &[&str] = &[
 fn seeds() -> Vec<String> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut list = Vec::new();
-    for kind in ["accept", "reject"] {
+    for kind in ["accept", "reject", "run"] {
         let mut paths: Vec<_> =
             std::fs::read_dir(corpus.join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
         paths.sort();
@@ -127,6 +127,12 @@ fn survives(text: &str) {
     assert!(complaints <= (text.len() + 1) * COMPLAINTS_PER_BYTE_MAX, "{complaints} complaints");
     for it in &analysis.diagnostics {
         assert!(raddle_occam::diag::render(it, &sources).len() > 10);
+    }
+    if let Ok(checked) = analysis.checked()
+        && let Ok(module) = raddle_occam::lower::lower(checked.program(), &sources)
+    {
+        let refusal = raddle_bytecode::verify(module).err();
+        assert!(refusal.is_none(), "what is accepted becomes bytecode that holds together: {refusal:?}");
     }
 }
 

@@ -101,3 +101,22 @@ fn checking_grows_with_the_text_only() {
     let analysis = run(&text, &Options::default(), &mut NoFiles);
     assert_eq!((codes(&analysis.diagnostics), analysis.program.routines.len()), (vec![], 2000));
 }
+
+#[test]
+fn what_is_run_is_a_proc_with_the_hosts_channels() {
+    let lowered = |text: &str| {
+        let mut sources = Sources::new();
+        let root = sources.add("main.occ", text).unwrap();
+        let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+        let checked = analysis.checked().ok().expect("it is accepted");
+        raddle_occam::lower::lower(checked.program(), &sources).map_err(|list| codes(&list)).map(drop)
+    };
+    for parameters in
+        ["", "CHAN BYTE screen!", "CHAN BYTE keyboard?, SHARED CHAN BYTE screen!, CHAN BYTE error!"]
+    {
+        assert_eq!(lowered(&format!("PROC main ({parameters})\n  SKIP\n:\n")), Ok(()), "{parameters}");
+    }
+    for text in ["", "PROC main (INT x)\n  x := 1\n:\n", "PROC main (CHAN INT keyboard?)\n  SKIP\n:\n"] {
+        assert_eq!(lowered(text), Err(vec![Code::Entry]), "{text}");
+    }
+}

@@ -189,8 +189,9 @@ impl<L: Default> Machine<L> {
         }
         let total = all.len() + more;
         let headline = format!(
-            "deadlock: {total} process{} wait, and nothing can go on",
-            if total == 1 { "" } else { "es" }
+            "deadlock: {total} process{} wait{}, and nothing can go on",
+            if total == 1 { "" } else { "es" },
+            if total == 1 { "s" } else { "" }
         );
         let mut report = Report { headline, processes, cycle: 0, more };
         report.find_cycle();

@@ -1,0 +1,91 @@
+//! Owns: what the programs in occam share: compiling a source, running it, the number that it writes.
+//! May use: the front end and the host, as `raddle run` does.
+//! Never: a benchmark.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use raddle_bytecode::{Verified, verify};
+use raddle_host::{Options, Port, World};
+use raddle_measure::Job;
+use raddle_measure::machine::Memory;
+use raddle_occam::pre::NoFiles;
+use raddle_occam::source::Sources;
+use raddle_occam::{analyse, lower};
+
+/// Writes a number.
+const WRITE: &str = r"
+PROC write (VAL INT64 number, CHAN BYTE screen!)
+  [30]BYTE text:
+  INT length:
+  SEQ
+    INT64TOSTRING (length, text, number)
+    SEQ i = 0 FOR length
+      screen ! text[i]
+:
+";
+
+/// A compiled program.
+pub struct Program(Verified);
+
+/// Keeps what a program writes, and how much memory there was at its first byte.
+#[derive(Default)]
+struct Paper {
+    text: Mutex<Vec<u8>>,
+    resident: OnceLock<u64>,
+}
+
+impl World for Paper {
+    fn output(&self, _: Port, bytes: &[u8]) {
+        if bytes.starts_with(b"@") {
+            self.resident.get_or_init(|| Memory::now().map_or(0, |memory| memory.resident));
+        }
+        self.text.lock().expect("nobody panics with it").extend_from_slice(bytes);
+    }
+
+    fn key(&self) -> Option<u8> {
+        None
+    }
+}
+
+impl Program {
+    /// Compiles a source that may use [`WRITE`], in which `$name` stands for the job's parameter of that name.
+    pub fn compile(source: &str, job: &Job, names: &[&str]) -> Result<Program, String> {
+        let mut text = WRITE.to_owned() + source;
+        for name in names {
+            text = text.replace(&format!("${name}"), job.text(name)?);
+        }
+        let mut sources = Sources::new();
+        let root = sources.add("bench.occ", &text).ok_or("the source is too long")?;
+        let analysis = analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);
+        let told = |list: &[raddle_occam::diag::Diagnostic]| {
+            list.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect::<String>()
+        };
+        let checked = analysis.checked().map_err(|list| told(&list))?;
+        let module = lower::lower(checked.program(), &sources).map_err(|list| told(&list))?;
+        verify(module).map(Program).map_err(|refusal| refusal.to_string())
+    }
+
+    /// Runs it to its end: the number that it wrote.
+    ///
+    /// # Panics
+    /// If it fails, or writes something else.
+    pub fn number(&self, workers: usize) -> u64 {
+        self.run(workers).expect("the program ends well").0
+    }
+
+    /// The same; and the resident bytes when it wrote an `@`, if it did.
+    pub fn run(&self, workers: usize) -> Result<(u64, Option<u64>), String> {
+        let paper = Arc::new(Paper::default());
+        let options = Options { workers, ..Options::default() };
+        let outcome =
+            raddle_host::run(self.0.clone(), options, paper.clone()).map_err(|error| error.to_string())?;
+        if let Some(report) = &outcome.report {
+            return Err(report.to_string());
+        }
+        let bytes = paper.text.lock().expect("nobody panics with it").clone();
+        let text = String::from_utf8_lossy(&bytes);
+        let number = text.trim_start_matches('@').trim().parse();
+        let number = number.map_err(|_| format!("the program wrote `{text}`, and that is no number"))?;
+        Ok((number, paper.resident.get().copied()))
+    }
+}

@@ -1,0 +1,75 @@
+//! Owns: random programs without a mistake, run by the machine and by an interpreter that walks their tree.
+//! May use: `program`, which makes, writes and interprets them.
+//! Never: a program whose result depends on a schedule.
+//!
+//! `FUZZ_ROUNDS=100000` makes it a long run; each round's seed is its number.
+
+mod tree;
+
+use raddle_host::{Options, Port, World};
+use raddle_occam::{pre::NoFiles, source::Sources};
+use std::sync::{Arc, Mutex};
+use tree::Program;
+
+const ROUNDS: u64 = 120;
+
+#[derive(Default)]
+struct Paper(Mutex<Vec<u8>>);
+
+impl World for Paper {
+    fn output(&self, _: Port, bytes: &[u8]) {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn key(&self) -> Option<u8> {
+        None
+    }
+}
+
+fn compile(text: &str) -> raddle_bytecode::Verified {
+    let mut sources = Sources::new();
+    let root = sources.add("generated", text).unwrap();
+    let analysis = raddle_occam::analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);
+    let shown: String =
+        analysis.diagnostics.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+    let checked = analysis.checked().unwrap_or_else(|_| panic!("{shown}\n{text}"));
+    let module = raddle_occam::lower::lower(checked.program(), &sources).unwrap_or_else(|complaints| {
+        let shown: String = complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+        panic!("{shown}\n{text}")
+    });
+    raddle_bytecode::verify(module).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
+}
+
+/// What a program writes, or that a run-time error ended it.
+fn run(program: &raddle_bytecode::Verified, options: Options) -> Option<String> {
+    let paper = Arc::new(Paper::default());
+    let outcome = raddle_host::run(program.clone(), options, paper.clone()).unwrap();
+    let text = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();
+    match outcome.result {
+        Ok(()) => Some(text),
+        Err(raddle_host::Failure::Fault(_)) => None,
+        Err(other) => {
+            Some(format!("{other:?}\n{}", outcome.report.map_or(String::new(), |it| it.to_string())))
+        }
+    }
+}
+
+#[test]
+fn the_machine_does_what_the_tree_says() {
+    let rounds = std::env::var("FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let mut faults = 0;
+    for round in 1..=rounds {
+        let program = Program::random(round);
+        let text = program.text();
+        let expected = program.result();
+        faults += u64::from(expected.is_none());
+        let compiled = compile(&text);
+        let base = Options { workers: 1, memory_bytes: 1 << 20, ..Options::default() };
+        let two = Options { workers: 2, at_once: true, ..base.clone() };
+        let seeded = Options { seed: Some(round), ..base.clone() };
+        for (how, options) in [("1 worker", base), ("2 workers", two), ("a seed", seeded)] {
+            assert_eq!(run(&compiled, options), expected, "round {round} with {how}:\n{text}");
+        }
+    }
+    assert!(faults * 2 < rounds, "{faults} of {rounds} programs fail: too many to be of use");
+}

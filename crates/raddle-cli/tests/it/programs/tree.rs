@@ -1,0 +1,270 @@
+//! Owns: programs as trees: made at random, written as occam, and interpreted.
+//! May use: nothing of Raddle.
+//! Never: lets two branches of a PAR touch the same variable, or a channel's two ends disagree on the number of messages.
+//!
+//! Variables `x0`.. and arrays `a0`.. of eight are dealt out to the branches of a PAR. A branch may send to the one
+//! beside it; to interpret a PAR, the sender runs first.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+const VARIABLES: usize = 6;
+const ARRAYS: usize = 3;
+const SIZE: usize = 8;
+
+/// What every program has: functions, a PROC, and a way to write numbers.
+const HEAD: &str = r"
+INT FUNCTION triple (VAL INT x) IS (x TIMES 3) MINUS 1:
+INT FUNCTION distance (VAL INT x, y)
+  INT d:
+  VALOF
+    IF
+      x > y
+        d := x MINUS y
+      TRUE
+        d := y MINUS x
+    RESULT d
+:
+PROC mix (VAL INT by, INT x)
+  x := (x >< by) PLUS 1
+:
+PROC show (VAL INT number, CHAN BYTE screen!)
+  [20]BYTE text:
+  INT length:
+  SEQ
+    INTTOSTRING (length, text, number)
+    SEQ i = 0 FOR length
+      screen ! text[i]
+    screen ! ' '
+:
+PROC main (CHAN BYTE keyboard?, screen!, error!)
+";
+
+/// A small generator of numbers (xorshift), the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % end
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+enum Expr {
+    Constant(i32),
+    Variable(usize),
+    Index(usize),
+    Element(usize, Box<Expr>),
+    Binary(&'static str, Box<Expr>, Box<Expr>),
+    Triple(Box<Expr>),
+    Distance(Box<Expr>, Box<Expr>),
+    /// Through BYTE and back.
+    Byte(Box<Expr>),
+    /// A product in 64 bits, of which the upper part comes back.
+    Wide(Box<Expr>, Box<Expr>),
+}
+
+enum Process {
+    Assign(usize, Expr),
+    Swap(usize, usize, Expr, Expr),
+    Store(usize, Expr, Expr),
+    If(Expr, &'static str, Expr, Vec<Process>, Vec<Process>),
+    Case(Expr, [Vec<Process>; 3]),
+    Repeat(usize, Expr, Vec<Process>),
+    While(u32, Vec<Process>),
+    Mix(Expr, usize),
+    /// The number of the channel from the first to the second.
+    Par(usize, Vec<Process>, Vec<Process>),
+    Send(usize, Expr),
+    Receive(usize, usize, bool),
+    /// Each element by itself, in parallel.
+    Each(usize, usize, Expr),
+}
+
+/// What a process may use.
+#[derive(Clone)]
+struct Scope {
+    variables: Vec<usize>,
+    arrays: Vec<usize>,
+    indices: Vec<usize>,
+}
+
+/// A whole program.
+pub(super) struct Program(Vec<Process>);
+
+/// What makes one.
+struct Maker {
+    random: Random,
+    indices: usize,
+    channels: usize,
+}
+
+/// The state of an interpretation.
+struct State {
+    variables: [i32; VARIABLES],
+    arrays: [[i32; SIZE]; ARRAYS],
+    indices: Vec<i32>,
+    channels: Vec<VecDeque<i32>>,
+}
+
+impl Maker {
+    fn leaf(&mut self, scope: &Scope) -> Expr {
+        match self.random.below(4) {
+            0 if !scope.indices.is_empty() => Expr::Index(self.random.of(&scope.indices)),
+            _ => Expr::Variable(self.random.of(&scope.variables)),
+        }
+    }
+
+    /// The left operand is never constant: what the compiler computes itself, it also complains of itself.
+    fn expr(&mut self, scope: &Scope, depth: u32) -> Expr {
+        if depth == 0 {
+            return self.leaf(scope);
+        }
+        let left = Box::new(self.expr(scope, depth - 1));
+        let right = |maker: &mut Self| match maker.random.below(2) {
+            0 => Box::new(Expr::Constant(maker.random.below(40) as i32 + 1)),
+            _ => Box::new(maker.expr(scope, depth - 1)),
+        };
+        match self.random.below(12) {
+            0 => Expr::Triple(left),
+            1 => Expr::Distance(left, right(self)),
+            2 => Expr::Byte(left),
+            3 => Expr::Wide(left, right(self)),
+            4 | 5 if !scope.arrays.is_empty() => Expr::Element(self.random.of(&scope.arrays), left),
+            6 => Expr::Binary("<<", left, Box::new(Expr::Constant(self.random.below(33) as i32))),
+            7 => Expr::Binary(">>", left, Box::new(Expr::Constant(self.random.below(33) as i32))),
+            8 => Expr::Binary(self.random.of(&["/", "\\"]), left, right(self)),
+            9 => Expr::Binary(self.random.of(&["+", "-"]), left, right(self)),
+            _ => Expr::Binary(
+                self.random.of(&["PLUS", "MINUS", "TIMES", "/\\", "\\/", "><"]),
+                left,
+                right(self),
+            ),
+        }
+    }
+
+    fn some(&mut self, scope: &Scope, depth: u32) -> Vec<Process> {
+        (0..self.random.below(3) + 1).map(|_| self.process(scope, depth)).collect()
+    }
+
+    fn process(&mut self, scope: &Scope, depth: u32) -> Process {
+        let to = self.random.of(&scope.variables);
+        let deep = if depth == 0 { 4 } else { 11 };
+        match self.random.below(deep) {
+            0 => Process::Mix(self.expr(scope, 1), to),
+            1 if !scope.arrays.is_empty() => {
+                Process::Store(self.random.of(&scope.arrays), self.expr(scope, 1), self.expr(scope, 2))
+            }
+            2 if scope.variables.len() > 1 => {
+                let other = scope.variables.iter().copied().find(|&other| other != to).unwrap();
+                Process::Swap(to, other, self.expr(scope, 1), self.expr(scope, 1))
+            }
+            4 => {
+                let sign = self.random.of(&["=", "<>", "<", "<=", ">", ">="]);
+                let (left, right) = (self.expr(scope, 1), self.expr(scope, 1));
+                Process::If(left, sign, right, self.some(scope, depth - 1), self.some(scope, depth - 1))
+            }
+            5 => {
+                let bodies = [(); 3].map(|()| self.some(scope, depth - 1));
+                Process::Case(self.expr(scope, 1), bodies)
+            }
+            6 | 7 => {
+                let index = self.indices;
+                self.indices += 1;
+                let mut inner = scope.clone();
+                inner.indices.push(index);
+                Process::Repeat(index, self.leaf(scope), self.some(&inner, depth - 1))
+            }
+            8 => Process::While(self.random.below(4) as u32, self.some(scope, depth - 1)),
+            9 if !scope.arrays.is_empty() => {
+                let (array, index) = (self.random.of(&scope.arrays), self.indices);
+                self.indices += 1;
+                let inner = Scope { arrays: Vec::new(), indices: vec![index], ..scope.clone() };
+                Process::Each(array, index, self.expr(&inner, 2))
+            }
+            9 | 10 if scope.variables.len() > 1 => self.par(scope, depth - 1),
+            _ => Process::Assign(to, self.expr(scope, 2)),
+        }
+    }
+
+    fn par(&mut self, scope: &Scope, depth: u32) -> Process {
+        let channel = self.channels;
+        self.channels += 1;
+        let (one, two) = scope.variables.split_at(scope.variables.len() / 2);
+        let (first, second) = scope.arrays.split_at(scope.arrays.len() / 2);
+        let part = |variables: &[usize], arrays: &[usize]| Scope {
+            variables: variables.to_vec(),
+            arrays: arrays.to_vec(),
+            indices: scope.indices.clone(),
+        };
+        let (one, two) = (part(one, first), part(two, second));
+        let (mut sender, mut receiver) = (self.some(&one, depth), self.some(&two, depth));
+        for _ in 0..self.random.below(4) {
+            sender.push(Process::Send(channel, self.expr(&one, 1)));
+            sender.push(self.process(&one, 0));
+            let to = self.random.of(&two.variables);
+            receiver.push(Process::Receive(channel, to, self.random.below(2) == 0));
+            receiver.push(self.process(&two, 0));
+        }
+        Process::Par(channel, sender, receiver)
+    }
+}
+
+impl Program {
+    pub(super) fn random(seed: u64) -> Program {
+        let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut maker = Maker { random, indices: 0, channels: 0 };
+        let scope =
+            Scope { variables: (0..VARIABLES).collect(), arrays: (0..ARRAYS).collect(), indices: Vec::new() };
+        Program((0..5).map(|_| maker.process(&scope, 3)).collect())
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = HEAD.to_owned();
+        for variable in 0..VARIABLES {
+            let _ = writeln!(text, "  INITIAL INT x{variable} IS {}:", start(variable));
+        }
+        for array in 0..ARRAYS {
+            let _ = writeln!(text, "  [{SIZE}]INT a{array}:");
+        }
+        text += "  SEQ\n";
+        for array in 0..ARRAYS {
+            let _ = write!(text, "    SEQ i = 0 FOR {SIZE}\n      a{array}[i] := i\n");
+        }
+        self.0.iter().for_each(|process| process.write(4, &mut text));
+        for variable in 0..VARIABLES {
+            let _ = writeln!(text, "    show (x{variable}, screen!)");
+        }
+        for array in 0..ARRAYS {
+            let _ = write!(text, "    SEQ i = 0 FOR {SIZE}\n      show (a{array}[i], screen!)\n");
+        }
+        text + ":\n"
+    }
+
+    /// What it writes; `None` if a run-time error ends it.
+    pub(super) fn result(&self) -> Option<String> {
+        let mut state = State {
+            variables: std::array::from_fn(start),
+            arrays: [std::array::from_fn(|at| at as i32); ARRAYS],
+            indices: vec![0; 1000],
+            channels: vec![VecDeque::new(); 1000],
+        };
+        state.all(&self.0)?;
+        let numbers = state.variables.iter().chain(state.arrays.iter().flatten());
+        Some(numbers.map(|number| format!("{number} ")).collect())
+    }
+}
+
+/// What a variable holds first.
+fn start(variable: usize) -> i32 {
+    variable as i32 * 37 - 50
+}
+
+mod interpret;
+mod write;

@@ -1,0 +1,121 @@
+//! Owns: what a tree means.
+//! May use: `tree`.
+//! Never: more than occam says: an arithmetic that leaves its type ends everything.
+
+use super::{Expr, Process, SIZE, State};
+
+impl Expr {
+    fn value(&self, state: &State) -> Option<i32> {
+        Some(match self {
+            Self::Constant(value) => *value,
+            Self::Variable(number) => state.variables[*number],
+            Self::Index(number) => state.indices[*number],
+            Self::Element(array, at) => state.arrays[*array][place(at.value(state)?)],
+            Self::Binary(sign, left, right) => binary(sign, left.value(state)?, right.value(state)?)?,
+            Self::Triple(value) => value.value(state)?.wrapping_mul(3).wrapping_sub(1),
+            Self::Distance(left, right) => {
+                let (left, right) = (left.value(state)?, right.value(state)?);
+                left.max(right).wrapping_sub(left.min(right))
+            }
+            Self::Byte(value) => value.value(state)? & 255,
+            Self::Wide(left, right) => {
+                let product = i64::from(left.value(state)?) * i64::from(right.value(state)?);
+                i32::try_from(product / 65536).ok()?
+            }
+        })
+    }
+}
+
+fn place(at: i32) -> usize {
+    (at & (SIZE as i32 - 1)) as usize
+}
+
+fn binary(sign: &str, left: i32, right: i32) -> Option<i32> {
+    let bits = left as u32;
+    match sign {
+        "+" => left.checked_add(right),
+        "-" => left.checked_sub(right),
+        "/" => left.checked_div(right),
+        "\\" if right == 0 => None,
+        "\\" => Some(left.wrapping_rem(right)),
+        "PLUS" => Some(left.wrapping_add(right)),
+        "MINUS" => Some(left.wrapping_sub(right)),
+        "TIMES" => Some(left.wrapping_mul(right)),
+        "/\\" => Some(left & right),
+        "\\/" => Some(left | right),
+        "><" => Some(left ^ right),
+        "<<" => Some(bits.checked_shl(right as u32).unwrap_or(0) as i32),
+        _ => Some(bits.checked_shr(right as u32).unwrap_or(0) as i32),
+    }
+}
+
+fn compare(sign: &str, left: i32, right: i32) -> bool {
+    match sign {
+        "=" => left == right,
+        "<>" => left != right,
+        "<" => left < right,
+        "<=" => left <= right,
+        ">" => left > right,
+        _ => left >= right,
+    }
+}
+
+impl State {
+    pub(super) fn all(&mut self, list: &[Process]) -> Option<()> {
+        list.iter().try_for_each(|process| self.one(process))
+    }
+
+    fn one(&mut self, process: &Process) -> Option<()> {
+        match process {
+            Process::Assign(to, value) => self.variables[*to] = value.value(self)?,
+            Process::Swap(one, two, first, second) => {
+                (self.variables[*one], self.variables[*two]) = (first.value(self)?, second.value(self)?);
+            }
+            Process::Store(array, at, value) => {
+                let (at, value) = (place(at.value(self)?), value.value(self)?);
+                self.arrays[*array][at] = value;
+            }
+            Process::If(left, sign, right, then, otherwise) => {
+                let holds = compare(sign, left.value(self)?, right.value(self)?);
+                self.all(if holds { then } else { otherwise })?;
+            }
+            Process::Case(selector, bodies) => {
+                let option = match selector.value(self)? & 7 {
+                    0 | 1 => 0,
+                    2 => 1,
+                    _ => 2,
+                };
+                self.all(&bodies[option])?;
+            }
+            Process::Repeat(index, count, list) => {
+                for round in 1..=count.value(self)? & 3 {
+                    self.indices[*index] = round;
+                    self.all(list)?;
+                }
+            }
+            Process::While(count, list) => (0..*count).try_for_each(|_| self.all(list))?,
+            Process::Mix(by, variable) => {
+                let by = by.value(self)?;
+                self.variables[*variable] = (self.variables[*variable] ^ by).wrapping_add(1);
+            }
+            Process::Par(_, sender, receiver) => {
+                self.all(sender)?;
+                self.all(receiver)?;
+            }
+            Process::Send(channel, value) => {
+                let value = value.value(self)?;
+                self.channels[*channel].push_back(value);
+            }
+            Process::Receive(channel, to, _) => {
+                self.variables[*to] = self.channels[*channel].pop_front().expect("as many were sent");
+            }
+            Process::Each(array, index, value) => {
+                for at in 0..SIZE {
+                    self.indices[*index] = at as i32;
+                    self.arrays[*array][at] ^= value.value(self)?;
+                }
+            }
+        }
+        Some(())
+    }
+}

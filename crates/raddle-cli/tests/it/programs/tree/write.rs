@@ -1,0 +1,108 @@
+//! Owns: trees as occam.
+//! May use: `tree`.
+//! Never: a bracket too few: occam's operators have no precedence.
+
+use super::{Expr, Process, SIZE};
+use std::fmt::Write as _;
+
+impl Expr {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Constant(value) => value.to_string(),
+            Self::Variable(number) => format!("x{number}"),
+            Self::Index(number) => format!("i{number}"),
+            Self::Element(array, at) => format!("a{array}[{} /\\ {}]", at.text(), SIZE - 1),
+            Self::Binary(sign, left, right) => format!("({} {sign} {})", left.text(), right.text()),
+            Self::Triple(value) => format!("triple ({})", value.text()),
+            Self::Distance(left, right) => format!("distance ({}, {})", left.text(), right.text()),
+            Self::Byte(value) => format!("(INT (BYTE ({} /\\ 255)))", value.text()),
+            Self::Wide(left, right) => {
+                format!("(INT (((INT64 {}) * (INT64 {})) / 65536(INT64)))", left.text(), right.text())
+            }
+        }
+    }
+}
+
+fn body(list: &[Process], indent: usize, text: &mut String) {
+    let _ = writeln!(text, "{:indent$}SEQ", "");
+    list.iter().for_each(|process| process.write(indent + 2, text));
+}
+
+impl Process {
+    pub(super) fn write(&self, indent: usize, text: &mut String) {
+        let mut line = |offset: usize, content: &str| {
+            let _ = writeln!(text, "{:width$}{content}", "", width = indent + offset);
+        };
+        match self {
+            Self::Assign(to, value) => line(0, &format!("x{to} := {}", value.text())),
+            Self::Swap(one, two, first, second) => {
+                line(0, &format!("x{one}, x{two} := {}, {}", first.text(), second.text()));
+            }
+            Self::Store(array, at, value) => {
+                line(0, &format!("a{array}[{} /\\ {}] := {}", at.text(), SIZE - 1, value.text()));
+            }
+            Self::Mix(by, variable) => {
+                // What is passed to be changed may not be read by another parameter.
+                line(0, &format!("INITIAL INT by IS {}:", by.text()));
+                line(0, &format!("mix (by, x{variable})"));
+            }
+            Self::Send(channel, value) => line(0, &format!("c{channel} ! {}", value.text())),
+            Self::Receive(channel, to, false) => line(0, &format!("c{channel} ? x{to}")),
+            Self::Receive(channel, to, true) => {
+                line(0, "PRI ALT");
+                line(2, &format!("c{channel} ? x{to}"));
+                line(4, "SKIP");
+                line(2, "FALSE & SKIP");
+                line(4, "STOP");
+            }
+            Self::Each(array, index, value) => {
+                line(0, &format!("PAR i{index} = 0 FOR {SIZE}"));
+                line(2, &format!("a{array}[i{index}] := a{array}[i{index}] >< {}", value.text()));
+            }
+            _ => self.write_construct(indent, text),
+        }
+    }
+
+    fn write_construct(&self, indent: usize, text: &mut String) {
+        macro_rules! line {
+            ($offset:expr, $($content:tt)*) => {{
+                let _ = write!(text, "{:width$}", "", width = indent + $offset);
+                let _ = writeln!(text, $($content)*);
+            }};
+        }
+        match self {
+            Self::If(left, sign, right, then, otherwise) => {
+                line!(0, "IF");
+                line!(2, "{} {sign} {}", left.text(), right.text());
+                body(then, indent + 4, text);
+                line!(2, "TRUE");
+                body(otherwise, indent + 4, text);
+            }
+            Self::Case(selector, bodies) => {
+                line!(0, "CASE {} /\\ 7", selector.text());
+                for (option, list) in ["0, 1", "2", "ELSE"].into_iter().zip(bodies) {
+                    line!(2, "{option}");
+                    body(list, indent + 4, text);
+                }
+            }
+            Self::Repeat(index, count, list) => {
+                line!(0, "SEQ i{index} = 1 FOR {} /\\ 3", count.text());
+                body(list, indent + 2, text);
+            }
+            Self::While(count, list) => {
+                line!(0, "INITIAL INT left IS {count}:");
+                line!(0, "WHILE left > 0");
+                line!(2, "SEQ");
+                line!(4, "left := left - 1");
+                body(list, indent + 4, text);
+            }
+            Self::Par(channel, sender, receiver) => {
+                line!(0, "CHAN INT c{channel}:");
+                line!(0, "PAR");
+                body(sender, indent + 2, text);
+                body(receiver, indent + 2, text);
+            }
+            _ => {}
+        }
+    }
+}

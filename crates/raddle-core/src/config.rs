@@ -6,6 +6,7 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
+use crate::explore::{Plan, Strategy};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 use raddle_context::SizeClass;
 use std::ffi::OsString;
@@ -127,6 +128,12 @@ pub const SETTINGS: &[Setting] = &[
         what: "whether a runtime prints its counters on standard error when it ends",
         read: |c, v| on_off(v).map(|b| c.stats = Some(b)),
     },
+    Setting {
+        variable: "RADDLE_SEED",
+        allowed: "a number from 0, or a schedule as `12:1,30:2`",
+        what: "one worker, which takes every choice from this seed; time is virtual; see docs/EXPLORE.md",
+        read: |c, v| seed(v).map(|plan| c.seed = Some(plan)),
+    },
 ];
 
 const WORKERS_MAX: usize = 1024;
@@ -198,6 +205,7 @@ pub(crate) struct Config {
     pub(crate) membarrier: Option<bool>,
     pub(crate) measure_stacks: Option<bool>,
     pub(crate) stats: Option<bool>,
+    pub(crate) seed: Option<Plan>,
 }
 
 impl Config {
@@ -242,6 +250,7 @@ impl Config {
             membarrier: self.membarrier.or(other.membarrier),
             measure_stacks: self.measure_stacks.or(other.measure_stacks),
             stats: self.stats.or(other.stats),
+            seed: self.seed.or(other.seed),
         }
     }
 
@@ -293,8 +302,11 @@ impl Config {
         })
     }
 
-    /// How many workers: as set, else the cores that affinity and cgroup really give.
+    /// How many workers: one with a seed, else as set, else the cores that affinity and cgroup really give.
     pub(crate) fn worker_count(&self) -> usize {
+        if self.seed.is_some() {
+            return 1;
+        }
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(cores).clamp(1, WORKERS_MAX)
     }
@@ -310,6 +322,11 @@ fn on_off(value: &str) -> Option<bool> {
 
 fn in_range(value: &str, least: usize, most: usize) -> Option<usize> {
     value.parse().ok().filter(|n| (least..=most).contains(n))
+}
+
+fn seed(value: &str) -> Option<Plan> {
+    let number = || value.parse().ok().map(|seed| Plan::Seed(seed, Strategy::Mixed));
+    number().or_else(|| value.parse().ok().map(Plan::Steps))
 }
 
 fn tick_fits(tick: &Duration) -> bool {

@@ -35,6 +35,8 @@ mod counters;
 #[cfg(not(loom))]
 pub mod engine;
 #[cfg(not(loom))]
+pub mod explore;
+#[cfg(not(loom))]
 mod external;
 #[cfg(not(loom))]
 mod fork;

@@ -59,6 +59,12 @@ pub(crate) fn abandoned(count: u64) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or cells {what}");
 }
 
+/// Something begins that no seed decides.
+pub(crate) fn not_by_seed(what: &str) {
+    let why = "is outside of what a seed decides: the same seed may go another way the next time";
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
+}
+
 /// The counters, as `RADDLE_STATS` asks.
 pub(crate) fn stats(text: &str) {
     let _unwritable = std::io::stderr().write_all(text.as_bytes());
@@ -76,6 +82,9 @@ pub(crate) fn install_panic_hook() {
     INSTALLED.call_once(|| {
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+            if crate::explore::takes_panic(info) {
+                return;
+            }
             let header: *mut Header = raddle_context::current::get().cast();
             // SAFETY: the word is null or the header of what runs on this OS thread, which is alive.
             let in_process = unsafe { header.as_ref() }.is_some_and(|h| h.kind == Kind::Process);

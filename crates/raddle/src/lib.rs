@@ -68,11 +68,13 @@ macro_rules! settings_table {
 | `RADDLE_MEMBARRIER` | `on`, `off` | `on` |
 | `RADDLE_MEASURE_STACKS` | `on`, `off` | `off` |
 | `RADDLE_STATS` | `on`, `off` | `off` |
+| `RADDLE_SEED` | a number, or a schedule as `12:1,30:2` | none: as it comes |
 "
     };
 }
 use settings_table;
 
+pub use raddle_core::explore::explore;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
@@ -80,7 +82,7 @@ pub use raddle_core::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
-pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, sync, task, thread};
+pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, sync, task, thread};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;
 

@@ -63,6 +63,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
+    crate::explore::outside("a `blocking` call");
     match caller("blocking") {
         Caller::Process(block) if block.header.is(OWN_TLS) => carried(block, f),
         Caller::Process(block) => elsewhere(block, f),

@@ -2,6 +2,7 @@
 //! May use: `timer`.
 //! Never: a thread of its own.
 
+use crate::explore::now;
 use crate::runtime::{self, Shared};
 use crate::timer::{Alarm, AlarmId};
 use crate::worker::Worker;
@@ -49,7 +50,7 @@ impl fmt::Debug for Set {
 /// task::block_on(task::sleep(Duration::from_millis(1)));
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let now = Instant::now();
+    let now = now();
     // A time that the clock cannot hold is as good as never: thirty years.
     let until = now.checked_add(duration).unwrap_or_else(|| now + Duration::from_secs(1 << 30));
     sleep_until(until)
@@ -74,7 +75,7 @@ impl Future for Sleep {
     /// # Panics
     /// On an OS thread, if the default runtime cannot be started.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = self.until.saturating_duration_since(now());
         self.forget_alarm();
         if left.is_zero() {
             return Poll::Ready(());

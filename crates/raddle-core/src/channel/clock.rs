@@ -2,6 +2,7 @@
 //! May use: `wait` to sleep.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
+use crate::explore::now;
 use crate::wait::Waiter;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,12 +29,12 @@ pub(super) trait Clock {
     fn take(&self, due: Instant, now: Instant) -> bool;
 
     fn is_ready(&self) -> bool {
-        self.next().is_some_and(|next| Instant::now() >= next)
+        self.next().is_some_and(|next| now() >= next)
     }
 
     fn try_recv(&self) -> Option<Instant> {
         loop {
-            let now = Instant::now();
+            let now = now();
             let due = self.next().filter(|next| now >= *next)?;
             if self.take(due, now) {
                 return Some(due);
@@ -47,7 +48,7 @@ pub(super) trait Clock {
             if let Some(due) = self.try_recv() {
                 return Some(due);
             }
-            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if deadline.is_some_and(|deadline| now() >= deadline) {
                 return None;
             }
             sleep(self.next().into_iter().chain(deadline).min());
@@ -80,7 +81,7 @@ impl Clock for Alarm {
 impl Tick {
     /// `None` if the first would come after the end of time.
     pub(super) fn new(period: Duration) -> Option<Self> {
-        let start = Instant::now();
+        let start = now();
         start.checked_add(period)?;
         let period_ns = nanoseconds(period);
         Some(Tick { start, period_ns, next_ns: AtomicU64::new(period_ns) })

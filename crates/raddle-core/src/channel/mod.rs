@@ -44,6 +44,7 @@ pub use receiver::Receiver;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 
+use crate::explore::now;
 use chan::Chan;
 use clock::{Alarm, Tick};
 use receiver::Kind;
@@ -90,7 +91,7 @@ pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
 /// }
 /// ```
 pub fn after(duration: Duration) -> Receiver<Instant> {
-    Instant::now().checked_add(duration).map_or_else(never, at)
+    now().checked_add(duration).map_or_else(never, at)
 }
 
 /// A channel that has one message, `when`, from then on. It is never disconnected.

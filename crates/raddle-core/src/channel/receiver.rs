@@ -7,6 +7,7 @@ use super::clock::{Alarm, Clock, Tick, sleep};
 use super::core::Side;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::iter::{Iter, TryIter};
+use crate::explore::{now, point};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -50,6 +51,7 @@ impl<T> Receiver<T> {
     /// [`TryRecvError::Empty`] if it would have to wait, [`TryRecvError::Disconnected`] if there will be no message.
     #[inline]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        point("channel::Receiver::try_recv");
         match &self.kind {
             Kind::Chan(chan) => chan.try_recv(),
             Kind::Alarm(alarm, message) => alarm.try_recv().map(message).ok_or(TryRecvError::Empty),
@@ -67,6 +69,7 @@ impl<T> Receiver<T> {
     /// If it would have to wait inside a cell: there use [`try_recv`](Self::try_recv).
     #[inline]
     pub fn recv(&self) -> Result<T, RecvError> {
+        point("channel::Receiver::recv");
         match &self.kind {
             Kind::Chan(chan) => chan.recv(),
             _ => self.recv_clock(None).ok_or(RecvError),
@@ -81,7 +84,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// As [`recv`](Self::recv).
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        match Instant::now().checked_add(timeout) {
+        match now().checked_add(timeout) {
             Some(deadline) => self.recv_deadline(deadline),
             None => self.recv().map_err(RecvTimeoutError::from),
         }
@@ -95,6 +98,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// As [`recv`](Self::recv).
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        point("channel::Receiver::recv_deadline");
         match &self.kind {
             Kind::Chan(chan) => chan.recv_until(deadline),
             _ => self.recv_clock(Some(deadline)).ok_or(RecvTimeoutError::Timeout),
@@ -176,6 +180,7 @@ impl<T> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        point("channel::Receiver::drop");
         if let Kind::Chan(chan) = &self.kind {
             chan.drop_end(Side::Receive);
         }

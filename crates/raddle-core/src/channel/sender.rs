@@ -5,6 +5,7 @@
 use super::chan::Chan;
 use super::core::Side;
 use super::error::{SendError, SendTimeoutError, TrySendError};
+use crate::explore::{now, point};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -38,6 +39,7 @@ impl<T> Sender<T> {
     /// [`TrySendError::Full`] if it would have to wait, [`TrySendError::Disconnected`] if all receivers are gone.
     #[inline]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
+        point("channel::Sender::try_send");
         self.chan.try_send(msg)
     }
 
@@ -50,6 +52,7 @@ impl<T> Sender<T> {
     /// If it would have to wait inside a cell: there use [`try_send`](Self::try_send).
     #[inline]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
+        point("channel::Sender::send");
         self.chan.send(msg)
     }
 
@@ -61,7 +64,7 @@ impl<T> Sender<T> {
     /// # Panics
     /// As [`send`](Self::send).
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        match Instant::now().checked_add(timeout) {
+        match now().checked_add(timeout) {
             Some(deadline) => self.send_deadline(msg, deadline),
             None => self.send(msg).map_err(SendTimeoutError::from),
         }
@@ -75,6 +78,7 @@ impl<T> Sender<T> {
     /// # Panics
     /// As [`send`](Self::send).
     pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        point("channel::Sender::send_deadline");
         self.chan.send_until(msg, deadline)
     }
 
@@ -106,6 +110,7 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
+        point("channel::Sender::drop");
         self.chan.drop_end(Side::Send);
     }
 }

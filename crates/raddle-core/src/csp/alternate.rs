@@ -11,6 +11,7 @@
 //! guards that it could not take back how many do, and waits for them.
 
 use super::meet::{self, Party, Refused, Word};
+use crate::explore::{now, point};
 use crate::external::External;
 use crate::header::Header;
 use crate::process::block::Block;
@@ -194,6 +195,7 @@ impl Timeout {
 /// Each channel's guard was made from an end that the caller has to itself, and no two from the same; where it aims is
 /// what its `copy` expects. The guards are not moved meanwhile.
 pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, what: &str) -> Ready {
+    point("csp::alt");
     let caller = wait::caller(what);
     let earliest = earliest(guards);
     loop {
@@ -222,14 +224,14 @@ fn earliest<G: Borrow<Guard>>(guards: &[G]) -> Option<(usize, Instant)> {
 /// # Safety
 /// As for [`choose`].
 unsafe fn look<G: Borrow<Guard>>(guards: &[G], first: usize) -> Option<Ready> {
-    let (mut now, mut skip, mut open) = (None, None, false);
+    let (mut time, mut skip, mut open) = (None, None, false);
     for step in 0..guards.len() {
         let number = if first + step < guards.len() { first + step } else { first + step - guards.len() };
         let guard: &Guard = guards[number].borrow();
         let over = match guard.what {
             // SAFETY: passed on to the caller.
             What::Channel(..) => unsafe { guard.poll() },
-            What::At(deadline) => (*now.get_or_insert_with(Instant::now) >= deadline).then_some(false),
+            What::At(deadline) => (*time.get_or_insert_with(now) >= deadline).then_some(false),
             What::Skip => {
                 skip = Some(Ready { guard: number, over: false });
                 None
@@ -289,7 +291,7 @@ impl Chooser {
         let alarm = earliest.map(|(guard, deadline)| {
             // SAFETY: `block` is what runs here.
             let worker: &'static Worker = unsafe { Worker::of(&block.header) };
-            let at_ns = worker.deadline(deadline.saturating_duration_since(Instant::now()));
+            let at_ns = worker.deadline(deadline.saturating_duration_since(now()));
             let timeout = Timeout { chooser: self, guard: guard as u32 };
             (worker, worker.timers().set(at_ns, Alarm::Guard(timeout)))
         });

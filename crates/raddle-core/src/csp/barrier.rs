@@ -2,6 +2,7 @@
 //! May use: `protocol::barrier`, `process::wait`.
 //! Never: a member that waits twice: `sync` takes `&mut self`.
 
+use crate::explore::point;
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::barrier::{self, Place, Released};
@@ -70,6 +71,7 @@ impl Barrier {
     /// # Panics
     /// Inside a cell, which must not wait.
     pub fn sync(&mut self) {
+        point("csp::Barrier::sync");
         let place = Place::new(Cell::new(std::ptr::null_mut()));
         let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
         let inner: *const Inner = &raw const *self.0;
@@ -102,6 +104,7 @@ fn wake_all(released: Released<Waiting>) {
 
 impl Drop for Barrier {
     fn drop(&mut self) {
+        point("csp::Barrier::drop");
         if let Some(released) = self.0.0.resign() {
             wake_all(released);
         }

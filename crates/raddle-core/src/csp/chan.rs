@@ -10,6 +10,7 @@
 //! error is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
 
 use super::meet::{self, Refused, Word};
+use crate::explore::{now, point};
 use crate::protocol::rendezvous::{Ended, Seen};
 use std::fmt;
 use std::marker::PhantomData;
@@ -137,6 +138,7 @@ impl<T> Sender<T> {
     /// Inside a cell, which must not wait.
     #[inline(always)]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
+        point("csp::Sender::send");
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `value` is given away once, by the run of `copy` that counts.
@@ -156,6 +158,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// The value: `Full` if nobody waits, `Disconnected` if the receiver is gone or the channel poisoned.
     pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        point("csp::Sender::try_send");
         let mut value = ManuallyDrop::new(value);
         let ours = place(&mut value);
         // SAFETY: as in `send`.
@@ -176,6 +179,7 @@ impl<T> Sender<T> {
     /// # Panics
     /// Inside a cell.
     pub fn send_deadline(&mut self, value: T, deadline: Instant) -> Result<(), TrySendError<T>> {
+        point("csp::Sender::send_deadline");
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `&mut self` has this end to itself, and `value` is given away once.
@@ -228,6 +232,7 @@ impl<T> Receiver<T> {
     /// Inside a cell, which must not wait.
     #[inline(always)]
     pub fn recv(&mut self) -> Result<T, RecvError> {
+        point("csp::Receiver::recv");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `value` is a place for a `T`.
@@ -245,6 +250,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// `Empty` if nobody waits, `Disconnected` if the sender is gone or the channel poisoned.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        point("csp::Receiver::try_recv");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `value` is a place for a `T`.
@@ -266,6 +272,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// Inside a cell.
     pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        point("csp::Receiver::recv_deadline");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `&mut self` has this end to itself, and `value` is a place for a `T`.
@@ -330,7 +337,7 @@ impl<T> Iterator for IntoIter<T> {
 /// A deadline that the clock cannot express is none that would pass.
 pub(super) fn after(timeout: Duration) -> Instant {
     const YEARS: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
-    let now = Instant::now();
+    let now = now();
     now.checked_add(timeout).unwrap_or(now + YEARS)
 }
 

@@ -6,6 +6,7 @@
 //! for as many communications as it likes, without anything in between.
 
 use super::{Receiver, Sender};
+use crate::explore::point;
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::barrier::Place;
@@ -66,6 +67,7 @@ impl<E> Shared<E> {
     /// # Panics
     /// Inside a cell, which must not wait.
     pub fn claim(&self) -> Claimed<'_, E> {
+        point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
             let place = Place::new(Cell::new(std::ptr::null_mut()));
             let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
@@ -81,6 +83,7 @@ impl<E> Shared<E> {
 
     /// The end, if nobody has claimed it.
     pub fn try_claim(&self) -> Option<Claimed<'_, E>> {
+        point("csp::Shared::try_claim");
         // Not `then_some`: a guard that is made and dropped on a refusal would release what another holds.
         self.0.claim.try_claim().then(|| Claimed(&self.0))
     }
@@ -116,6 +119,7 @@ impl<E> DerefMut for Claimed<'_, E> {
 
 impl<E> Drop for Claimed<'_, E> {
     fn drop(&mut self) {
+        point("csp::Claimed::drop");
         if let Some(next) = self.0.claim.release() {
             // SAFETY: it waits until this wakes it.
             let header = unsafe { &*next }.who.get();

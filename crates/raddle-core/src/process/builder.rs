@@ -7,6 +7,7 @@ use super::entry;
 use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
+use crate::explore::point;
 use crate::header::{MOVABLE, OWN_TLS};
 use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
@@ -161,6 +162,7 @@ where
             } else {
                 worker.submit(block, set.worker);
             }
+            point("spawn");
             // SAFETY: just made for a result of type `T`; this is its one handle.
             Ok(unsafe { Joiner::new(block) })
         }
@@ -199,6 +201,14 @@ where
 pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, Settings::PLAIN, std::ptr::null(), Location::caller(), f) }
+}
+
+/// Spawns the first process of a runtime: `main`, as roomy as one expects. Nobody waits for its end.
+pub(crate) fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
+    let (name, class) = (Some(Arc::from("main")), Some(roomy(runtime.stack_class)));
+    let set = Settings { name, class, ..Settings::PLAIN };
+    // SAFETY: the closure is `'static`.
+    drop(unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) });
 }
 
 /// As [`spawn_in`], with the stack of a job.

@@ -8,6 +8,7 @@
 //! started on it, since an end saves nothing.
 
 use super::block::{Block, Body};
+use crate::explore;
 use crate::fork;
 use crate::header::{Header, MOVABLE, OWN_TLS};
 use crate::protocol::join::Finished;
@@ -123,6 +124,7 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
     let scope = block.scope.get();
     let body = block.body.get();
     let mut unseen_panic = false;
+    explore::ended(worker, block);
     match block.join.finish() {
         Finished::HandleHasIt => {}
         // SAFETY: the joiner registered itself to be woken once, by this.
@@ -130,6 +132,9 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
         Finished::Free => {
             // SAFETY: detached: the result is ours to drop.
             unseen_panic = unsafe { (body.drop_result)(block) };
+            if unseen_panic && scope.is_null() {
+                explore::unseen_panic();
+            }
             let_go_of_forks(block);
             worker.free_block(block);
         }

@@ -6,6 +6,7 @@ use super::block::Block;
 use super::entry;
 use super::pool;
 use super::wait;
+use crate::explore::{self, point};
 use crate::header::Kind;
 use crate::protocol::token::{Generation, Notified};
 use crate::worker::{self, Worker, current_header};
@@ -53,6 +54,7 @@ impl Process {
     /// May be called from anywhere: a process, a cell, an OS thread.
     #[inline]
     pub fn unpark(&self) {
+        point("unpark");
         if self.block.token.notify(self.life) == Notified::Wake {
             // SAFETY: the token says that it waits and that this call ended the wait, so the right to queue it is here.
             unsafe { worker::wake(self.block.as_header()) };
@@ -127,6 +129,7 @@ impl<T> Joiner<T> {
 
     #[inline]
     pub(crate) fn join(self) -> Result<T> {
+        point("join");
         let block = self.block;
         if !block.join.is_done() {
             wait::wait_for_child(block);
@@ -146,8 +149,10 @@ impl<T> Drop for Joiner<T> {
             let scope = unsafe { self.block.scope.get().as_ref() };
             // SAFETY: the end has come first: the result is ours to drop.
             let panicked = unsafe { (self.block.body.get().drop_result)(self.block) };
-            if let (true, Some(scope)) = (panicked, scope) {
-                scope.note_panic();
+            match (panicked, scope) {
+                (true, Some(scope)) => scope.note_panic(),
+                (true, None) => explore::unseen_panic(),
+                _ => {}
             }
             free(self.block);
         }

@@ -12,6 +12,7 @@
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use super::block::Block;
+use crate::explore::{self, point};
 use crate::external;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS};
 use crate::protocol::join::Registered;
@@ -70,6 +71,7 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// ```
 #[inline]
 pub fn yield_now() {
+    explore::yields();
     match caller("csp::yield_now") {
         // SAFETY: `block` is what runs here.
         Caller::Process(block) => unsafe { Worker::of(&block.header) }.yield_process(block),
@@ -91,6 +93,7 @@ pub fn yield_now() {
 /// ```
 #[inline]
 pub fn park() {
+    point("park");
     let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
     if block.token.take() {
         return;
@@ -134,6 +137,7 @@ unsafe fn park_saved(block: *mut ()) {
 /// # Panics
 /// Inside a cell.
 pub fn park_timeout(timeout: Duration) {
+    point("park_timeout");
     let Caller::Process(block) = caller("csp::park_timeout") else { return park_thread(Some(timeout)) };
     if block.token.take() {
         return;
@@ -212,6 +216,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 /// raddle_core::csp::spawn(|| raddle_core::csp::sleep(Duration::from_millis(1))).join().unwrap();
 /// ```
 pub fn sleep(duration: Duration) {
+    point("sleep");
     let Caller::Process(block) = caller("csp::sleep") else { return std::thread::sleep(duration) };
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
@@ -238,7 +243,7 @@ unsafe fn set_alarm(alarm: *mut ()) {
 /// # Panics
 /// Inside a cell.
 pub fn sleep_until(deadline: Instant) {
-    let left = deadline.saturating_duration_since(Instant::now());
+    let left = deadline.saturating_duration_since(explore::now());
     if !left.is_zero() {
         sleep(left);
     }

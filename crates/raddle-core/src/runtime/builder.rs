@@ -5,6 +5,7 @@
 use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
+use crate::explore::{Board, Plan, Strategy};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
@@ -35,6 +36,7 @@ pub struct Builder {
     stack_bytes: Option<usize>,
     name: Option<String>,
     scatters: bool,
+    board: Option<Arc<Board>>,
 }
 
 /// Why a runtime could not be built.
@@ -221,6 +223,32 @@ impl Builder {
         self
     }
 
+    /// One worker, which takes every choice from this seed: the same program goes the same way again. Time is virtual.
+    ///
+    /// It wins over [`workers`](Self::workers). See [`explore`](crate::explore) for what a seed decides and what not.
+    ///
+    /// ```
+    /// use raddle_core::{Runtime, csp};
+    /// let way = |seed| {
+    ///     let runtime = Runtime::builder().seed(seed).build().unwrap();
+    ///     runtime.run(|| (0..9).map(|_| csp::spawn(csp::yield_now)).for_each(|child| child.join().unwrap()));
+    ///     runtime.schedule_hash()
+    /// };
+    /// assert_eq!(way(1), way(1));
+    /// assert_ne!(way(1), way(2));
+    /// ```
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = Some(Plan::Seed(seed, Strategy::Mixed));
+        self
+    }
+
+    /// One run of an exploration.
+    pub(crate) fn explored(mut self, plan: Plan, board: Arc<Board>) -> Self {
+        self.config.seed = Some(plan);
+        self.board = Some(board);
+        self
+    }
+
     /// For tests: each thread that yields goes to the next worker, if it may move.
     #[doc(hidden)]
     pub fn scatter_threads(mut self, on: bool) -> Self {
@@ -241,7 +269,7 @@ impl Builder {
     pub fn build(self) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
         let name = self.name.unwrap_or_else(|| "raddle".to_owned());
-        start(&config, &name, self.scatters)
+        start(&config, &name, self.scatters, self.board)
     }
 
     /// Starts the workers as the default runtime, which lives until the program ends.
@@ -260,7 +288,12 @@ impl Builder {
     }
 }
 
-fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildError> {
+fn start(
+    config: &Config,
+    name: &str,
+    scatters: bool,
+    board: Option<Arc<Board>>,
+) -> Result<Runtime, BuildError> {
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
     let count = config.worker_count();
@@ -270,11 +303,16 @@ fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildEr
     if only_threads {
         tls::supported().map_err(BuildError::Threads)?;
     }
-    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters, only_threads };
+    let follows_seed = config.seed.is_some();
+    let prints_stats = config.stats.unwrap_or(false);
+    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
-    let worker = |index| Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone()));
+    let worker = |index| {
+        let seeded = config.seed.as_ref().map(|plan| plan.seeded(board.clone()));
+        Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone())).follow(seeded)
+    };
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };

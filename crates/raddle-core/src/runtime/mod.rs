@@ -71,6 +71,11 @@ impl Runtime {
         self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
     }
 
+    /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a seed.
+    pub fn schedule_hash(&self) -> Option<u64> {
+        self.shared.workers().first()?.seeded.as_ref().map(|seeded| seeded.hash())
+    }
+
     /// How many started runnables came to each worker from each: `migrations()[to][from]`.
     ///
     /// ```
@@ -193,7 +198,9 @@ fn settle(shared: &Arc<Shared>) -> u64 {
     }
     let abandoned = shared.alive(&shared.total());
     if abandoned > 0 {
-        report::abandoned(abandoned);
+        if !shared.is_explored() {
+            report::abandoned(abandoned);
+        }
         // A late wake must find the worker that its block points to.
         std::mem::forget(shared.clone());
     }

@@ -4,6 +4,7 @@
 
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
+use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::fork;
 use crate::header::{MOVABLE, PLACED, Runnable};
@@ -24,6 +25,7 @@ pub(crate) struct Looks {
     pub(super) measure_stacks: bool,
     pub(super) scatters: bool,
     pub(super) only_threads: bool,
+    pub(super) follows_seed: bool,
 }
 
 /// What all workers of a runtime see.
@@ -70,7 +72,7 @@ impl Shared {
         let group_size = policy.group_size(workers);
         Shared {
             policy,
-            clock: Clock::new(),
+            clock: Clock::new(looks.follows_seed),
             idle: IdleSet::new(workers),
             stack_class,
             prints_stats: looks.prints_stats,
@@ -276,6 +278,16 @@ impl Shared {
         self.away.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether an exploration hears of how this runtime ends.
+    pub(crate) fn is_explored(&self) -> bool {
+        self.workers().iter().any(|worker| worker.seeded.as_ref().is_some_and(Seeded::is_explored))
+    }
+
+    /// Whether something of this runtime is on a spare OS thread.
+    pub(crate) fn is_anybody_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed) > 0
+    }
+
     /// This runtime, held. By one of its own, or for the default one.
     pub(crate) fn hold(&self) -> Arc<Shared> {
         self.worker(0).hold_runtime()
@@ -291,7 +303,7 @@ impl Shared {
     }
 
     /// A runtime whose workers could not all be started ends at once: there is nothing to run.
-    pub(super) fn stop_now(&self) {
+    pub(crate) fn stop_now(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.idle.wake_all();
     }

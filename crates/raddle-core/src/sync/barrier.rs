@@ -8,6 +8,7 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::refuse_to_wait_in_cell;
+use crate::explore::point;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -58,6 +59,7 @@ impl Barrier {
     /// # Panics
     /// Inside a cell, if it has to wait.
     pub fn wait(&self) -> BarrierWaitResult {
+        point("Barrier::wait");
         let mut state = self.state.lock();
         let phase = state.phase;
         if state.arrived + 1 < self.threads {

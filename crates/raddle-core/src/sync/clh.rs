@@ -4,6 +4,7 @@
 
 use super::nodes::{self, ClhNode};
 use super::sleepers::{InTurn, refuse_to_wait_in_cell};
+use crate::explore::point;
 use crate::header::Header;
 use crate::protocol::clh::ClhQueue;
 use std::cell::UnsafeCell;
@@ -63,6 +64,7 @@ impl<T: ?Sized> ClhLock<T> {
     /// Inside a cell, which must not wait; and a queue cannot be left.
     #[inline]
     pub fn lock(&self) -> ClhGuard<'_, T> {
+        point("ClhLock::lock");
         refuse_to_wait_in_cell("ClhLock::lock");
         let node = nodes::take();
         // SAFETY: the node has just become ours.
@@ -119,6 +121,7 @@ impl<T: ?Sized> DerefMut for ClhGuard<'_, T> {
 impl<T: ?Sized> Drop for ClhGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("ClhLock::unlock");
         // SAFETY: it is the node that the lock was acquired with.
         unsafe { ClhQueue::release(self.node) };
     }

@@ -4,6 +4,7 @@
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
+use crate::explore::{now, point};
 use crate::protocol::condvar::CondWord;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -75,6 +76,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         until: Option<Instant>,
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
+        point("Condvar::wait");
         guard.without_lock(Location::caller(), |mutex| {
             let sleeper = Timed::until("Condvar::wait", until);
             self.word.wait(sleeper, || mutex.unlock(false))
@@ -165,7 +167,7 @@ impl Condvar {
             if !condition(&mut *guard) {
                 return Ok((guard, WaitTimeoutResult(false)));
             }
-            if until.is_some_and(|until| until <= Instant::now()) {
+            if until.is_some_and(|until| until <= now()) {
                 return Ok((guard, WaitTimeoutResult(true)));
             }
             guard = match self.wait_inner(guard, until) {
@@ -180,12 +182,14 @@ impl Condvar {
     /// Wakes the one who has waited longest, if anybody waits.
     #[inline]
     pub fn notify_one(&self) {
+        point("Condvar::notify_one");
         self.word.notify_one();
     }
 
     /// Wakes all who wait.
     #[inline]
     pub fn notify_all(&self) {
+        point("Condvar::notify_all");
         self.word.notify_all();
     }
 }

@@ -4,6 +4,7 @@
 
 use super::nodes::{self, McsNode};
 use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
+use crate::explore::point;
 use crate::header::Header;
 use crate::protocol::mcs::{Behind, McsQueue};
 use std::cell::UnsafeCell;
@@ -56,6 +57,7 @@ struct Leaving<'a>(&'a McsQueue<Header>, &'a McsNode);
 impl Drop for Leaving<'_> {
     #[inline]
     fn drop(&mut self) {
+        point("McsLock::unlock");
         self.0.release::<InTurn>(self.1);
     }
 }
@@ -99,6 +101,7 @@ impl<T: ?Sized> McsLock<T> {
 
     #[inline(always)]
     fn acquire(&self, node: &McsNode) {
+        point("McsLock::lock");
         if in_cell() {
             self.acquire_in_cell(node);
         } else if let Some(behind) = self.queue.enter(node) {
@@ -142,6 +145,7 @@ impl<T: ?Sized> McsLock<T> {
     /// Takes the lock if nobody has it.
     #[inline]
     pub fn try_lock(&self) -> Option<McsGuard<'_, T>> {
+        point("McsLock::try_lock");
         if self.queue.is_locked() {
             return None;
         }
@@ -184,6 +188,7 @@ impl<T: ?Sized> DerefMut for McsGuard<'_, T> {
 impl<T: ?Sized> Drop for McsGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("McsLock::unlock");
         // SAFETY: the node is ours until the next lines give it back.
         self.lock.queue.release::<InTurn>(unsafe { self.node.as_ref() });
         // SAFETY: it was taken, and after the release nobody else knows it.

@@ -10,6 +10,7 @@
 
 use super::holder::{Held, Holder};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::explore::point;
 use crate::protocol::mutex::MutexWord;
 use crate::wait::Waiter;
 use std::cell::UnsafeCell;
@@ -134,6 +135,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        point("Mutex::lock");
         let poisoned = self.raw.lock(Location::caller());
         // SAFETY: the lock has just been taken.
         unsafe { MutexGuard::new(self, poisoned) }
@@ -147,6 +149,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        point("Mutex::try_lock");
         let poisoned = self.raw.word.try_lock().ok_or(TryLockError::WouldBlock)?;
         self.raw.holder.note(Location::caller());
         // SAFETY: the lock has just been taken.
@@ -249,6 +252,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("Mutex::unlock");
         self.mutex.raw.unlock(!self.panicking && thread::panicking());
     }
 }

@@ -2,6 +2,7 @@
 //! May use: `protocol::once` for the word.
 //! Never: what is done.
 
+use crate::explore::point;
 use crate::protocol::once::{Begun, OnceWord};
 use crate::wait::Waiter;
 use std::cell::Cell;
@@ -94,6 +95,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn call(&self, forced: bool, f: impl FnOnce(&OnceState)) {
+        point("Once::call_once");
         match self.word.begin("Once::call_once", forced) {
             Begun::Complete => (),
             Begun::Poisoned => panic!("Once instance has previously been poisoned"),
@@ -118,6 +120,7 @@ impl Once {
     /// If an attempt has panicked, or if it has to wait inside a cell.
     #[track_caller]
     pub fn wait(&self) {
+        point("Once::wait");
         assert!(
             self.is_completed() || self.word.wait("Once::wait", false),
             "Once instance has previously been poisoned"
@@ -129,6 +132,7 @@ impl Once {
     /// # Panics
     /// If it has to wait inside a cell.
     pub fn wait_force(&self) {
+        point("Once::wait_force");
         if !self.is_completed() {
             self.word.wait("Once::wait_force", true);
         }

@@ -4,6 +4,7 @@
 
 use super::mutex::result;
 use super::{LockResult, TryLockError, TryLockResult};
+use crate::explore::point;
 use crate::protocol::rwlock::RwWord;
 use crate::wait::Waiter;
 use std::cell::UnsafeCell;
@@ -81,6 +82,7 @@ impl<T: ?Sized> RwLock<T> {
     /// If it has to wait inside a cell, or if there are 2^61 readers.
     #[inline]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        point("RwLock::read");
         self.word.read();
         self.reader()
     }
@@ -91,6 +93,7 @@ impl<T: ?Sized> RwLock<T> {
     /// `WouldBlock` if there is a writer, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
     #[inline]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        point("RwLock::try_read");
         if self.word.try_read() { Ok(self.reader()?) } else { Err(TryLockError::WouldBlock) }
     }
 
@@ -103,6 +106,7 @@ impl<T: ?Sized> RwLock<T> {
     /// If it has to wait inside a cell.
     #[inline]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        point("RwLock::write");
         self.word.write();
         self.writer()
     }
@@ -113,6 +117,7 @@ impl<T: ?Sized> RwLock<T> {
     /// `WouldBlock` if there is anybody, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
     #[inline]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        point("RwLock::try_write");
         if self.word.try_write() { Ok(self.writer()?) } else { Err(TryLockError::WouldBlock) }
     }
 
@@ -169,6 +174,7 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
     /// assert_eq!(*reads + *lock.read().unwrap(), 2);
     /// ```
     pub fn downgrade(s: Self) -> RwLockReadGuard<'rwlock, T> {
+        point("RwLock::downgrade");
         let lock = s.lock;
         std::mem::forget(s);
         lock.word.downgrade();
@@ -207,6 +213,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("RwLock::unlock");
         self.lock.word.end_read();
     }
 }
@@ -214,6 +221,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("RwLock::unlock");
         self.lock.word.end_write(!self.panicking && thread::panicking());
     }
 }

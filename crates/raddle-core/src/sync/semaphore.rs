@@ -3,6 +3,7 @@
 //! Never: passing one who has waited longer.
 
 use super::sleepers::{Timed, deadline};
+use crate::explore::point;
 use crate::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -83,6 +84,7 @@ impl Semaphore {
     /// If it has to wait inside a cell.
     #[inline]
     pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
+        point("Semaphore::acquire");
         let taken = match self.word.try_take(count) {
             Err(Refused::TooFew) => self.word.take_slow(count, Timed::until("Semaphore::acquire", None)),
             taken => taken,
@@ -104,6 +106,7 @@ impl Semaphore {
     /// If there are too few, somebody waits for some, or the semaphore is closed.
     #[inline]
     pub fn try_acquire_many(&self, count: usize) -> Result<Permit<'_>, TryAcquireError> {
+        point("Semaphore::try_acquire");
         self.word.try_take(count)?;
         Ok(Permit { semaphore: self, count })
     }
@@ -131,6 +134,7 @@ impl Semaphore {
         count: usize,
         timeout: Duration,
     ) -> Result<Permit<'_>, TryAcquireError> {
+        point("Semaphore::acquire_timeout");
         match self.word.try_take(count) {
             Err(Refused::TooFew) => {
                 self.word.take_slow(count, Timed::until("Semaphore::acquire_timeout", deadline(timeout)))?;
@@ -145,6 +149,7 @@ impl Semaphore {
     /// # Panics
     /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
     pub fn add_permits(&self, count: usize) {
+        point("Semaphore::add_permits");
         assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
         self.word.give(count);
     }
@@ -156,6 +161,7 @@ impl Semaphore {
 
     /// Refuses everybody from now on, those who wait included. Permits that are out may still be given back.
     pub fn close(&self) {
+        point("Semaphore::close");
         self.word.close();
     }
 
@@ -179,6 +185,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
+        point("Semaphore::release");
         self.semaphore.word.give(self.count);
     }
 }

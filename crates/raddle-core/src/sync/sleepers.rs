@@ -2,6 +2,7 @@
 //! May use: `wait::Waiter`, `process::wait`.
 //! Never: a queue.
 
+use crate::explore::now;
 use crate::header::{Header, Kind};
 use crate::process::wait::{others_wait_here, wait_entered, yield_now};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
@@ -79,7 +80,7 @@ impl TimedSleeper for Timed {
 
 /// When `timeout` from now has passed; `None` if that is later than a clock can tell.
 pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
-    Instant::now().checked_add(timeout)
+    now().checked_add(timeout)
 }
 
 /// Looks so often, when its turn is near, before it gives the core away.

@@ -3,6 +3,7 @@
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_cell};
+use crate::explore::point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -50,6 +51,7 @@ impl<T: ?Sized> SpinLock<T> {
     /// If it has to wait inside a cell.
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, T> {
+        point("SpinLock::lock");
         // Acquire pairs with the release in the guard's drop.
         if self.held.swap(true, Ordering::Acquire) {
             self.wait();
@@ -98,6 +100,7 @@ impl<T: ?Sized> DerefMut for SpinGuard<'_, T> {
 impl<T: ?Sized> Drop for SpinGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("SpinLock::unlock");
         // Release pairs with the acquire in `lock`.
         self.lock.held.store(false, Ordering::Release);
     }

@@ -3,6 +3,7 @@
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_cell};
+use crate::explore::point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -55,6 +56,7 @@ impl<T: ?Sized> TicketLock<T> {
     /// Inside a cell, which must not wait: a ticket cannot be given back.
     #[inline]
     pub fn lock(&self) -> TicketGuard<'_, T> {
+        point("TicketLock::lock");
         refuse_to_wait_in_cell("TicketLock::lock");
         let mine = self.tickets.fetch_add(1, Ordering::Relaxed);
         // Acquire pairs with the release in the guard's drop.
@@ -108,6 +110,7 @@ impl<T: ?Sized> DerefMut for TicketGuard<'_, T> {
 impl<T: ?Sized> Drop for TicketGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        point("TicketLock::unlock");
         let next = self.lock.served.load(Ordering::Relaxed).wrapping_add(1);
         // Release pairs with the acquire in `lock`.
         self.lock.served.store(next, Ordering::Release);

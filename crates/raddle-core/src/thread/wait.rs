@@ -2,6 +2,7 @@
 //! May use: `process::wait`.
 //! Never: another meaning than `process::wait` gives them.
 
+use crate::explore::{now, yields};
 use crate::process::wait::{self, Caller, caller};
 use crate::worker::Worker;
 use std::time::{Duration, Instant};
@@ -73,7 +74,7 @@ pub fn sleep_ms(ms: u32) {
 /// # Panics
 /// Inside a cell.
 pub fn sleep_until(deadline: Instant) {
-    sleep(deadline.saturating_duration_since(Instant::now()));
+    sleep(deadline.saturating_duration_since(now()));
 }
 
 /// Lets others run: the caller goes to the end of its worker's batch. Returns at once if nothing else can run here.
@@ -82,6 +83,7 @@ pub fn sleep_until(deadline: Instant) {
 /// Inside a cell, whose way to yield is [`crate::task::yield_now`].
 #[inline]
 pub fn yield_now() {
+    yields();
     match caller("thread::yield_now") {
         // SAFETY: `block` is what runs here.
         Caller::Process(block) => unsafe { Worker::of(&block.header) }.yield_process(block),

@@ -19,6 +19,7 @@
 //! After the unlock only the [`WakeRight`] is used, which holds the one thing that stays: the sleeper, which cannot run
 //! before it is woken.
 
+use crate::explore::now;
 use crate::external::External;
 use crate::header::Header;
 use crate::process::block::Block;
@@ -140,7 +141,7 @@ impl Waiter {
         let worker = unsafe { Worker::of(&block.header) };
         // The alarm may ring before the caller has parked: then it does not park.
         let alarm = deadline.map(|deadline| {
-            let at_ns = worker.deadline(deadline.saturating_duration_since(Instant::now()));
+            let at_ns = worker.deadline(deadline.saturating_duration_since(now()));
             (worker, worker.timers().set(at_ns, Alarm::Select(block, self.number)))
         });
         // SAFETY: `block` is what runs here, and blocks are never freed.

@@ -80,6 +80,7 @@ impl Worker {
         // The budget is counted down before it is tested, so that one dispatch needs a budget of two.
         self.pace.budget_given.set(budget + 1);
         self.budget.set(budget + 1);
+        self.keep_budget();
         self.publish_backlog(self.pace.slice_ns.get());
     }
 

@@ -242,7 +242,7 @@ impl Worker {
     /// Whether something waits to run here, beside what runs.
     pub(crate) fn has_others(&self) -> bool {
         let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
-        !self.batch.is_empty() || self.inbox.has_mail() || fresh
+        !self.batch.is_empty() || self.inbox.has_mail() || fresh || self.seeded.is_some()
     }
 
     /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. False if

@@ -24,17 +24,20 @@
 //! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
 //! | `sleep` | when nothing is found |
+//! | `seeded` | all of this by a seed |
 
 mod boundary;
 mod dispatch;
 mod engine;
 mod promote;
 mod search;
+mod seeded;
 mod sleep;
 mod submit;
 mod turn;
 
 use crate::counters::Counters;
+use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::ids::Ids;
@@ -107,6 +110,8 @@ pub(crate) struct Worker {
     heart: Heart,
     pub(crate) slots: Slots,
     child_stealing: bool,
+    /// What this worker goes by, if it follows a seed.
+    pub(crate) seeded: Option<Seeded>,
 
     pub(crate) index: usize,
     pub(crate) shared: *const Shared,
@@ -172,6 +177,7 @@ impl Worker {
             heart: Heart::new(),
             slots: Slots::new(),
             child_stealing: shared.policy.futures == Futures::Child,
+            seeded: None,
             index,
             shared: Arc::as_ptr(shared),
             inbox: Inbox::new(),

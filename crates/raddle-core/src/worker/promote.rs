@@ -74,6 +74,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self, forks: &Forks) {
+        if let Some(seeded) = &self.seeded {
+            return self.answer_by_seed(seeded, forks);
+        }
         let heart = &self.heart;
         heart.forks.set(heart.forks.get() + 1);
         if self.child_stealing {

@@ -14,7 +14,7 @@ impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops.
     pub(crate) fn run(&self) {
         self.set_home_current(true);
-        while let Some(next) = self.next().or_else(|| self.wait_for_work()) {
+        while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
             self.dispatch(next);
         }
         self.set_home_current(false);
@@ -28,6 +28,9 @@ impl Worker {
         let budget = self.budget.get() - 1;
         self.budget.set(budget);
         if budget == 0 {
+            if let Some(seeded) = &self.seeded {
+                return self.next_by_seed(seeded);
+            }
             self.boundary();
         }
         if self.inbox.has_mail() {

@@ -10,6 +10,7 @@ mod csp_alt;
 mod csp_channel;
 mod csp_par;
 mod default;
+mod explore;
 mod fairness;
 mod fork;
 mod jobs;

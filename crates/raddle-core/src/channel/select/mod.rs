@@ -17,6 +17,7 @@ use super::error::{
 };
 use super::list::Left;
 use super::{Receiver, Sender};
+use crate::explore::now;
 use operation::{Operation, Room, complete_recv, complete_send};
 pub use run::{Case, Until};
 use std::fmt;
@@ -165,7 +166,7 @@ impl<'a> Select<'a> {
 impl Until {
     /// That much later than now; without an end if that is after the end of time.
     pub fn after(timeout: Duration) -> Until {
-        Instant::now().checked_add(timeout).map_or(Until::Possible, Until::At)
+        now().checked_add(timeout).map_or(Until::Possible, Until::At)
     }
 }
 

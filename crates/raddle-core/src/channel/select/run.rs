@@ -10,6 +10,7 @@
 
 use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
+use crate::explore::{now, point};
 use crate::order;
 use crate::wait::{EXPIRED, Outcome, Waiter};
 use std::cell::Cell;
@@ -81,6 +82,9 @@ impl<'a> Case<'a> {
 
 /// A number below `below`, another each time.
 fn random(below: usize) -> usize {
+    if let Some(chosen) = crate::explore::choose(below) {
+        return chosen;
+    }
     thread_local!(static STATE: Cell<u32> = const { Cell::new(0x9e37_79b9) });
     let next = STATE.with(|state| {
         // Marsaglia's xorshift of 32 bits.
@@ -103,7 +107,7 @@ fn choose(cases: &[Case<'_>], biased: bool) -> Option<usize> {
         let mut seen = 1;
         for other in seeming {
             seen += 1;
-            if random(seen) == 0 {
+            if random(seen) + 1 == seen {
                 chosen = other;
             }
         }
@@ -127,6 +131,7 @@ fn agree_late(cases: &[Case<'_>], first: usize) -> Option<Agreed> {
 
 /// Agrees on one of the operations; `None` if the time is over.
 pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<Agreed> {
+    point("channel::select");
     loop {
         if until == Until::Now {
             order::SHORT_LOOK_FENCE();
@@ -145,6 +150,7 @@ pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Opti
 
 /// Finds one of the operations that is possible; `None` if the time is over.
 pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<usize> {
+    point("channel::Select::ready");
     loop {
         if until == Until::Now {
             order::SHORT_LOOK_FENCE();
@@ -164,7 +170,7 @@ pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Optio
 fn is_over(until: Until) -> bool {
     match until {
         Until::Now => true,
-        Until::At(deadline) => Instant::now() >= deadline,
+        Until::At(deadline) => now() >= deadline,
         Until::Possible => false,
     }
 }

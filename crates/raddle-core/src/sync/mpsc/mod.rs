@@ -17,6 +17,7 @@
 
 mod shared;
 
+use crate::explore::point;
 use shared::Shared;
 use std::fmt;
 use std::marker::PhantomData;
@@ -71,6 +72,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// If the receiver has gone: the error holds `t`.
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
+        point("mpsc::Sender::send");
         self.shared.send(t)
     }
 }
@@ -84,6 +86,7 @@ impl<T> SyncSender<T> {
     /// # Panics
     /// If it has to wait inside a cell.
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
+        point("SyncSender::send");
         self.shared.send(t)
     }
 
@@ -92,6 +95,7 @@ impl<T> SyncSender<T> {
     /// # Errors
     /// If it would have to wait, or the receiver has gone: the error holds `t`.
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
+        point("SyncSender::try_send");
         self.shared.try_send(t)
     }
 }
@@ -102,6 +106,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// If there is none, or there are no senders any more either.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        point("mpsc::Receiver::try_recv");
         self.shared.try_recv()
     }
 
@@ -113,6 +118,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// If it has to wait inside a cell.
     pub fn recv(&self) -> Result<T, RecvError> {
+        point("mpsc::Receiver::recv");
         self.shared.recv("Receiver::recv", None).map_err(|_| RecvError)
     }
 
@@ -124,6 +130,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// If it has to wait inside a cell.
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        point("mpsc::Receiver::recv_timeout");
         self.shared.recv("Receiver::recv_timeout", deadline(timeout))
     }
 
@@ -154,18 +161,21 @@ impl<T> Clone for SyncSender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
+        point("mpsc::Sender::drop");
         self.shared.remove_sender();
     }
 }
 
 impl<T> Drop for SyncSender<T> {
     fn drop(&mut self) {
+        point("SyncSender::drop");
         self.shared.remove_sender();
     }
 }
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        point("mpsc::Receiver::drop");
         self.shared.remove_receiver();
     }
 }

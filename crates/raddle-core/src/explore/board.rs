@@ -1,0 +1,94 @@
+//! Owns: `Board`, by which the OS thread that explores and the worker that runs tell each other what to do and how it
+//! went.
+//! May use: locks of the standard library.
+//! Never: anything about how choices are made.
+
+use super::chance::Chooser;
+use super::failure::Cause;
+use super::schedule::Schedule;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What is asked of a run, besides its choices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// It fails if it has had so many turns.
+    pub(super) turns_max: u64,
+    /// What still waits when the first process has ended and nothing can run is no failure.
+    pub(super) daemons: bool,
+    /// Somebody will read what happened.
+    pub(super) logs: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) cause: Option<Cause>,
+    pub(super) hash: u64,
+    pub(super) steps: u64,
+    /// The choices that were not the obvious ones.
+    pub(super) schedule: Schedule,
+    /// What happened, line by line, if it was asked for.
+    pub(super) log: Vec<String>,
+    /// Nothing is left: the runtime can have another run.
+    pub(super) is_clean: bool,
+}
+
+/// Where an order for a run lies, and then its outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    places: Mutex<Places>,
+    ended: Condvar,
+    turns: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    order: Option<(Chooser, Asked)>,
+    outcome: Option<Outcome>,
+}
+
+impl Board {
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a run. Its first process is handed over next.
+    pub(super) fn order(&self, chooser: Chooser, asked: Asked) {
+        self.places().order = Some((chooser, asked));
+    }
+
+    /// The run that is asked for, if one is.
+    pub(super) fn take_order(&self) -> Option<(Chooser, Asked)> {
+        self.places().order.take()
+    }
+
+    /// The run moves.
+    pub(super) fn note_turns(&self, turns: u64) {
+        self.turns.store(turns, Ordering::Relaxed);
+    }
+
+    pub(super) fn post(&self, outcome: Outcome) {
+        self.places().outcome = Some(outcome);
+        self.ended.notify_all();
+    }
+
+    /// Waits for the outcome; `None` if nothing has moved for so long.
+    pub(super) fn wait(&self, patience: Duration) -> Option<Outcome> {
+        let mut places = self.places();
+        loop {
+            if let Some(outcome) = places.outcome.take() {
+                return Some(outcome);
+            }
+            let before = self.turns.load(Ordering::Relaxed);
+            let waited = self.ended.wait_timeout(places, patience);
+            let (held, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+            places = held;
+            let moved = self.turns.load(Ordering::Relaxed) != before;
+            if waited.timed_out() && places.outcome.is_none() && !moved {
+                return None;
+            }
+        }
+    }
+}

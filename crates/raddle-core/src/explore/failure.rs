@@ -1,0 +1,184 @@
+//! Owns: `Failure`, what was found and how to see it again, and its text.
+//! May use: `schedule`.
+//! Never: the first line without what, where, and the seed.
+
+use super::schedule::Schedule;
+use std::fmt;
+
+/// One that waits when nothing can run any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) who: String,
+    pub(super) at: String,
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    Panic(String),
+    Deadlock { waiting: Vec<Waiting>, cells: u64 },
+    Endless(u64),
+    Held(u64),
+}
+
+/// What kind of failure was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The closure panicked, or a process whose panic nobody asked for.
+    Panic,
+    /// Nothing can run, no alarm is set, and somebody waits: a cycle of waits, or a wake that was lost.
+    Deadlock,
+    /// It did not end within [`Options::turns_max`](super::Options::turns_max).
+    Endless,
+    /// A process has not come to any operation for ten seconds: a loop without one, or a call that blocks.
+    Held,
+    /// The same seed went two ways.
+    Nondeterminism,
+}
+
+/// What was found, and how to see it again.
+///
+/// Its text begins with what went wrong, where, and the seed; then come who waits and the schedule in few words.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub(super) cause: Cause,
+    pub(super) seed: Option<u64>,
+    /// Of how many runs, the how manieth.
+    pub(super) run: (u32, u32),
+    pub(super) schedule: Schedule,
+    pub(super) before_shrinking: usize,
+    pub(super) log: Vec<String>,
+    pub(super) repeats: bool,
+}
+
+/// So many lines of a schedule fit a screen.
+const LINES: usize = 40;
+
+impl Cause {
+    /// The last of these panics that does not only say that another process had panicked before.
+    pub(super) fn panic(panics: &[String]) -> Cause {
+        const PASSED_ON: [&str; 3] =
+            ["an `Err` value: Any {", "an `Err` value: PoisonError {", ": a scoped "];
+        let passed_on = |panic: &&String| PASSED_ON.iter().any(|text| panic.contains(text));
+        let last = panics.iter().rev().find(|panic| !passed_on(panic)).or(panics.last());
+        Cause::Panic(last.cloned().unwrap_or_else(|| "a process panicked".to_owned()))
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Cause::Panic(_) => Kind::Panic,
+            Cause::Deadlock { .. } => Kind::Deadlock,
+            Cause::Endless(_) => Kind::Endless,
+            Cause::Held(_) => Kind::Held,
+        }
+    }
+
+    /// What identifies it: shrinking must not end at another bug.
+    pub(super) fn is_like(&self, other: &Cause) -> bool {
+        match (self, other) {
+            (Cause::Panic(one), Cause::Panic(other)) => place_of(one) == place_of(other),
+            _ => self.kind() == other.kind(),
+        }
+    }
+}
+
+/// The part of a panic's text that is its place.
+fn place_of(panic: &str) -> &str {
+    panic.split_once(" panicked at ").map_or(panic, |(_, rest)| rest.split(": ").next().unwrap_or(rest))
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Panic(what) => f.write_str(what),
+            Cause::Deadlock { waiting, cells } => {
+                f.write_str("deadlock: ")?;
+                for (at, one) in waiting.iter().take(4).enumerate() {
+                    write!(f, "{}{} waits in {}", if at == 0 { "" } else { "; " }, one.who, one.at)?;
+                }
+                if waiting.len() > 4 {
+                    write!(f, "; and {} more", waiting.len() - 4)?;
+                }
+                match (cells, waiting.is_empty()) {
+                    (0, _) => Ok(()),
+                    (cells, true) => write!(f, "{cells} cells wait for a waker that nobody calls"),
+                    (cells, false) => write!(f, "; and {cells} cells"),
+                }
+            }
+            Cause::Endless(turns) => write!(f, "no end within {turns} turns (`Options::turns_max`)"),
+            Cause::Held(seconds) => {
+                write!(
+                    f,
+                    "a process has not come to an operation of ours for {seconds} s: a loop, or a call that blocks"
+                )
+            }
+        }
+    }
+}
+
+impl Failure {
+    /// What kind it is.
+    pub fn kind(&self) -> Kind {
+        if self.repeats { self.cause.kind() } else { Kind::Nondeterminism }
+    }
+
+    /// The seed that found it; `None` if it was a given schedule.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    /// The schedule, shrunk, for [`replay`](super::replay).
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn write_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.log.is_empty() {
+            return Ok(());
+        }
+        let (kept, had) = (self.schedule.len(), self.before_shrinking);
+        writeln!(f, "the schedule, shrunk from {had} to {kept} choices that are not the obvious ones:")?;
+        let skipped = self.log.len().saturating_sub(LINES);
+        if skipped > 0 {
+            writeln!(f, "  ... {skipped} turns before")?;
+        }
+        self.log.iter().skip(skipped).try_for_each(|line| writeln!(f, "  {line}"))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (run, runs) = self.run;
+        match self.seed {
+            Some(seed) => write!(f, "[seed {seed}] ")?,
+            None => write!(f, "[schedule {}] ", self.schedule)?,
+        }
+        if !self.repeats {
+            f.write_str("not deterministic: the same choices led elsewhere the second time; then: ")?;
+        }
+        writeln!(f, "{}", self.cause)?;
+        if let Some(seed) = self.seed {
+            writeln!(f, "found in run {run} of {runs}; again: RADDLE_SEED={seed}")?;
+        }
+        if !self.repeats {
+            let why = "outside of the seed are OS threads, real clocks, random numbers, the order of a `HashMap`, \
+                       addresses, and what an earlier run has left in a `static`";
+            return writeln!(f, "{why}");
+        }
+        if self.cause.kind() != Kind::Held {
+            writeln!(f, "shrunk: raddle::explore::replay(f, \"{}\")", self.schedule)?;
+        }
+        if let Cause::Deadlock { waiting, .. } = &self.cause
+            && waiting.len() > 4
+        {
+            waiting
+                .iter()
+                .take(LINES)
+                .try_for_each(|one| writeln!(f, "  {} waits in {}", one.who, one.at))?;
+        }
+        self.write_log(f)
+    }
+}
+
+impl std::error::Error for Failure {}

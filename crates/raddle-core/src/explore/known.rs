@@ -1,0 +1,50 @@
+//! Owns: `Known`, what reports say of one process or cell.
+//! May use: `process::block`, while it is held, for its name and the place of its spawn.
+//! Never: a look at a block that may have ended.
+
+use super::site::Site;
+use crate::header::{Kind, Runnable};
+use crate::process::block::Block;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Somebody that was seen, and has not ended as far as we know.
+pub(super) struct Known {
+    /// In the order in which they were first seen, from 0.
+    pub(super) number: u32,
+    pub(super) kind: Kind,
+    name: Option<Arc<str>>,
+    site: &'static Location<'static>,
+    /// What it did last, and where.
+    pub(super) at: &'static str,
+    pub(super) place: Site,
+}
+
+impl Known {
+    /// Of one that has just become ready, and is held.
+    pub(super) fn of(number: u32, ready: Runnable) -> Known {
+        let kind = ready.header().kind;
+        let (mut name, mut site) = (None, Location::caller());
+        if kind == Kind::Process {
+            // SAFETY: the kind says that it is a block.
+            let block = unsafe { Block::of_header(ready.as_ptr()) };
+            // SAFETY: it is held: it has just become ready.
+            name = unsafe { block.name() }.cloned();
+            site = block.site.get();
+        }
+        Known { number, kind, name, site, at: "its start", place: Site::default() }
+    }
+}
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.name, self.kind) {
+            (Some(name), _) => write!(f, "'{name}'"),
+            (None, Kind::Process) => {
+                write!(f, "#{} (spawned at {}:{})", self.number, self.site.file(), self.site.line())
+            }
+            (None, _) => write!(f, "cell #{}", self.number),
+        }
+    }
+}

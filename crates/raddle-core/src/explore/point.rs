@@ -1,0 +1,146 @@
+//! Owns: the places at which a seed may have another go on, and the one switch that turns them on.
+//! May use: `worker`.
+//! Never: more than a load and a branch in a program that uses no seed.
+//!
+//! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
+//! done, outside of every lock of ours. What a program does between two of its operations by itself, on plain atomics
+//! for instance, is one step; a `yield_now` there makes it two.
+
+use crate::header::{AWAY, Kind, OWN_TLS};
+use crate::process::block::Block;
+use crate::worker::{Worker, current_header};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Some runtime of this program follows, or has followed, a seed.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Turns the points on, for good.
+pub(super) fn turn_on() {
+    // Relaxed: workers that follow a seed are started, or given work, after this, which orders it.
+    ON.store(true, Ordering::Relaxed);
+}
+
+#[inline(always)]
+fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// An operation begins: another process may be chosen to go on before it.
+#[inline(always)]
+pub(crate) fn point(operation: &'static str) {
+    if is_on() {
+        point_by_seed(operation);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn point_by_seed(operation: &'static str) {
+    if let Some((worker, block)) = here() {
+        worker.preempt_by_seed(block, operation);
+    }
+}
+
+/// The process that runs here by a seed, and may leave its stack now.
+fn here<'a>() -> Option<(&'a Worker, &'static Block)> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
+    if running.kind != Kind::Process || !may_switch {
+        return None;
+    }
+    // SAFETY: it runs, and not away: it has a worker, whose OS thread this is.
+    let worker = unsafe { Worker::of(running) };
+    // SAFETY: the kind says that it is a block.
+    worker.seeded.is_some().then(|| (worker, unsafe { Block::of_header(header) }))
+}
+
+/// The caller lets others run: it may be waiting for them in a loop.
+#[inline(always)]
+pub(crate) fn yields() {
+    if is_on()
+        && let Some((worker, block)) = here()
+        && let Some(seeded) = &worker.seeded
+    {
+        seeded.yields(block.as_header());
+    }
+}
+
+/// A number below `n` from the seed of whoever runs here; `None` without one.
+#[inline(always)]
+pub(crate) fn choose(n: usize) -> Option<usize> {
+    if is_on() { choose_by_seed(n) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn choose_by_seed(n: usize) -> Option<usize> {
+    Some(Worker::current()?.seeded.as_ref()?.choose(n))
+}
+
+/// What time it is to whoever runs here: by a seed, time passes only when nothing else can happen.
+#[inline]
+pub(crate) fn now() -> Instant {
+    if is_on()
+        && let Some(worker) = Worker::current()
+        && let Some(now) = worker.shared().clock.virtual_now()
+    {
+        return now;
+    }
+    Instant::now()
+}
+
+/// Something begins that no seed decides: says so, once in a program.
+#[inline]
+pub(crate) fn outside(what: &str) {
+    if is_on() && Worker::current().is_some_and(|worker| worker.seeded.is_some()) {
+        say_outside(what);
+    }
+}
+
+#[cold]
+fn say_outside(what: &str) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        crate::report::not_by_seed(what);
+    }
+}
+
+/// A process has come to its end, here.
+#[inline(always)]
+pub(crate) fn ended(worker: &Worker, block: &Block) {
+    if is_on()
+        && let Some(seeded) = &worker.seeded
+    {
+        seeded.ended(block.as_header());
+    }
+}
+
+/// A panic has reached the base of a process, and nobody asks for it.
+#[inline]
+pub(crate) fn unseen_panic() {
+    if is_on()
+        && let Some(worker) = Worker::current()
+        && let Some(seeded) = &worker.seeded
+    {
+        seeded.unseen_panic();
+    }
+}
+
+/// The process that an exploration began with has come to its end.
+pub(super) fn first_has_ended(panicked: bool) {
+    if let Some(seeded) = Worker::current().and_then(|worker| worker.seeded.as_ref()) {
+        seeded.first_has_ended(panicked);
+    }
+}
+
+/// A panic begins, at this place of a process or a cell; true if whoever explores will say so.
+pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
+    let seeded = || Worker::current()?.seeded.as_ref();
+    let Some(seeded) = is_on().then(seeded).flatten() else { return false };
+    let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
+    let what = info.payload_as_str().unwrap_or("a value that is no text");
+    seeded.note_panic(&format!("panicked{place}: {what}"))
+}

@@ -1,0 +1,128 @@
+//! Owns: `Schedule`, the choices of a run that were not the obvious ones, and its text.
+//! May use: nothing.
+//! Never: what a choice means.
+//!
+//! A choice has a number, its *step*, and is a number itself: 0 is the obvious one (whoever runs goes on, else who has
+//! waited longest; a fork stays with its flow; the first possible case of a selection). A schedule lists the others, so
+//! that it is as short as it is strange, and leaving one out gives a schedule again: that is how one shrinks.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The choices of a run that were not the obvious ones, by step. Its text, as `12:1,30:2`, names one run of a program.
+///
+/// ```
+/// use raddle_core::explore::Schedule;
+/// let schedule: Schedule = "12:1,30:2".parse()?;
+/// assert_eq!(schedule.to_string(), "12:1,30:2");
+/// assert_eq!(schedule.len(), 2);
+/// # Ok::<(), raddle_core::explore::NoSchedule>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule(Vec<(u64, u32)>);
+
+/// What [`Schedule::from_str`] was given is no schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSchedule {
+    found: String,
+}
+
+impl Schedule {
+    /// How many choices were not the obvious ones.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether every choice was the obvious one.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The choice at this step.
+    pub(super) fn at(&self, step: u64) -> u32 {
+        self.0.binary_search_by_key(&step, |choice| choice.0).map_or(0, |at| self.0[at].1)
+    }
+
+    /// The next choice. Steps grow.
+    pub(super) fn note(&mut self, step: u64, choice: u32) {
+        debug_assert!(self.0.last().is_none_or(|last| last.0 < step), "steps grow");
+        if choice != 0 {
+            self.0.push((step, choice));
+        }
+    }
+
+    /// Without `count` choices from the one of this index on.
+    pub(super) fn without(&self, from: usize, count: usize) -> Schedule {
+        let to = (from + count).min(self.len());
+        Schedule([&self.0[..from], &self.0[to..]].concat())
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("obvious");
+        }
+        for (at, (step, choice)) in self.0.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{step}:{choice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = NoSchedule;
+
+    fn from_str(text: &str) -> Result<Schedule, NoSchedule> {
+        let none = || NoSchedule { found: text.to_owned() };
+        if text.trim() == "obvious" {
+            return Ok(Schedule::default());
+        }
+        let mut schedule = Schedule::default();
+        for choice in text.split(',') {
+            let (step, choice) = choice.trim().split_once(':').ok_or_else(none)?;
+            let (step, choice): (u64, u32) = step.parse().ok().zip(choice.parse().ok()).ok_or_else(none)?;
+            if schedule.0.last().is_some_and(|last| last.0 >= step) {
+                return Err(none());
+            }
+            schedule.note(step, choice);
+        }
+        Ok(schedule)
+    }
+}
+
+impl fmt::Display for NoSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wanted = "one is `obvious`, or steps with their choices in growing order, as `12:1,30:2`";
+        write!(f, "`{}` is no schedule; {wanted}", self.found)
+    }
+}
+
+impl std::error::Error for NoSchedule {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_its_text() {
+        for text in ["obvious", "1:1", "3:2,4:1,1000000000000:7"] {
+            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+        }
+        assert_eq!("3:0, 4:1".parse::<Schedule>().unwrap().to_string(), "4:1");
+        for text in ["", "7", "1:x", "4:1,3:1", "3:1,3:2", "-1:1"] {
+            let said = text.parse::<Schedule>().unwrap_err().to_string();
+            assert!(said.starts_with(&format!("`{text}` is no schedule; one is")), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_it_does_not_name_is_obvious() {
+        let schedule: Schedule = "3:2,5:1".parse().unwrap();
+        let choices: Vec<u32> = (1..8).map(|step| schedule.at(step)).collect();
+        assert_eq!(choices, [0, 0, 2, 0, 1, 0, 0]);
+        assert_eq!(schedule.without(0, 1).to_string(), "5:1");
+        assert_eq!(schedule.without(1, 9).to_string(), "3:2");
+    }
+}

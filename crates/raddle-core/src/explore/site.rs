@@ -1,0 +1,82 @@
+//! Owns: where in the user's own code an operation is called, for reports.
+//! May use: a backtrace of the caller's own stack.
+//! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+
+/// A place that was noted down; none in a run that nobody reads about.
+#[derive(Debug, Default)]
+pub(super) struct Site(Option<Backtrace>);
+
+/// Notes places down, if they are wanted.
+#[derive(Debug)]
+pub(super) struct Sites {
+    wanted: bool,
+}
+
+impl Sites {
+    pub(super) fn new(wanted: bool) -> Sites {
+        Sites { wanted }
+    }
+
+    pub(super) fn are_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Where the caller stands.
+    pub(super) fn here(&self) -> Site {
+        Site(self.wanted.then(Backtrace::force_capture))
+    }
+
+    /// ` at FILE:LINE:COLUMN`, or nothing if that is not known.
+    pub(super) fn text(&self, site: &Site) -> String {
+        let Some(trace) = site.0.as_ref().filter(|trace| trace.status() == BacktraceStatus::Captured) else {
+            return String::new();
+        };
+        place_in(&trace.to_string()).map_or_else(String::new, |place| format!(" at {place}"))
+    }
+}
+
+/// The first place of a backtrace that is not ours or the standard library's.
+fn place_in(trace: &str) -> Option<String> {
+    let mut lines = trace.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let Some((_, function)) = line.split_once(": ") else { continue };
+        let place = lines.next_if(|next| next.starts_with("at "));
+        if let Some(place) = place.filter(|_| !is_ours(function)) {
+            return Some(place.trim_start_matches("at ").trim_start_matches("./").to_owned());
+        }
+    }
+    None
+}
+
+fn is_ours(function: &str) -> bool {
+    let function = function.trim_start_matches('<').trim_start_matches("dyn ");
+    let crates =
+        ["raddle_core::", "raddle_context::", "raddle::", "std::", "core::", "alloc::", "__", "backtrace"];
+    crates.iter().any(|name| function.starts_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_is_the_users() {
+        let trace = "
+   0: std::backtrace::Backtrace::force_capture
+             at /rustc/lib.rs:1:2
+   1: raddle_core::explore::point::point
+             at ./src/explore/point.rs:30:9
+   2: <raddle_core::sync::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop
+             at ./src/sync/mutex.rs:30:9
+   3: core::ptr::drop_in_place
+   4: dining::eat
+             at ./tests/dining.rs:12:5
+   5: dining::main
+             at ./tests/dining.rs:40:5
+";
+        assert_eq!(place_in(trace).unwrap(), "tests/dining.rs:12:5");
+        assert_eq!(place_in("   0: dining::eat\n   1: dining::main\n"), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Owns: how a worker that follows a seed goes from one runnable to the next.
+//! May use: every queue of its own, `explore`, the virtual clock.
+//! Never: a turn that the seed has not given.
+//!
+//! Such a worker is its runtime's only one. Its budget is always one dispatch, so that whoever leaves its stack comes
+//! home, whatever fast path it left by; and home asks here. Everything that can run is first put into one pool, from
+//! which the seed chooses. Nothing of this costs a worker without a seed an instruction: an exhausted budget is what it
+//! looks for anyway.
+//!
+//! Time is virtual: when nothing can run, and nobody is away on another OS thread, the clock jumps to the next alarm.
+
+use super::Worker;
+use crate::explore::{Seeded, outside, point};
+use crate::header::Runnable;
+use crate::process::block::Block;
+use crate::protocol::jobs::Forks;
+
+/// The budget that has whoever leaves its stack come home.
+const COME_HOME: u32 = 1;
+
+impl Worker {
+    /// Makes this worker follow a seed, before it runs.
+    pub(crate) fn follow(mut self, seeded: Option<Seeded>) -> Self {
+        if seeded.is_some() {
+            self.budget.set(COME_HOME);
+            self.jobs = crate::protocol::jobs::JobQueue::new(true, true);
+            self.seeded = seeded;
+        }
+        self
+    }
+
+    /// Has whoever leaves its stack come home, if there is a seed.
+    pub(super) fn keep_budget(&self) {
+        if self.seeded.is_some() {
+            self.budget.set(COME_HOME);
+        }
+    }
+
+    /// Who is next. `None` if nothing can run.
+    pub(super) fn next_by_seed(&self, seeded: &Seeded) -> Option<Runnable> {
+        self.budget.set(COME_HOME);
+        if seeded.is_over() {
+            if !seeded.begins_again() {
+                return None;
+            }
+            self.shared().clock.jump_to(0);
+        }
+        loop {
+            self.gather(seeded);
+            if seeded.has_failed() {
+                return self.end_by_seed(seeded);
+            }
+            if let Some(next) = seeded.take() {
+                return Some(next);
+            }
+            if self.shared().is_anybody_away() || !seeded.has_begun() {
+                return None;
+            }
+            if !self.pass_time(seeded) {
+                return self.end_by_seed(seeded);
+            }
+        }
+    }
+
+    /// What was found after a sleep is one of those to choose from.
+    pub(super) fn choose_again(&self, found: Runnable) -> Option<Runnable> {
+        let Some(seeded) = &self.seeded else { return Some(found) };
+        self.batch.push(found);
+        self.next_by_seed(seeded)
+    }
+
+    /// The clock jumps to the next alarm. False if there is none.
+    fn pass_time(&self, seeded: &Seeded) -> bool {
+        let Some(alarm) = self.timers.next_ns() else { return false };
+        self.shared().clock.jump_to(alarm);
+        seeded.note_time(alarm);
+        self.fire_timers(alarm);
+        true
+    }
+
+    fn end_by_seed(&self, seeded: &Seeded) -> Option<Runnable> {
+        let shared = self.shared();
+        let alive = shared.alive(&shared.total());
+        let has_failed = seeded.has_failed();
+        seeded.end(alive);
+        if has_failed {
+            shared.stop_now();
+        }
+        None
+    }
+
+    /// Puts everything that can run into the pool.
+    fn gather(&self, seeded: &Seeded) {
+        self.fire_timers(self.shared().clock.now_ns());
+        if self.inbox.has_mail() {
+            self.take_mail();
+            outside("an OS thread that wakes a process");
+        }
+        self.take_shared(usize::MAX);
+        while let Some(ready) = self.batch.pop() {
+            seeded.put(ready);
+        }
+        // SAFETY: this is the owner's OS thread.
+        while let Some(ready) = unsafe { self.ready.pop() } {
+            seeded.put(ready);
+        }
+        // SAFETY: as above.
+        while let Some(ready) = unsafe { self.fresh.pop() } {
+            seeded.put(ready);
+        }
+        // SAFETY: as above.
+        while let Some(ready) = unsafe { self.later.pop() } {
+            seeded.put(ready);
+        }
+        while let Some(ready) = self.take_own_job() {
+            seeded.put(ready);
+        }
+    }
+
+    /// The running process is about to do something; perhaps another one goes on first.
+    pub(crate) fn preempt_by_seed(&self, block: &'static Block, operation: &'static str) {
+        let Some(seeded) = &self.seeded else { return };
+        seeded.note_operation(block.as_header(), operation);
+        self.gather(seeded);
+        if seeded.has_failed() || !seeded.goes_on(block.as_header()) {
+            self.yield_process(block);
+        }
+    }
+
+    /// A fork has been made: perhaps the oldest one is taken by another process.
+    pub(super) fn answer_by_seed(&self, seeded: &Seeded, forks: &Forks) {
+        if !std::thread::panicking() && seeded.choose(2) == 1 && forks.promote_oldest(&self.jobs) {
+            point("a fork");
+        }
+    }
+}

@@ -125,8 +125,8 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[],
         steps: &[
             "RUSTFLAGS='--cfg loom' \
-                  cargo test --no-fail-fast --target-dir target/loom --release --package raddle-core --package raddle-trace \
-                  --test loom",
+                  cargo test --no-fail-fast --target-dir target/loom --release \
+                  --package raddle-core --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release --package raddle-vm --lib -- model::",
         ],

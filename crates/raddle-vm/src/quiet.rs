@@ -9,7 +9,7 @@
 //! | the watcher reads | so it has seen | because |
 //! |---|---|---|
 //! | an even count | all that was done up to that visit | leaving releases, the read acquires |
-//! | a word that was written in a later visit | the odd count of that visit, at the second look | two fences, as in a seqlock |
+//! | a word of a later visit | the odd count of that visit, at the second look | two fences, as in a seqlock |
 //!
 //! Who is ready says so in its record before it is queued: it waits for nothing. So if all wait at one moment at which
 //! nobody runs, then nobody is in a queue either, and only the world can go on: a key, or an alarm. The watcher's

@@ -14,8 +14,8 @@
 //! safe for the reason that [`Worker::leave_here`] gives, and saves a switch when the peer comes at that moment.
 //! Whoever may move enters the word only when its context is saved.
 //!
-//! *Looking out.* On a runtime whose workers spin (`spin`), who finds nobody at a channel, and nothing else to run on its
-//! worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
+//! *Looking out.* On a runtime whose workers spin (`spin`), who finds nobody at a channel, and nothing else to run
+//! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
 use crate::header::{Header, MOVABLE, OWN_TLS};

@@ -1,5 +1,4 @@
-//! Owns: `Board`, by which the OS thread that explores and the worker that runs tell each other what to do and how it
-//! went.
+//! Owns: `Board`, by which the explorer's OS thread and the worker that runs tell each other what to do.
 //! May use: locks of the standard library.
 //! Never: anything about how choices are made.
 

@@ -11,9 +11,9 @@
 //! [`explore()`] runs a closure under many seeds and tells of the first that fails: by a panic, a deadlock, or by not
 //! ending. It shows the schedule that it took, cut down to the choices that matter, and how to see it again.
 //!
-//! What no seed decides: OS threads and their locks, `blocking` calls, real clocks, random numbers of the program's own,
-//! the order of a `HashMap`. And a process is stopped at operations of Raddle's only: what it does on plain atomics
-//! between two of them is one step.
+//! What no seed decides: OS threads and their locks, `blocking` calls, real clocks, random numbers of the program's
+//! own, the order of a `HashMap`. And a process is stopped at operations of Raddle's only: what it does on plain
+//! atomics between two of them is one step.
 //!
 //! | module | what |
 //! |---|---|
@@ -82,7 +82,8 @@ pub struct Options {
     pub seed: u64,
     /// A run that has had so many turns and operations fails; default: 100 000.
     pub turns_max: u64,
-    /// Whether processes may wait for ever once the closure has returned, as servers do; default: no, that is a deadlock.
+    /// Whether processes may wait for ever once the closure has returned, as servers do; default: no, that is a
+    /// deadlock.
     pub daemons: bool,
 }
 

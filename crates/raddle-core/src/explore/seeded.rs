@@ -2,9 +2,9 @@
 //! May use: `header`; `known` to name a process.
 //! Never: shared with another OS thread, but for its hash and its board.
 //!
-//! Who can run lies in one pool, first in first out, whatever queue it came from. Each choice among several is a *step*;
-//! the steps, with how many there were to choose from and who was chosen, make up the hash by which two runs are told
-//! apart.
+//! Who can run lies in one pool, first in first out, whatever queue it came from. Each choice among several is a
+//! *step*; the steps, with how many there were to choose from and who was chosen, make up the hash by which two
+//! runs are told apart.
 
 use super::board::{Asked, Board, Outcome};
 use super::chance::{Chooser, mix};

@@ -22,9 +22,10 @@
 //! go of it: that is the [`alternation`](super::alternation) word's part.
 //!
 //! A hot party has not left its stack: it looks at its [`Answer`], for a moment, since its peer runs on another worker
-//! and is about to come. Whoever takes it out of the word answers when it is done with the frame, and wakes nobody: that
-//! costs three moves of a cache line from worker to worker (the word, the frame, the answer) where a wake costs eight.
-//! A party that has looked for long enough turns firm by `cool`; if that fails it is held, and its answer is near.
+//! and is about to come. Whoever takes it out of the word answers when it is done with the frame, and wakes nobody:
+//! that costs three moves of a cache line from worker to worker (the word, the frame, the answer) where a wake
+//! costs eight. A party that has looked for long enough turns firm by `cool`; if that fails it is held, and its
+//! answer is near.
 //!
 //! Alternatives: CCSP and KRoC let a sender that finds an alternation wait in the word and only trigger the guard; the
 //! alternation then receives as if it had arrived second. That is a switch more for each message, and a sender could

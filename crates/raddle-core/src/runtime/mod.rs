@@ -71,7 +71,8 @@ impl Runtime {
         self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
     }
 
-    /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a seed.
+    /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a
+    /// seed.
     pub fn schedule_hash(&self) -> Option<u64> {
         self.shared.workers().first()?.seeded.as_ref().map(|seeded| seeded.hash())
     }

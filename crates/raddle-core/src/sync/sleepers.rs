@@ -88,8 +88,8 @@ const LOOKS: u32 = 64;
 /// A turn is near when so many are before it: then the next one is called up, while there is time for that.
 ///
 /// PERF: bench `queue_lock`, CLH, 64 / 1000 waiters on 2 workers, ns a lock: 2 gives 60 to 180 / 260 to 350, 5 gives
-/// 50 to 150 / 40 to 320, 12 as 5, 32 gives 85 to 340 / 470 and more. Two waiters: 40 to 100. What is left at 1000 is cache
-/// lines: a wake on another worker moves four of them, and half of all are.
+/// 50 to 150 / 40 to 320, 12 as 5, 32 gives 85 to 340 / 470 and more. Two waiters: 40 to 100. What is left at 1000
+/// is cache lines: a wake on another worker moves four of them, and half of all are.
 const NEAR: u32 = 5;
 
 /// One whose turn is far, and who has its worker to itself, looks so often before it goes to sleep: for about as long

@@ -115,7 +115,8 @@ impl Worker {
     }
 
     /// Whoever yields in a loop until others have done something keeps its worker from being idle, though that has
-    /// nothing else to run. If those wait behind an endless slice elsewhere, nobody would take them: so it looks once a tick.
+    /// nothing else to run. If those wait behind an endless slice elsewhere, nobody would take them: so it looks once
+    /// a tick.
     fn look_around(&self, now: u64) {
         let has_more = self.batch.len() > 1 || !self.ready.is_empty_for_owner() || self.has_fresh();
         if !has_more && let Some(found) = self.steal_from_others(now) {

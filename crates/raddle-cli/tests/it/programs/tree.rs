@@ -1,6 +1,7 @@
 //! Owns: programs as trees: made at random, written as occam, and interpreted.
 //! May use: nothing of Raddle.
-//! Never: lets two branches of a PAR touch the same variable, or a channel's two ends disagree on the number of messages.
+//! Never: lets two branches of a PAR touch the same variable, or a channel's two ends disagree on the number of
+//! messages.
 //!
 //! Variables `x0`.. and arrays `a0`.. of eight are dealt out to the branches of a PAR. A branch may send to the one
 //! beside it; to interpret a PAR, the sender runs first.

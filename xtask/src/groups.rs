@@ -163,18 +163,19 @@ pub(crate) const GROUPS: &[Group] = &[
         // A standard library that is not instrumented would be full of false races: its fences and futexes would go
         // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
         // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
-        // What it knows of a thread lies in that thread's storage, so that none with storage of its own can be
-        // made.
+        // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
+        // leak; and a test that asks what a wrong unlock answers is no error.
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
         steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
                   link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
                   STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  TSAN_OPTIONS=report_thread_leaks=0 \
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \
                   -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
-                  --skip leave_nothing --skip threads:: --skip native::"],
+                  --skip leave_nothing --skip mutexes_know"],
     },
     Group {
         name: "valgrind",

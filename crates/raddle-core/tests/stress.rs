@@ -419,9 +419,6 @@ fn threads_change_workers_at_every_yield() {
         static TEXT: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
     }
     const THREADS: usize = 64;
-    if cfg!(raddle_tsan) {
-        return; // which keeps its own state in a thread's storage
-    }
     let rt = Runtime::builder().workers(2).scatter_threads(true).build().expect("a runtime");
     let progress = Progress::default();
     let _dog = Watchdog::new(String::from("scattered threads"), progress.clone(), String::new);

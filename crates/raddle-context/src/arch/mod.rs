@@ -10,5 +10,14 @@ mod machine;
 pub(crate) use machine::switch;
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 pub(crate) use machine::switch_here;
-#[cfg(all(target_arch = "x86_64", not(raddle_tsan)))]
-pub(crate) use machine::{ARCH_SET_FS, WRITES_FS_BASE};
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+pub(crate) use machine::{prepare_storage, set_storage};
+
+/// Whether the kernel lets programs write the FS base (Linux 5.9).
+#[cfg(target_arch = "x86_64")]
+fn may_write_fs_base() -> bool {
+    const FSGSBASE: libc::c_ulong = 1 << 1;
+    // SAFETY: no preconditions.
+    let abilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    abilities & FSGSBASE != 0
+}

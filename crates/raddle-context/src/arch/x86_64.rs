@@ -37,16 +37,17 @@
 //!   it on only if every object of the program is marked for it; this assembly carries no mark, so the
 //!   linker leaves the program unmarked.
 
+use super::may_write_fs_base;
 use crate::context::Context;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the kernel lets programs write the FS base; else a system call does it. Decided before the first use.
-pub(crate) static WRITES_FS_BASE: AtomicBool = AtomicBool::new(false);
+static WRITES_FS_BASE: AtomicBool = AtomicBool::new(false);
 
 /// `arch_prctl`'s code for it.
-pub(crate) const ARCH_SET_FS: usize = 0x1002;
+const ARCH_SET_FS: usize = 0x1002;
 
 /// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
 /// thread-local storage there.
@@ -136,6 +137,33 @@ unsafe extern "C" fn ask_kernel() {
         set_fs = const ARCH_SET_FS,
         arch_prctl = const libc::SYS_arch_prctl,
     )
+}
+
+/// Goes on with the thread-local storage at `base`.
+///
+/// # Safety
+/// As [`crate::tls::return_to`].
+#[inline(always)]
+pub(crate) unsafe fn set_storage(base: usize) {
+    if WRITES_FS_BASE.load(Ordering::Relaxed) {
+        // SAFETY: the kernel allows it, and the caller vouches for the base.
+        unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+    } else {
+        // SAFETY: as above; no function of the C library, which would look for `errno` half-way.
+        unsafe {
+            asm!(
+                "syscall",
+                inlateout("rax") libc::SYS_arch_prctl => _, in("rdi") ARCH_SET_FS, in("rsi") base,
+                lateout("rcx") _, lateout("r11") _, options(nostack),
+            );
+        }
+    }
+}
+
+/// Asks once how storage is to be switched. False if it cannot be.
+pub(crate) fn prepare_storage() -> bool {
+    WRITES_FS_BASE.store(may_write_fs_base(), Ordering::Relaxed);
+    true
 }
 
 /// As [`switch`], compiled into the caller, and with the OS thread's storage.

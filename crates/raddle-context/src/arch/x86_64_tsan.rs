@@ -5,13 +5,51 @@
 //! As `x86_64.rs`, whose story holds, with two calls between saving and loading the stack pointer: the
 //! announcement of the fiber that we go to, and, after an end, the destruction of the fiber that is over.
 //! They run on the stack that is being left, with the callee-saved registers free, since those have been
-//! saved. rbx = the next context, r12 = the fiber that is over, or 0.
+//! saved. rbx = the next context, r12 = the fiber that is over, or 0, r13 = the storage to load, or 0.
+//!
+//! ThreadSanitizer finds its own state of whoever runs by a word in thread-local storage. The announcement sets it in
+//! the storage that is being left, so whoever changes the storage carries the word over. Where it lies is found out by
+//! watching it change; this needs `wrfsbase`.
 
+use super::may_write_fs_base;
 use crate::context::Context;
-use core::arch::naked_asm;
+use crate::tools::fibers;
+use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
+use core::sync::atomic::{AtomicIsize, Ordering};
 
-/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed. `storage` is 0: see `tls`.
+/// From a thread pointer to ThreadSanitizer's word. Found before storage is first switched.
+static WORD: AtomicIsize = AtomicIsize::new(0);
+
+/// Asks once how storage is to be switched. False if it cannot be.
+pub(crate) fn prepare_storage() -> bool {
+    let word = fibers::word();
+    WORD.store(word.unwrap_or(0), Ordering::Relaxed);
+    word.is_some() && may_write_fs_base()
+}
+
+/// Goes on with the thread-local storage at `base`, as the same fiber.
+///
+/// # Safety
+/// As [`crate::tls::return_to`].
+#[inline(always)]
+pub(crate) unsafe fn set_storage(base: usize) {
+    // SAFETY: the kernel allows it, and the caller vouches for the base; the word is in all storage.
+    unsafe {
+        asm!(
+            "mov {fiber}, fs:[{word}]",
+            "wrfsbase {base}",
+            "mov fs:[{word}], {fiber}",
+            fiber = out(reg) _,
+            word = in(reg) WORD.load(Ordering::Relaxed),
+            base = in(reg) base,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
+/// thread-local storage there.
 ///
 /// # Safety
 /// As [`crate::transfer`].
@@ -27,6 +65,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "mov [rdi + {sp}], rsp",
         "mov rbx, rsi",
         "xor r12d, r12d",
+        "mov r13, rdx",
         "2:",
         "and rsp, -16",
         "mov rdi, [rbx + {fiber}]",
@@ -37,6 +76,13 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "jz 4f",
         "call {destroy}",
         "4:",
+        "test r13, r13",
+        "jz 5f",
+        "mov rax, [rip + {word}]",
+        "mov rcx, fs:[rax]",
+        "wrfsbase r13",
+        "mov fs:[rax], rcx",
+        "5:",
         "mov rax, [rbx + {entry}]",
         "mov rsp, [rbx + {sp}]",
         "test rax, rax",
@@ -55,12 +101,14 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "xor ebp, ebp",
         "call rax",
         "mov rbx, rax",
+        "xor r13d, r13d",
         "jmp 2b",
         sp = const offset_of!(Context, sp),
         entry = const offset_of!(Context, entry),
         fiber = const offset_of!(Context, fiber),
         announce = sym __tsan_switch_to_fiber,
         destroy = sym __tsan_destroy_fiber,
+        word = sym WORD,
     )
 }
 

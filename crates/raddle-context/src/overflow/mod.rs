@@ -22,5 +22,5 @@ pub use alt_stack::AltStack;
 pub use handler::{Describer, install_process_handler, set_describer};
 pub use writer::RawWriter;
 
-#[cfg(not(any(raddle_twin, raddle_tsan)))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(raddle_twin)))]
 pub(crate) use handler::describe_current;

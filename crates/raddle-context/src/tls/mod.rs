@@ -22,14 +22,8 @@
 //! | `setuid` and its relatives | `glibc/setuid.rs`, `glibc/host.rs` |
 
 #[cfg_attr(raddle_twin, path = "twin.rs")]
-#[cfg_attr(
-    all(not(raddle_twin), not(raddle_tsan), target_os = "linux", target_env = "gnu"),
-    path = "glibc/mod.rs"
-)]
-#[cfg_attr(
-    all(not(raddle_twin), any(raddle_tsan, not(all(target_os = "linux", target_env = "gnu")))),
-    path = "none.rs"
-)]
+#[cfg_attr(all(not(raddle_twin), target_os = "linux", target_env = "gnu"), path = "glibc/mod.rs")]
+#[cfg_attr(all(not(raddle_twin), not(all(target_os = "linux", target_env = "gnu"))), path = "none.rs")]
 mod world;
 
 pub use world::{

@@ -9,10 +9,9 @@ use std::convert::Infallible;
 /// Whether this machine can do it.
 ///
 /// # Errors
-/// Always: the C library is none of those whose internals are known, or ThreadSanitizer keeps its own state there.
+/// Always: the C library is none of those whose internals are known.
 pub fn supported() -> Result<(), Unsupported> {
-    let tsan = "ThreadSanitizer keeps what it knows of a thread in that thread's storage";
-    Err(Unsupported { missing: if cfg!(raddle_tsan) { tsan } else { "the C library is another one" } })
+    Err(Unsupported { missing: "the C library is another one" })
 }
 
 /// Storage of a context's own; there is none here.

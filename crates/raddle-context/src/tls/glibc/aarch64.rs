@@ -7,8 +7,10 @@
 
 use core::arch::asm;
 
-/// Nothing to find out.
-pub(super) fn prepare() {}
+/// Nothing to find out: it always can be written.
+pub(super) fn prepare() -> bool {
+    true
+}
 
 /// The thread pointer of whoever runs.
 #[inline(always)]
@@ -25,6 +27,20 @@ pub(super) fn thread_pointer() -> usize {
 pub(super) unsafe fn set_thread_pointer(base: usize) {
     // SAFETY: the caller vouches for the base.
     unsafe { asm!("msr tpidr_el0, {}", in(reg) base, options(nostack, preserves_flags)) };
+}
+
+/// Reads a number that glibc or the kernel may write at any time. By an instruction of ours: ThreadSanitizer takes some
+/// of what glibc does with its descriptors for writes.
+///
+/// # Safety
+/// It is there.
+pub(super) unsafe fn peek(address: usize) -> i32 {
+    let number;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        asm!("ldr {:w}, [{}]", out(reg) number, in(reg) address, options(nostack, preserves_flags, readonly))
+    };
+    number
 }
 
 /// From a thread pointer to the descriptor, which ends there.

@@ -6,7 +6,6 @@
 //! Collectors, runtimes of languages and AddressSanitizer ask for the bounds of the stack by it. A linker exports a
 //! program's definition of a name that a shared library has, too, so that libraries find this one.
 
-use super::block::is_number_of_ours;
 use super::facts;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -42,14 +41,13 @@ pub(super) unsafe extern "C" fn pthread_getattr_np(
 /// `thread` is the descriptor of a live thread.
 unsafe fn stack_of(thread: usize) -> Option<(*mut c_void, usize)> {
     let facts = facts::known()?;
-    let descriptor: *const u8 = core::ptr::with_exposed_provenance(thread);
-    let number: *const c_int = descriptor.wrapping_byte_add(facts.tid).cast();
-    // SAFETY: a field of a live thread's descriptor.
-    if !is_number_of_ours(unsafe { number.read_volatile() }) {
+    // SAFETY: passed on to the caller.
+    if !unsafe { facts.is_descriptor_of_ours(thread) } {
         return None;
     }
+    let descriptor: *const u8 = core::ptr::with_exposed_provenance(thread);
     let bounds: *const [usize; 2] = descriptor.wrapping_byte_add(facts.stack).cast();
-    // SAFETY: as above.
+    // SAFETY: a field of a live thread's descriptor.
     let [stack, bytes] = unsafe { bounds.read_volatile() };
     Some((core::ptr::with_exposed_provenance_mut(stack), bytes))
 }

@@ -20,7 +20,6 @@ use super::facts::{self, Facts, NULL};
 use super::machine;
 use crate::current;
 use crate::stack::{Stack, StackError};
-use core::ffi::c_int;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -198,10 +197,18 @@ pub unsafe fn end() {
 impl Facts {
     /// Whether the storage at `base`, which somebody runs with, is a block of ours.
     pub(super) fn is_ours(&self, base: usize) -> bool {
-        let descriptor = base.wrapping_add_signed(self.thread);
-        let number: *const c_int = core::ptr::with_exposed_provenance(descriptor + self.tid);
-        // SAFETY: a field of a live thread's descriptor, which the kernel or glibc may write.
-        is_number_of_ours(unsafe { number.read_volatile() })
+        // SAFETY: somebody runs with it.
+        unsafe { self.is_descriptor_of_ours(base.wrapping_add_signed(self.thread)) }
+    }
+
+    /// Whether a `struct pthread` is part of a block of ours.
+    ///
+    /// # Safety
+    /// `descriptor` is that of a live thread.
+    pub(super) unsafe fn is_descriptor_of_ours(&self, descriptor: usize) -> bool {
+        // SAFETY: a field of a live thread's descriptor.
+        let number = unsafe { machine::peek(descriptor + self.tid) };
+        (FIRST_NUMBER..=LAST_NUMBER).contains(&number)
     }
 
     fn descriptor(&self, block: NonNull<u8>) -> *mut u8 {
@@ -302,11 +309,6 @@ impl Facts {
 fn next_number() -> i32 {
     static NEXT: AtomicI32 = AtomicI32::new(FIRST_NUMBER);
     NEXT.fetch_add(1, Ordering::Relaxed).min(LAST_NUMBER)
-}
-
-/// Whether a thread's number is one of ours.
-pub(super) fn is_number_of_ours(number: i32) -> bool {
-    (FIRST_NUMBER..=LAST_NUMBER).contains(&number)
 }
 
 /// The length of a range of bytes.

@@ -9,10 +9,9 @@
 //! As for `pthread_getattr_np` the program's definition of a name comes before a shared library's. Each function here
 //! asks where to go on, and jumps there.
 
-use super::block::is_number_of_ours;
 use super::{facts, machine};
 use crate::overflow::{RawWriter, describe_current};
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_void};
 use core::fmt::Write;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -60,12 +59,9 @@ extern "C" fn after_exit(_value: *mut c_void) -> *mut c_void {
 
 /// Where `pthread_cancel` goes on.
 extern "C" fn after_cancel(thread: libc::pthread_t) -> *mut c_void {
-    let number = |facts: &facts::Facts| {
-        let number: *const c_int = core::ptr::with_exposed_provenance(thread as usize + facts.tid);
-        // SAFETY: a field of a live thread's descriptor; the caller vouches for that.
-        unsafe { number.read_volatile() }
-    };
-    if facts::known().is_some_and(|facts| is_number_of_ours(number(facts))) {
+    // SAFETY: the caller vouches that the thread lives.
+    let is_ours = |facts: &facts::Facts| unsafe { facts.is_descriptor_of_ours(thread as usize) };
+    if facts::known().is_some_and(is_ours) {
         let mut out = RawWriter::new();
         let _ = writeln!(
             out,

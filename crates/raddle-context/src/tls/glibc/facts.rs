@@ -246,7 +246,9 @@ fn rseq() -> Option<isize> {
 
 /// Looks at glibc and at the thread that runs, which is an OS thread of the C library's making.
 fn probe() -> Found<Facts> {
-    machine::prepare();
+    if !machine::prepare() {
+        return Err("the thread pointer cannot be written, or ThreadSanitizer's word was not found");
+    }
     let call = functions()?;
     let size = number(c"_thread_db_sizeof_pthread")?;
     if !(512..=16384).contains(&size) {

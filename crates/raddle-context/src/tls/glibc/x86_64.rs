@@ -1,5 +1,5 @@
 //! Owns: the thread pointer of x86-64, and the head of a block, which is its binary interface.
-//! May use: `wrfsbase` where the kernel lets us, else a system call.
+//! May use: `arch`, which writes the FS base.
 //! Never: a field behind the head; those are `facts`'.
 //!
 //! The head is what compiled code and all versions of glibc agree on:
@@ -13,18 +13,12 @@
 //! | 0x28, 0x30 | stack canary, pointer guard: one value for the whole program | copied |
 //! | 0x48 | control-flow enforcement that is on | copied |
 
-use crate::arch::{ARCH_SET_FS, WRITES_FS_BASE};
+use crate::arch;
 use core::arch::asm;
-use core::sync::atomic::Ordering;
 
-/// `AT_HWCAP2`: the kernel lets programs write the FS base (Linux 5.9).
-const FSGSBASE: libc::c_ulong = 1 << 1;
-
-/// Asks the kernel once how the thread pointer is to be written.
-pub(super) fn prepare() {
-    // SAFETY: no preconditions.
-    let abilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
-    WRITES_FS_BASE.store(abilities & FSGSBASE != 0, Ordering::Relaxed);
+/// Asks the kernel once how the thread pointer is to be written. False if it cannot be.
+pub(super) fn prepare() -> bool {
+    arch::prepare_storage()
 }
 
 /// The thread pointer of whoever runs.
@@ -40,19 +34,22 @@ pub(super) fn thread_pointer() -> usize {
 /// As [`super::return_to`].
 #[inline(always)]
 pub(super) unsafe fn set_thread_pointer(base: usize) {
-    if WRITES_FS_BASE.load(Ordering::Relaxed) {
-        // SAFETY: the kernel allows it, and the caller vouches for the base.
-        unsafe { asm!("wrfsbase {}", in(reg) base, options(nostack, preserves_flags)) };
-    } else {
-        // SAFETY: as above; no function of the C library, which would look for `errno` half-way.
-        unsafe {
-            asm!(
-                "syscall",
-                inlateout("rax") libc::SYS_arch_prctl => _, in("rdi") ARCH_SET_FS, in("rsi") base,
-                lateout("rcx") _, lateout("r11") _, options(nostack),
-            );
-        }
-    }
+    // SAFETY: passed on to the caller.
+    unsafe { arch::set_storage(base) };
+}
+
+/// Reads a number that glibc or the kernel may write at any time. By an instruction of ours: ThreadSanitizer takes some
+/// of what glibc does with its descriptors for writes.
+///
+/// # Safety
+/// It is there.
+pub(super) unsafe fn peek(address: usize) -> i32 {
+    let number;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        asm!("mov {:e}, [{}]", out(reg) number, in(reg) address, options(nostack, preserves_flags, readonly))
+    };
+    number
 }
 
 /// From a thread pointer to the descriptor: the head is the descriptor's beginning.

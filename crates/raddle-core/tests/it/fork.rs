@@ -2,9 +2,8 @@
 
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
-use raddle_core::{blocking, csp, join, task, thread};
+use raddle_core::{blocking, csp, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Forks; returns in the child only, with `None`, and in the parent with the child's exit code.
 fn fork() -> Option<i32> {
@@ -116,6 +115,8 @@ fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn who_forks_in_a_join_has_its_own_half_back_or_a_panic() {
+    use raddle_core::join;
+    use std::sync::atomic::{AtomicBool, Ordering};
     const TAKEN: i32 = 7;
     fn halves(depth: u32) {
         join(

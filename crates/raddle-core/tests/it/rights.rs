@@ -1,7 +1,7 @@
 //! What the C library does to threads from outside: `setuid` and its relatives, `pthread_exit`, `pthread_cancel`.
 
 use super::threads::thread;
-use crate::child::{assert_aborted, assert_success, in_child};
+use crate::child::{assert_success, in_child};
 use raddle_core::{Runtime, blocking, csp};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -119,7 +119,10 @@ fn pthread_exit_in_a_thread_says_what_to_do_instead() {
         let exits = || unsafe { pthread_exit(null_mut()) };
         runtime.run(|| csp::Builder::new().own_tls(true).name("quits").spawn(exits).unwrap().join().unwrap());
     });
-    assert_aborted(&outcome, &["`pthread_exit` was called in thread 'quits' (#", "return from the thread's"]);
+    crate::child::assert_aborted(
+        &outcome,
+        &["`pthread_exit` was called in thread 'quits' (#", "return from the thread's"],
+    );
 }
 
 #[cfg(not(raddle_twin))]
@@ -135,7 +138,10 @@ fn to_cancel_a_thread_says_what_to_do_instead() {
             });
         });
     });
-    assert_aborted(&outcome, &["`pthread_cancel` was called for a thread of Raddle's", "look at a flag"]);
+    crate::child::assert_aborted(
+        &outcome,
+        &["`pthread_cancel` was called for a thread of Raddle's", "look at a flag"],
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the C library does to threads from outside: `setuid` and its relatives, `pthread_exit`, `pthread_cancel`.
 
 use super::threads::thread;
-use crate::child::{assert_success, in_child};
+use crate::child::{assert_success, in_child, in_child_with};
 use raddle_core::{Runtime, blocking, csp};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -70,6 +70,36 @@ fn rights_change_for_all_os_threads_whoever_asks() {
                 });
             }
         });
+    });
+    assert_success(&outcome);
+}
+
+/// The kernel refuses `rseq` to this thread, and to those that it makes.
+fn forbid_restartable_sequences() {
+    let instruction = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    let mut program = [
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_rseq as u32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: no preconditions. An emulated kernel may refuse this and the next.
+    unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the kernel reads the program.
+    unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+}
+
+/// A thread of the C library insists on what its maker has: an abort, if the kernel says no.
+#[test]
+fn threads_make_threads_where_restartable_sequences_are_off() {
+    let off = [("GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
+    let name = "rights::threads_make_threads_where_restartable_sequences_are_off";
+    let outcome = in_child_with(name, &off, || {
+        forbid_restartable_sequences();
+        let make = || std::thread::spawn(|| 7).join().unwrap();
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        assert_eq!(runtime.run(|| thread(make).join().unwrap()), 7);
     });
     assert_success(&outcome);
 }

@@ -235,13 +235,14 @@ fn libc_variables() -> Found<Range<isize>> {
 }
 
 /// Where the area lies that the kernel is told of for restartable sequences; absent before glibc 2.35.
+///
+/// It is there, and must say that it is not registered, even if this program registers none (`__rseq_size` is 0 then):
+/// a thread that is made insists on what its maker's says.
 fn rseq() -> Option<isize> {
-    let size: *mut u32 = symbol(c"__rseq_size").ok()?.cast();
     let offset: *mut isize = symbol(c"__rseq_offset").ok()?.cast();
-    // SAFETY: exported constants of these types.
-    let size = unsafe { size.read() };
-    // SAFETY: as above.
-    (size > 0).then(|| unsafe { offset.read() })
+    // SAFETY: an exported constant of this type.
+    let offset = unsafe { offset.read() };
+    (offset != 0).then_some(offset)
 }
 
 /// Looks at glibc and at the thread that runs, which is an OS thread of the C library's making.

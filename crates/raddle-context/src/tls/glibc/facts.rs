@@ -235,13 +235,13 @@ fn libc_variables() -> Found<Range<isize>> {
 }
 
 /// Where the area lies that the kernel is told of for restartable sequences; absent before glibc 2.35.
+///
+/// It is there where the kernel, or a tunable, refuses the registration, too. A thread that starts another one passes on
+/// what its area says, and the C library ends the program if the new one is then refused.
 fn rseq() -> Option<isize> {
-    let size: *mut u32 = symbol(c"__rseq_size").ok()?.cast();
     let offset: *mut isize = symbol(c"__rseq_offset").ok()?.cast();
-    // SAFETY: exported constants of these types.
-    let size = unsafe { size.read() };
-    // SAFETY: as above.
-    (size > 0).then(|| unsafe { offset.read() })
+    // SAFETY: an exported constant of this type.
+    Some(unsafe { offset.read() }).filter(|&offset| offset != 0)
 }
 
 /// Looks at glibc and at the thread that runs, which is an OS thread of the C library's making.

@@ -2,8 +2,8 @@
 //! May use: `protocol::bag`, `protocol::promise`, `job::slab`, `job::chunks`.
 //! Never: a future run; who asks for it, or takes its job, does.
 //!
-//! A private future is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot, the
-//! *record*, in which job and handle meet from then on; the word tells the handle where that is.
+//! A private future is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot,
+//! the *record*, in which job and handle meet from then on; the word tells the handle where that is.
 
 use super::chunks;
 use super::future::act;
@@ -100,7 +100,7 @@ pub(super) unsafe fn as_act(act: *mut ()) -> PlaceAct {
     unsafe { std::mem::transmute::<*mut (), PlaceAct>(act) }
 }
 
-/// Promotes the oldest future of a flow that runs on `worker`, or runs nowhere and belongs to it. False if there is none.
+/// Promotes the oldest future of a flow that runs on `worker`, or has just left it. False if there is none.
 pub(crate) fn promote_oldest(worker: &Worker, forks: &Forks) -> bool {
     let Some((place, act)) = forks.bag.oldest::<Header>() else { return false };
     let mut record: *mut Node = null_mut();

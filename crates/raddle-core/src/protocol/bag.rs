@@ -3,9 +3,9 @@
 //! Never: memory of its own; chunks are given to it and come back from it.
 //!
 //! A future that nobody asks for is written once and read once, so that with a million of them alive the bytes are
-//! what they cost (PERF: bench `flat`: 64 bytes each, in a list, 16 to 19 ns; 16 bytes 6 to 7). Here one is its word and its closure,
-//! without links: places are handed out one after the other, in chunks of one page. Only the flow that has made a
-//! future looks at its place by plain loads and stores; others meet it in the word (`promise`).
+//! what they cost (PERF: bench `flat`: 64 bytes each, in a list, 16 to 25 ns; 16 bytes, 4 to 6). Here one is its word
+//! and its closure, without links: places are handed out one after the other, in chunks of one page. Only the flow that
+//! has made a future looks at its place by plain loads and stores; others meet it in the word (`promise`).
 //!
 //! | field of a chunk | who may touch it |
 //! |---|---|

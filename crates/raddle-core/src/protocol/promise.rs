@@ -12,7 +12,7 @@
 //! | act | is private: nobody has asked for it | its flow; who has the handle |
 //! | act, `DROPPED` | is private, and its handle is gone | its flow |
 //! | asker, `ASKED` | is private, and the asker waits for it; the act is with the asker | its flow |
-//! | record, `PROMOTED` | is a job: all further is between the job's taker and the handle, in the record's join word | - |
+//! | record, `PROMOTED` | is a job: its taker and the handle meet in the record's join word | - |
 //!
 //! The marks are the highest bits, which no address of a program has: a function may begin at an odd one.
 

@@ -109,7 +109,7 @@ impl Worker {
     }
 
     /// Promotes the oldest fork or the oldest future, that of the kind whose turn it is if there are both.
-    fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
+    pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
         let future_first = futures_first && job::promote_oldest(self, forks);
         future_first || forks.promote_oldest(&self.jobs) || job::promote_oldest(self, forks)
     }

@@ -236,8 +236,8 @@ fn libc_variables() -> Found<Range<isize>> {
 
 /// Where the area lies that the kernel is told of for restartable sequences; absent before glibc 2.35.
 ///
-/// It is there where the kernel, or a tunable, refuses the registration, too. A thread that starts another one passes on
-/// what its area says, and the C library ends the program if the new one is then refused.
+/// It is there where the kernel, or a tunable, refuses the registration, too. A thread that starts another one passes
+/// on what its area says, and the C library ends the program if the new one is then refused.
 fn rseq() -> Option<isize> {
     let offset: *mut isize = symbol(c"__rseq_offset").ok()?.cast();
     // SAFETY: an exported constant of this type.

@@ -1,12 +1,15 @@
-//! Owns: a batch of futures, jobs or processes that return at once, each its own call, all waited for.
+//! Owns: a batch of futures, processes or threads that return at once, each its own call, all waited for.
 //! May use: raddle.
 //! Never: a setting beside the number of workers.
 
 use std::hint::black_box;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
 
 use bench_raddle::{joined, runtime};
-use raddle::{Future, csp};
+use raddle::sync::Barrier;
+use raddle::{Future, csp, thread};
 use raddle_measure::{Job, Plan, Sample, program};
 
 fn main() -> ExitCode {
@@ -18,7 +21,8 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let futures = match job.text("kind")? {
         "future" => true,
         "process" => false,
-        other => return Err(format!("kind is `{other}`; it can be future or process")),
+        "thread" => return plan.repeat(|| as_fresh_threads(count, job.workers)),
+        other => return Err(format!("kind is `{other}`; it can be future, process or thread")),
     };
     runtime(job.workers)?
         .run(move || if futures { as_futures(count, batch, plan) } else { as_processes(count, batch, plan) })
@@ -45,5 +49,24 @@ fn as_processes(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, Strin
             sum += made.drain(..).map(joined).sum::<u64>();
         }
         sum
+    })
+}
+
+/// Threads of which each has a stack and a storage that were never used: the runtime is new, and all are alive at once.
+fn as_fresh_threads(count: u64, workers: usize) -> Result<Sample, String> {
+    runtime(workers)?.run(move || {
+        let all_have_started = Arc::new(Barrier::new(count as usize));
+        let start = Instant::now();
+        let thread = |index| {
+            let all_have_started = Arc::clone(&all_have_started);
+            thread::spawn(move || {
+                all_have_started.wait();
+                black_box(index)
+            })
+        };
+        let threads: Vec<_> = (0..count).map(thread).collect();
+        let ended = threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned()));
+        let sum = ended.sum::<Result<u64, String>>()?;
+        Ok(Sample::new(start.elapsed().as_nanos() as f64 / count as f64, sum))
     })
 }

@@ -523,11 +523,12 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "flat",
         program: "flat",
-        what: "a million futures (on rayon: jobs of a scope) that return at once, a batch at a time; each",
+        what: "futures (on rayon: a scope's jobs) that return at once, a batch at a time; threads on fresh stacks; each",
         variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
             always("count=1000000,batch=250,kind=process").only(&["raddle"]),
+            always("count=10000,kind=thread").only(&["raddle"]),
         ],
         runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
         checksum: sum_of_indices,

@@ -173,6 +173,7 @@ pub const REQUIREMENTS: &[Requirement] = &[
     value("flat", RADDLE.with("batch=1000000,kind=future"), 6.0),
     value("flat", RADDLE_TWO.with("batch=1000000,kind=future"), 6.0),
     ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=process"), 0.2),
+    ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=thread"), 0.025),
     ratio("leaves", RADDLE_TWO, RADDLE, 0.5263),
 ];
 

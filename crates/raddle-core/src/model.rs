@@ -378,6 +378,7 @@ pub fn scope_leave() -> prim::Ordering {
 pub use crate::protocol::alternation::{Alternation, Choice};
 pub use crate::protocol::barrier::{Barrier, Place};
 pub use crate::protocol::claim::{Claim, Claimed};
+pub use crate::protocol::promise::{Asked, Asker, Interest, Promise};
 pub use crate::protocol::rendezvous::{Answer, Ended, Rendezvous, Seen};
 
 pub use selection::WaitNumber;

@@ -169,6 +169,17 @@ mod rows {
         JOIN_DETACH: AcqRel, pairs with "JOIN_FINISH",
             "whoever comes second frees the block, and must see all that the first one did with it";
 
+        PROMISE_PROMOTE: Release, pairs with "PROMISE_SEE",
+            "who has the handle of a future would look at its job's record before it is made";
+        PROMISE_SEE: Acquire, pairs with "PROMISE_PROMOTE",
+            "who has the handle of a future would look at its job's record before it is made";
+        PROMISE_ASK: Release, pairs with "PROMISE_HEED",
+            "the flow would look at an asker, or queue a context, that it does not see yet; or use a place again while \
+             who has dropped the handle still looks at it";
+        PROMISE_HEED: Acquire, pairs with "PROMISE_ASK",
+            "the flow would look at an asker, or queue a context, that it does not see yet; or use a place again while \
+             who has dropped the handle still looks at it";
+
         RENDEZVOUS_ENTER: Release, pairs with "RENDEZVOUS_LOOK and RENDEZVOUS_TAKE",
             "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
         RENDEZVOUS_LOOK: Acquire, pairs with "RENDEZVOUS_ENTER",

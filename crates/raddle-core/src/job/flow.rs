@@ -165,7 +165,7 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
         fn drop(&mut self) {
             // SAFETY: it was opened below and lives.
             if let Some(forks) = unsafe { self.0.forks.replace(std::ptr::null()).as_ref() }
-                && forks.top().is_some()
+                && (forks.top().is_some() || forks.bag.is_used())
             {
                 // SAFETY: the flow that calls runs on its worker's OS thread.
                 unsafe { Worker::of(self.0) }.promote_rest(forks);

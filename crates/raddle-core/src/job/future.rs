@@ -1,26 +1,69 @@
 //! Owns: `future` and `Future`: a value that is computed at the latest when it is asked for.
-//! May use: `job::flow`, `job::slab`, `process::wait`.
+//! May use: `job::flow`, `job::in_bag`, `job::slab`, `process::wait`.
 //! Never: a future run on the stack of another flow than the one that made it and now asks for it.
 
 use super::flow::{self, Flow};
+use super::in_bag::{self, PlaceAct, What};
 use super::slab::Slot;
 use crate::header::Header;
 use crate::process::wait;
+use crate::protocol::bag::{Chunk, Place};
 use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, JoinWord, Registered};
+use crate::protocol::promise::{Asked, Asker};
 use crate::worker::{self, Worker};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::thread::Result;
 
 /// A value that is being computed, or will be when it is asked for; see [`future`].
 ///
 /// Dropping it does not stop the computation: it runs when a worker is idle, or when its maker waits or ends.
 pub struct Future<T> {
-    node: *mut Node,
+    at: At,
     value: PhantomData<T>,
+}
+
+/// Where it is: at a place in its maker's bag; or, marked, in a record, if its maker has none.
+#[derive(Clone, Copy)]
+struct At(*mut ());
+
+const RECORD: usize = 1;
+
+impl At {
+    fn record(node: *mut Node) -> At {
+        At(node.cast::<()>().map_addr(|a| a | RECORD))
+    }
+
+    /// The place, or the record.
+    #[inline(always)]
+    fn place(self) -> Result<*mut Place, *mut Node> {
+        if self.0.addr() & RECORD == 0 {
+            Ok(self.0.cast())
+        } else {
+            Err(self.0.map_addr(|a| a & !RECORD).cast())
+        }
+    }
+
+    /// The record of a future that is no longer private.
+    ///
+    /// # Safety
+    /// The caller has the handle.
+    unsafe fn promoted(self) -> Option<*mut Node> {
+        match self.place() {
+            // SAFETY: a place is in use as long as the handle.
+            Ok(place) => unsafe { &(*place).promise }.record().map(<*mut ()>::cast),
+            Err(record) => Some(record),
+        }
+    }
+
+    /// The handle of a promoted future is used up.
+    fn let_go(self) {
+        if let Ok(place) = self.place() {
+            in_bag::let_go(place);
+        }
+    }
 }
 
 // SAFETY: the handle is the right to the value, and to nothing else.
@@ -47,7 +90,7 @@ where
     T: Send + 'static,
 {
     match Flow::current() {
-        Some(flow) => make(Some(flow), f),
+        Some(flow) => make(flow, f),
         None => make_without_list(f),
     }
 }
@@ -55,26 +98,32 @@ where
 #[cold]
 #[inline(never)]
 fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Future<T> {
-    make(flow::with_own_list(), f)
+    match flow::with_own_list() {
+        Some(flow) => make(flow, f),
+        None => make_record(f),
+    }
 }
 
 #[inline(always)]
-fn make<F: FnOnce() -> T, T>(flow: Option<Flow<'_>>, f: F) -> Future<T> {
-    let (worker, home) = match flow {
-        Some(flow) => (Some(flow.worker()), flow.home()),
-        None => (Worker::current(), std::ptr::null()),
-    };
-    let node = Slot::make(worker, home, act::<F, T>, f);
+fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Future<T> {
+    let place = in_bag::put(flow.worker(), flow.forks(), flow.home(), f);
+    flow.poll();
+    Future { at: At(place.cast()), value: PhantomData }
+}
+
+/// In a cell's poll, or on an OS thread.
+fn make_record<F: FnOnce() -> T, T>(f: F) -> Future<T> {
+    let node = Slot::make(Worker::current(), std::ptr::null(), act::<F, T>, f);
     // SAFETY: just made.
     unsafe { Node::renew_join(node) };
     // SAFETY: as above; the slot stays until the future has been run and its handle is gone.
-    unsafe { flow::place(flow, node) };
-    Future { node, value: PhantomData }
+    unsafe { flow::place(None, node) };
+    Future { at: At::record(node), value: PhantomData }
 }
 
 /// # Safety
 /// `node` begins a slot of a future made of an `F`, and `how` is as the lists promise.
-unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
+pub(super) unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
     match how {
         How::Promote => {}
         How::Here(out) => {
@@ -97,7 +146,7 @@ unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
 unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
     // SAFETY: the closure has not run, and is the taker's.
     let f = unsafe { Slot::take::<F>(node) };
-    let result: Result<T> = catch_unwind(AssertUnwindSafe(f));
+    let result: std::thread::Result<T> = catch_unwind(AssertUnwindSafe(f));
     // SAFETY: the room is empty, and nobody else looks before the end is published.
     unsafe { Slot::put(node, result) };
     // SAFETY: the slot is in use until the second of taker and handle has let it go.
@@ -112,9 +161,9 @@ unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
 
 /// # Safety
 /// `node` begins the slot of a future that was taken and has ended; this is the last look at it.
-unsafe fn take_result<T>(node: *mut Node) -> Result<T> {
+unsafe fn take_result<T>(node: *mut Node) -> std::thread::Result<T> {
     // SAFETY: passed on to the caller.
-    let result = unsafe { Slot::take::<Result<T>>(node) };
+    let result = unsafe { Slot::take::<std::thread::Result<T>>(node) };
     // SAFETY: as above.
     unsafe { Slot::free(Worker::current(), node) };
     result
@@ -128,27 +177,79 @@ impl<T> Future<T> {
     /// As the closure; and inside a cell, which must not wait, if there is something to wait for.
     #[inline]
     pub fn get(self) -> T {
-        let node = self.node;
+        let at = self.at;
         std::mem::forget(self);
-        if let Some(flow) = Flow::current() {
-            // SAFETY: the slot is in use: the handle was ours.
-            let is_ours = unsafe { Slot::home(node) } == flow.home();
-            // SAFETY: as above; what is ours is in our list, or was promoted by us.
-            if is_ours && unsafe { &*node }.is_private() {
-                // SAFETY: private and ours: in our list.
-                unsafe { flow.forks().unlink(node) };
-                // SAFETY: just reclaimed.
-                return unsafe { Self::run_here(flow, node) };
+        if let (Some(flow), Ok(place)) = (Flow::current(), at.place()) {
+            // SAFETY: in use: the handle was ours.
+            let is_ours = unsafe { Chunk::home(place) } == flow.home();
+            // SAFETY: as above.
+            if is_ours && let Some(act) = unsafe { &(*place).promise }.private() {
+                // SAFETY: private and ours: in our bag; and the handle was ours.
+                return unsafe { Self::run_here(flow, place, act) };
             }
         }
         // SAFETY: the handle was ours.
-        unsafe { Self::get_elsewhere(node) }
+        unsafe { Self::get_elsewhere(at) }
+    }
+
+    /// # Safety
+    /// `place` is in the bag of the running flow, which has made this future; it is private, and `act` is what to do.
+    /// The handle is used up.
+    #[inline(always)]
+    unsafe fn run_here(flow: Flow<'_>, place: *mut Place, act: *mut ()) -> T {
+        // SAFETY: passed on to the caller.
+        let act = unsafe { in_bag::as_act(act) };
+        // SAFETY: as above.
+        unsafe { &(*place).promise }.clear();
+        let mut out = MaybeUninit::<T>::uninit();
+        // SAFETY: as above.
+        if unsafe { flow.forks().bag.leave(place) } {
+            // SAFETY: as above. The place may be used again as soon as the closure has been taken out of it: its chunk
+            // holds others, and only this flow makes futures there.
+            unsafe { act(place, What::Here(out.as_mut_ptr().cast())) };
+        } else {
+            // SAFETY: as above.
+            unsafe { run_last(flow, place, act, out.as_mut_ptr().cast()) };
+        }
+        // SAFETY: the act has written it, or has not returned.
+        unsafe { out.assume_init() }
+    }
+
+    /// It was promoted, or another flow has made it.
+    ///
+    /// # Safety
+    /// The handle is used up by this call.
+    #[cold]
+    #[inline(never)]
+    unsafe fn get_elsewhere(at: At) -> T {
+        // SAFETY: the handle was ours.
+        let record = match unsafe { at.promoted() } {
+            Some(record) => record,
+            // SAFETY: as above.
+            None => unsafe { wait_for_promoted(at) },
+        };
+        // SAFETY: the record is in use until the end of this.
+        if let Some(flow) = flow::at_home(unsafe { Slot::home(record) })
+            // SAFETY: ours, and promoted.
+            && unsafe { Node::reclaim_promoted(record) } == Reclaimed::Ours
+        {
+            at.let_go();
+            // SAFETY: as it says.
+            return unsafe { Self::run_record_here(flow, record) };
+        }
+        // SAFETY: as above.
+        let word: &JoinWord<Header> = unsafe { &(*record).join };
+        if !word.is_done() {
+            wait::wait_registered("get", |getter| word.register(getter) == Registered::Waits);
+        }
+        at.let_go();
+        // SAFETY: it has ended, and the handle was the last to look.
+        unsafe { take_result(record) }.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// # Safety
     /// The calling flow has made the future and has it back; the handle is used up.
-    #[inline(always)]
-    unsafe fn run_here(flow: Flow<'_>, node: *mut Node) -> T {
+    unsafe fn run_record_here(flow: Flow<'_>, record: *mut Node) -> T {
         struct Free<'a>(Flow<'a>, *mut Node);
         impl Drop for Free<'_> {
             fn drop(&mut self) {
@@ -156,51 +257,76 @@ impl<T> Future<T> {
                 unsafe { Slot::free(Some(self.0.worker()), self.1) };
             }
         }
-        let _free = Free(flow, node);
+        let _free = Free(flow, record);
         let mut out = MaybeUninit::<T>::uninit();
         // SAFETY: passed on to the caller.
-        unsafe { Node::run_here(node, out.as_mut_ptr().cast()) };
+        unsafe { Node::run_here(record, out.as_mut_ptr().cast()) };
         // SAFETY: `run_here` has written it, or has not returned.
         unsafe { out.assume_init() }
     }
 
-    /// It was promoted, or another flow has made it.
-    ///
-    /// # Safety
-    /// The handle of `node` is used up by this call.
-    #[cold]
-    #[inline(never)]
-    unsafe fn get_elsewhere(node: *mut Node) -> T {
-        // SAFETY: the slot is in use until the end of this.
-        if let Some(flow) = flow::at_home(unsafe { Slot::home(node) })
-            // SAFETY: ours, and not private: promoted.
-            && unsafe { Node::reclaim_promoted(node) } == Reclaimed::Ours
-        {
-            // SAFETY: as it says.
-            return unsafe { Self::run_here(flow, node) };
-        }
-        // SAFETY: as above.
-        let word: &JoinWord<Header> = unsafe { &(*node).join };
-        if !word.is_done() {
-            wait::wait_registered("get", |getter| word.register(getter) == Registered::Waits);
-        }
-        // SAFETY: it has ended, and the handle was the last to look.
-        unsafe { take_result(node) }.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-
     /// Whether somebody else has computed the value, so that [`get`](Self::get) neither waits nor computes.
     pub fn is_finished(&self) -> bool {
-        // SAFETY: the slot is in use while the handle lives.
-        unsafe { &(*self.node).join }.is_done()
+        // SAFETY: the handle is ours.
+        let record = unsafe { self.at.promoted() };
+        // SAFETY: the record is in use while the handle lives.
+        record.is_some_and(|record| unsafe { &(*record).join }.is_done())
     }
+}
+
+/// Runs the future whose chunk has no other private one, and sees to the chunk.
+///
+/// # Safety
+/// As [`Future::run_here`]; the future has left the bag, and its closure has not been taken out.
+#[cold]
+#[inline(never)]
+unsafe fn run_last(flow: Flow<'_>, place: *mut Place, act: PlaceAct, out: *mut ()) {
+    struct Clear<'a>(Flow<'a>, *mut Place);
+    impl Drop for Clear<'_> {
+        fn drop(&mut self) {
+            // SAFETY: the closure has been taken out; the place is in the bag of the flow, which still runs.
+            let chunk = unsafe { self.0.forks().bag.clear(self.1) };
+            chunk.into_iter().for_each(|chunk| self.0.worker().chunks.give(chunk));
+        }
+    }
+    let _clear = Clear(flow, place);
+    // SAFETY: passed on to the caller.
+    unsafe { act(place, What::Here(out)) };
+}
+
+/// Waits until a future that another flow has, privately, was promoted and has run. Its record.
+///
+/// # Safety
+/// The caller has the handle.
+unsafe fn wait_for_promoted(at: At) -> *mut Node {
+    let Ok(place) = at.place() else { unreachable!("a record is not private") };
+    // SAFETY: a place is in use as long as the handle.
+    let promise = unsafe { &(*place).promise };
+    let asker = Asker::<Header>::new();
+    wait::wait_registered("get", |getter| match promise.ask(&asker, getter) {
+        Asked::Waits => true,
+        // SAFETY: the record is in use as long as the handle.
+        Asked::Promoted(record) => {
+            unsafe { &(*record.cast::<Node>()).join }.register(getter) == Registered::Waits
+        }
+    });
+    promise.record().expect("who waited was woken by the job's end").cast()
 }
 
 impl<T> Drop for Future<T> {
     fn drop(&mut self) {
-        // SAFETY: the slot is in use while the handle lives.
-        if unsafe { &(*self.node).join }.detach() {
+        let record = match self.at.place() {
+            // SAFETY: a place is in use as long as the handle.
+            Ok(place) => unsafe { &(*place).promise }.drop_handle().map(<*mut ()>::cast::<Node>),
+            Err(record) => Some(record),
+        };
+        let Some(record) = record else { return };
+        // The record outlives its place: it is let go of next.
+        self.at.let_go();
+        // SAFETY: the record is in use until both its taker and the handle have let go.
+        if unsafe { &(*record).join }.detach() {
             // SAFETY: it has ended, and the handle is the last to look.
-            drop(unsafe { take_result::<T>(self.node) });
+            drop(unsafe { take_result::<T>(record) });
         }
     }
 }

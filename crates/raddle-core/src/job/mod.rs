@@ -12,21 +12,27 @@
 //! | `flow` | the list of the running flow: where a call of `join` finds it, and who makes it |
 //! | `join` | two closures, the second of which may be taken |
 //! | `slab` | the room for what does not live in a frame |
+//! | `chunks` | the pages for futures that nobody has asked for |
 //! | `future` | a value that is computed when it is asked for, or before |
+//! | `in_bag` | how a future lies in a bag, and becomes a job |
 //! | `scope` | any number of jobs, and the wait for all of them |
 //! | `scope_fifo` | the same, in the order in which they were spawned |
 //! | `par` | loops |
 
+mod chunks;
 mod flow;
 mod future;
+mod in_bag;
 mod join;
 mod par;
 mod scope;
 mod scope_fifo;
 mod slab;
 
+pub(crate) use chunks::Chunks;
 pub(crate) use flow::end_of_flow;
 pub use future::{Future, future};
+pub(crate) use in_bag::promote_oldest;
 pub use join::{FnContext, join, join_context};
 pub use par::{par_for, par_for_each, par_map};
 pub use scope::{Scope, in_place_scope, scope, spawn};

@@ -6,6 +6,7 @@
 //! after, in a box if they are larger. Each worker has a stack of free slots, from which it takes and to which it gives
 //! without an atomic operation; what is too much goes to the depot by whole chains, and an empty one comes for one.
 
+use super::chunks::ChunkChain;
 use crate::protocol::jobs::{Act, Node};
 use crate::worker::Worker;
 use std::cell::Cell;
@@ -105,16 +106,17 @@ impl Slot {
     }
 }
 
-/// Free slots, in chains of at most [`CHAIN`].
+/// Free slots, in chains of at most [`CHAIN`]; and free chunks.
 #[derive(Debug)]
 pub(crate) struct Depot {
     chains: Vec<Box<[*mut Slot]>>,
+    pub(super) chunks: Vec<ChunkChain>,
 }
 
 // SAFETY: free slots belong to nobody; a chain is the right to use them.
 unsafe impl Send for Depot {}
 
-static DEPOT: Mutex<Depot> = Mutex::new(Depot { chains: Vec::new() });
+static DEPOT: Mutex<Depot> = Mutex::new(Depot { chains: Vec::new(), chunks: Vec::new() });
 
 /// Holds the depot.
 pub(crate) type DepotGuard = MutexGuard<'static, Depot>;

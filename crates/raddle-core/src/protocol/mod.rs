@@ -13,6 +13,7 @@
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`promise`] | the flow that made a future ↔ who has its handle | private, asked for, dropped, promoted |
 //! | [`rendezvous`] | the two ends of a channel | empty, a party that waits, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
@@ -27,6 +28,7 @@
 //! Every one is modelled in `tests/loom.rs`, with each of its orderings weakened in turn (see `order`).
 
 pub(crate) mod alternation;
+pub(crate) mod bag;
 pub(crate) mod barrier;
 pub(crate) mod claim;
 pub(crate) mod clh;
@@ -39,6 +41,7 @@ pub(crate) mod join;
 pub(crate) mod mcs;
 pub(crate) mod mutex;
 pub(crate) mod once;
+pub(crate) mod promise;
 pub(crate) mod rendezvous;
 pub(crate) mod rwlock;
 pub(crate) mod selection;

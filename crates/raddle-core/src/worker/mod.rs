@@ -41,7 +41,7 @@ use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::ids::Ids;
-use crate::job::Slots;
+use crate::job::{Chunks, Slots};
 use crate::policy::Futures;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
@@ -109,6 +109,7 @@ pub(crate) struct Worker {
     hunter: Hunter,
     heart: Heart,
     pub(crate) slots: Slots,
+    pub(crate) chunks: Chunks,
     child_stealing: bool,
     /// What this worker goes by, if it follows a seed.
     pub(crate) seeded: Option<Seeded>,
@@ -176,6 +177,7 @@ impl Worker {
             hunter: Hunter::new(index),
             heart: Heart::new(),
             slots: Slots::new(),
+            chunks: Chunks::new(),
             child_stealing: shared.policy.futures == Futures::Child,
             seeded: None,
             index,

@@ -22,6 +22,7 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::header::{Header, Runnable};
+use crate::job;
 use crate::process::builder;
 use crate::protocol::jobs::{Forks, Node};
 use std::cell::Cell;
@@ -46,6 +47,8 @@ pub(super) struct Heart {
     next_look: Cell<u32>,
     /// Up to here the time has been spent.
     spent_ns: Cell<u64>,
+    /// Whether futures come first at the next promotion.
+    futures_turn: Cell<bool>,
     roused_ns: Cell<u64>,
     rouse_every_ns: Cell<u64>,
     taken: Cell<usize>,
@@ -57,6 +60,7 @@ impl Heart {
             forks: Cell::new(0),
             next_look: Cell::new(1),
             spent_ns: Cell::new(0),
+            futures_turn: Cell::new(true),
             roused_ns: Cell::new(0),
             rouse_every_ns: Cell::new(ROUSE_NS),
             taken: Cell::new(0),
@@ -96,16 +100,23 @@ impl Worker {
             return;
         }
         heart.start_over();
-        if forks.promote_oldest(&self.jobs) {
+        heart.futures_turn.set(!heart.futures_turn.get());
+        if self.promote_one(forks, heart.futures_turn.get()) {
             heart.spent_ns.set(spent + PERIOD_NS);
             Counters::add(&self.counters.promoted, 1);
             self.rouse(now);
         }
     }
 
+    /// Promotes the oldest fork or the oldest future, that of the kind whose turn it is if there are both.
+    pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
+        let future_first = futures_first && job::promote_oldest(self, forks);
+        future_first || forks.promote_oldest(&self.jobs) || job::promote_oldest(self, forks)
+    }
+
     /// Child stealing: every fork is open at once, and whoever is idle is called at once.
     fn promote_all(&self, forks: &Forks) {
-        while !std::thread::panicking() && forks.promote_oldest(&self.jobs) {
+        while !std::thread::panicking() && self.promote_one(forks, false) {
             Counters::add(&self.counters.children_open, 1);
             if self.shared().idle.sleepers() > 0 {
                 self.shared().idle.notify();
@@ -153,7 +164,7 @@ impl Worker {
         // SAFETY: not null: the list of the running flow, which is open.
         let Some(forks) = (unsafe { header.forks.get().as_ref() }) else { return };
         let mut some = false;
-        while forks.promote_oldest(&self.jobs) {
+        while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
             some = true;
         }
@@ -165,9 +176,10 @@ impl Worker {
     /// The running flow has ended its outermost call, and something is left that it has not waited for.
     #[cold]
     pub(crate) fn promote_rest(&self, forks: &Forks) {
-        while forks.promote_oldest(&self.jobs) {
+        while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
         }
+        forks.bag.close(|chunk| self.chunks.give(chunk));
     }
 
     /// A future of something here that has no list, as a cell.

@@ -129,7 +129,7 @@ impl Worker {
 
     /// A fork has been made: perhaps the oldest one is taken by another process.
     pub(super) fn answer_by_seed(&self, seeded: &Seeded, forks: &Forks) {
-        if !std::thread::panicking() && seeded.choose(2) == 1 && forks.promote_oldest(&self.jobs) {
+        if !std::thread::panicking() && seeded.choose(2) == 1 && self.promote_one(forks, false) {
             point("a fork");
         }
     }

@@ -24,6 +24,7 @@ mod mutation;
 mod mutex;
 mod once;
 mod park;
+mod promise;
 mod rendezvous;
 mod rwlock;
 mod scope;

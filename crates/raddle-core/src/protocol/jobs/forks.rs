@@ -5,6 +5,7 @@
 use super::node::{Act, Node};
 use super::queue::JobQueue;
 use crate::prim::Link;
+use crate::protocol::bag::Bag;
 use crate::protocol::join::JoinWord;
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
@@ -15,6 +16,8 @@ pub(crate) struct Forks {
     top: Cell<*mut Node>,
     /// Stands before the oldest; of its fields only `younger` is used.
     base: Node,
+    /// Its futures, which are not in the list.
+    pub(crate) bag: Bag,
 }
 
 /// What became of a node that its flow comes back to.
@@ -39,7 +42,7 @@ impl Forks {
             before: Link::new(),
             join: JoinWord::new(),
         };
-        Forks { top: Cell::new(null_mut()), base }
+        Forks { top: Cell::new(null_mut()), base, bag: Bag::new() }
     }
 
     /// Makes the list empty; from now on it must not be moved.

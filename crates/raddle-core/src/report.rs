@@ -4,6 +4,7 @@
 
 use crate::header::{Header, Kind, OWN_TLS};
 use crate::process::block::Block;
+use crate::wait::Wait;
 use raddle_context::StackError;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -44,10 +45,24 @@ pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {text} cannot start: {refused}");
 }
 
+/// What the process that runs here is about to wait for.
+fn own_wait() -> Option<&'static Wait<'static>> {
+    let header: *mut Header = raddle_context::current::get().cast();
+    // SAFETY: the word is null or the header of what runs on this OS thread, which is alive.
+    let is_process = unsafe { header.as_ref() }.is_some_and(|running| running.kind == Kind::Process);
+    // SAFETY: the kind says that it is a block.
+    let block = is_process.then(|| unsafe { Block::of_header(header) })?;
+    // SAFETY: it is the caller, which does not leave its wait before this report is made.
+    unsafe { block.waits_for() }
+}
+
 /// A process that unwinds waits, and has held its worker for a second.
 pub(crate) fn blocks_its_worker() {
     let mut text = String::new();
     let _infallible = describe(raddle_context::current::get().cast(), &mut text);
+    if let Some(wait) = own_wait() {
+        let _infallible = write!(text, " {wait};");
+    }
     let why =
         "waits in a drop while it unwinds, which blocks its worker: a hang, if it waits for something there";
     let _unwritable = writeln!(std::io::stderr(), "raddle: {text} {why}");

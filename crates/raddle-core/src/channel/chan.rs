@@ -14,22 +14,43 @@ use super::place::Place;
 use super::stash::Found;
 use crate::process::wait::{caller, may_wait, wait_registered};
 use crate::protocol::short::Short;
-use crate::wait::{Outcome, Waiter, WakeRight};
+use crate::wait::{CallOn, Outcome, Subject, Wait, Waiter, WakeRight};
+use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// What the ends of a channel share.
 pub(super) struct Chan<T> {
     pub(super) core: Short<Core<T>>,
+    ends: Ends,
+}
+
+/// How many ends there are; and what a report names a channel by.
+struct Ends {
     senders: AtomicUsize,
     receivers: AtomicUsize,
+}
+
+const SEND: CallOn<Ends> = CallOn::new("channel::Sender::send");
+const SEND_DEADLINE: CallOn<Ends> = CallOn::new("channel::Sender::send_deadline");
+const RECV: CallOn<Ends> = CallOn::new("channel::Receiver::recv");
+const RECV_DEADLINE: CallOn<Ends> = CallOn::new("channel::Receiver::recv_deadline");
+
+impl Subject for Ends {
+    const KIND: &'static str = "channel";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let count = |ends: &AtomicUsize| ends.load(Ordering::Relaxed);
+        write!(out, "senders: {}, receivers: {}", count(&self.senders), count(&self.receivers))
+    }
 }
 
 impl<T> Chan<T> {
     /// A channel with one end of each kind.
     pub(super) fn new(capacity: usize) -> Self {
         let one = || AtomicUsize::new(1);
-        Chan { core: Short::new(Core::new(capacity)), senders: one(), receivers: one() }
+        Chan { core: Short::new(Core::new(capacity)), ends: Ends { senders: one(), receivers: one() } }
     }
 
     #[inline]
@@ -68,6 +89,7 @@ impl<T> Chan<T> {
     }
 
     #[inline]
+    #[track_caller]
     pub(super) fn send(&self, message: T) -> Result<(), SendError<T>> {
         if self.core.look() & CAN_SEND == 0 {
             return self.send_waiting(message);
@@ -79,11 +101,14 @@ impl<T> Chan<T> {
         }
     }
 
+    #[track_caller]
     fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
         // Panics in a cell, and has to before the message is where nobody drops it.
-        caller("channel::Sender::send");
+        caller(SEND.name());
+        let wait = Wait::on(const { &SEND }, &self.ends, Location::caller());
+        let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        wait_registered("channel::Sender::send", |header| {
+        wait_registered(SEND.name(), |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.send_or_wait(&place, &entry)
         });
@@ -124,6 +149,7 @@ impl<T> Chan<T> {
         waits
     }
 
+    #[track_caller]
     pub(super) fn send_until(&self, message: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
         let message = match self.try_send(message) {
             Ok(()) => return Ok(()),
@@ -131,9 +157,11 @@ impl<T> Chan<T> {
             Err(TrySendError::Full(message)) => message,
         };
         // As in `send_waiting`.
-        caller("channel::Sender::send_deadline");
+        caller(SEND_DEADLINE.name());
+        let wait = Wait::on(const { &SEND_DEADLINE }, &self.ends, Location::caller());
+        let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        let expired = self.wait_timed("channel::Sender::send_deadline", Side::Send, deadline, |waiter| {
+        let expired = self.wait_timed(SEND_DEADLINE.name(), Side::Send, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.send_or_wait(&place, &entry).then_some(&entry)
         });
@@ -188,6 +216,7 @@ impl<T> Chan<T> {
     }
 
     #[inline]
+    #[track_caller]
     pub(super) fn recv(&self) -> Result<T, RecvError> {
         loop {
             if self.core.look() & CAN_RECEIVE != 0 {
@@ -204,9 +233,12 @@ impl<T> Chan<T> {
     }
 
     /// `None` if a selection had promised a message and broke its promise.
+    #[track_caller]
     fn recv_waiting(&self) -> Option<Result<T, RecvError>> {
+        let wait = Wait::on(const { &RECV }, &self.ends, Location::caller());
+        let _shown = wait.show();
         let (place, entry) = (Place::empty(), Entry::new());
-        wait_registered("channel::Receiver::recv", |header| {
+        wait_registered(RECV.name(), |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
         });
@@ -252,6 +284,7 @@ impl<T> Chan<T> {
         waits
     }
 
+    #[track_caller]
     pub(super) fn recv_until(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         loop {
             match self.recv_now() {
@@ -260,11 +293,12 @@ impl<T> Chan<T> {
                 Err(TryRecvError::Empty) => {}
             }
             let (place, entry) = (Place::empty(), Entry::new());
-            let expired =
-                self.wait_timed("channel::Receiver::recv_deadline", Side::Receive, deadline, |waiter| {
-                    entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
-                    self.recv_or_wait(&place, &entry).then_some(&entry)
-                });
+            let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, Location::caller());
+            let _shown = wait.show();
+            let expired = self.wait_timed(RECV_DEADLINE.name(), Side::Receive, deadline, |waiter| {
+                entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+                self.recv_or_wait(&place, &entry).then_some(&entry)
+            });
             if expired {
                 return Err(RecvTimeoutError::Timeout);
             }
@@ -307,8 +341,8 @@ impl<T> Chan<T> {
 
     fn count(&self, side: Side) -> &AtomicUsize {
         match side {
-            Side::Send => &self.senders,
-            Side::Receive => &self.receivers,
+            Side::Send => &self.ends.senders,
+            Side::Receive => &self.ends.receivers,
         }
     }
 

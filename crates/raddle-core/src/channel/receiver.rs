@@ -68,6 +68,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// If it would have to wait inside a cell: there use [`try_recv`](Self::try_recv).
     #[inline]
+    #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         point("channel::Receiver::recv");
         match &self.kind {
@@ -83,6 +84,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// As [`recv`](Self::recv).
+    #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         match now().checked_add(timeout) {
             Some(deadline) => self.recv_deadline(deadline),
@@ -97,6 +99,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// As [`recv`](Self::recv).
+    #[track_caller]
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         point("channel::Receiver::recv_deadline");
         match &self.kind {

@@ -51,6 +51,7 @@ impl<T> Sender<T> {
     /// # Panics
     /// If it would have to wait inside a cell: there use [`try_send`](Self::try_send).
     #[inline]
+    #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
         point("channel::Sender::send");
         self.chan.send(msg)
@@ -63,6 +64,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// As [`send`](Self::send).
+    #[track_caller]
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
         match now().checked_add(timeout) {
             Some(deadline) => self.send_deadline(msg, deadline),
@@ -77,6 +79,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// As [`send`](Self::send).
+    #[track_caller]
     pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
         point("channel::Sender::send_deadline");
         self.chan.send_until(msg, deadline)

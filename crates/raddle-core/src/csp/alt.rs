@@ -7,10 +7,12 @@
 
 use super::alternate::{self, Guard};
 use super::chan::{self, Receiver};
+use crate::wait::{CallOn, FirstOf, Wait};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::panic::Location;
 use std::sync::mpsc::RecvError;
 use std::time::{Duration, Instant};
 
@@ -57,6 +59,8 @@ mod sealed {
 pub trait Alternative: sealed::Inside {}
 impl<G: sealed::Inside> Alternative for G {}
 
+const CHOOSE: CallOn<FirstOf> = CallOn::new("csp::choose");
+
 /// Waits until one of `guards` is ready, completes its communication, and returns its place in the list. If several are
 /// ready at once it is by `order`; if none is, the first to become so.
 ///
@@ -80,11 +84,14 @@ impl<G: sealed::Inside> Alternative for G {}
 /// let mut message = RecvGuard::new(&mut from);
 /// csp::choose(Order::Fair, [&mut message, &mut message]);
 /// ```
+#[track_caller]
 pub fn choose<const N: usize>(order: Order, guards: [&mut dyn Alternative; N]) -> usize {
+    let all = FirstOf(N);
+    let wait = Wait::on(const { &CHOOSE }, &all, Location::caller());
     let insides = guards.each_ref().map(|guard| guard.guard());
     // SAFETY: a guard has a receiver borrowed mutably, which nobody else can use; its value is a place for what it
     // sends; and it is borrowed mutably here, so that it is not moved, and no two are the same.
-    let ready = unsafe { alternate::choose(&insides, order.first(N), "csp::choose") };
+    let ready = unsafe { alternate::choose(&insides, order.first(N), &wait) };
     guards[ready.guard].choose(ready.over);
     ready.guard
 }

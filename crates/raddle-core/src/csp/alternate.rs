@@ -18,6 +18,7 @@ use crate::process::block::Block;
 use crate::process::wait::{self, Caller};
 use crate::protocol::alternation::Alternation;
 use crate::timer::{Alarm, AlarmId};
+use crate::wait::Wait;
 use crate::worker::{self, Worker};
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -194,9 +195,9 @@ impl Timeout {
 /// # Safety
 /// Each channel's guard was made from an end that the caller has to itself, and no two from the same; where it aims is
 /// what its `copy` expects. The guards are not moved meanwhile.
-pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, what: &str) -> Ready {
+pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
     point("csp::alt");
-    let caller = wait::caller(what);
+    let caller = wait::caller(wait.name());
     let earliest = earliest(guards);
     loop {
         // SAFETY: passed on to the caller.
@@ -204,7 +205,7 @@ pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, what: 
             return ready;
         }
         let chooser = Chooser { word: Alternation::new(), header: Cell::new(std::ptr::null_mut()) };
-        if let Some(guard) = chooser.wait_for(guards, earliest, &caller, what) {
+        if let Some(guard) = chooser.wait_for(guards, earliest, &caller, wait) {
             return Ready { guard, over: guards[guard].borrow().loose.party.over.get() };
         }
     }
@@ -257,8 +258,10 @@ impl Chooser {
         guards: &[G],
         earliest: Option<(usize, Instant)>,
         caller: &Caller,
-        what: &str,
+        shown: &Wait<'_>,
     ) -> Option<usize> {
+        let what = shown.name();
+        let _shown = shown.show();
         // One more for the alarm. What is not shown counts as withdrawn.
         let total = guards.len() as u32 + 1;
         self.word.open(total);

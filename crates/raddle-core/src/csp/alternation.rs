@@ -6,11 +6,15 @@ use super::alt::Order;
 use super::alternate::{self, Guard, Ready};
 use super::chan::{self, Receiver};
 use super::meet::{self, Refused};
+use crate::wait::{CallOn, FirstOf, Wait};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::panic::Location;
 use std::sync::mpsc::RecvError;
 use std::time::Instant;
+
+const RECV: CallOn<FirstOf> = CallOn::new("csp::Alternation::recv");
 
 /// Receives from arrays of receivers, from one at a time.
 ///
@@ -68,6 +72,7 @@ impl<T> Alternation<T> {
     ///
     /// # Panics
     /// Inside a cell; and if there are none.
+    #[track_caller]
     pub fn recv(&mut self, receivers: &mut [Receiver<T>]) -> Received<T> {
         self.round(receivers, |_| true, None).expect("there is no deadline")
     }
@@ -79,6 +84,7 @@ impl<T> Alternation<T> {
     ///
     /// # Panics
     /// Inside a cell; and if none is open.
+    #[track_caller]
     pub fn recv_if(&mut self, receivers: &mut [Receiver<T>], open: impl Fn(usize) -> bool) -> Received<T> {
         self.round(receivers, open, None).expect("there is no deadline")
     }
@@ -90,6 +96,7 @@ impl<T> Alternation<T> {
     ///
     /// # Panics
     /// Inside a cell.
+    #[track_caller]
     pub fn recv_until(
         &mut self,
         receivers: &mut [Receiver<T>],
@@ -99,6 +106,7 @@ impl<T> Alternation<T> {
         self.round(receivers, open, Some(deadline))
     }
 
+    #[track_caller]
     fn round(
         &mut self,
         receivers: &mut [Receiver<T>],
@@ -117,6 +125,7 @@ impl<T> Alternation<T> {
     }
 
     /// Nobody is ready.
+    #[track_caller]
     fn wait(
         &mut self,
         receivers: &mut [Receiver<T>],
@@ -134,9 +143,11 @@ impl<T> Alternation<T> {
             self.guards.push(guard);
         }
         self.guards.extend(deadline.map(Guard::at));
+        let all = FirstOf(self.guards.len());
+        let wait = Wait::on(const { &RECV }, &all, Location::caller());
         // SAFETY: `receivers` is borrowed mutably, so that nobody else uses them; each guard aims at a place of its
         // own.
-        let ready = unsafe { alternate::choose(&self.guards, first, "csp::Alternation::recv") };
+        let ready = unsafe { alternate::choose(&self.guards, first, &wait) };
         let Ready { guard, over } = ready;
         if guard == count {
             return None;

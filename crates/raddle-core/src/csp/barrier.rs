@@ -6,9 +6,11 @@ use crate::explore::point;
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::barrier::{self, Place, Released};
+use crate::wait::{CallOn, Subject, Wait};
 use crate::worker;
 use std::cell::Cell;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Whom to wake.
@@ -20,6 +22,16 @@ struct Inner(barrier::Barrier<Waiting>);
 unsafe impl Sync for Inner {}
 // SAFETY: nothing in it is tied to a thread.
 unsafe impl Send for Inner {}
+
+const SYNC: CallOn<Inner> = CallOn::new("csp::Barrier::sync");
+
+impl Subject for Inner {
+    const KIND: &'static str = "barrier";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "{} of {} members have not come", self.0.missing(), self.0.members())
+    }
+}
 
 /// One membership of a barrier. All members wait in [`sync`](Self::sync) until each has come.
 ///
@@ -70,12 +82,15 @@ impl Barrier {
     ///
     /// # Panics
     /// Inside a cell, which must not wait.
+    #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
         let place = Place::new(Cell::new(std::ptr::null_mut()));
         let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
         let inner: *const Inner = &raw const *self.0;
-        wait::wait_registered("csp::Barrier::sync", |header| {
+        let shown = Wait::on(const { &SYNC }, &*self.0, Location::caller());
+        let _shown = shown.show();
+        wait::wait_registered(SYNC.name(), |header| {
             // SAFETY: the caller's own place, which nobody sees yet.
             unsafe { &*place }.who.set(header);
             // SAFETY: this member keeps the barrier, at least until it is woken.

@@ -12,6 +12,7 @@
 use super::meet::{self, Refused, Word};
 use crate::explore::{now, point};
 use crate::protocol::rendezvous::{Ended, Seen};
+use crate::wait::CallOn;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -33,6 +34,11 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let end = || End { word, values: PhantomData };
     (Sender(end()), Receiver(end()))
 }
+
+const SEND: CallOn<Word> = CallOn::new("csp::Sender::send");
+const SEND_DEADLINE: CallOn<Word> = CallOn::new("csp::Sender::send_deadline");
+const RECV: CallOn<Word> = CallOn::new("csp::Receiver::recv");
+const RECV_DEADLINE: CallOn<Word> = CallOn::new("csp::Receiver::recv_deadline");
 
 /// What both ends are: a share of the word.
 struct End<T> {
@@ -137,6 +143,7 @@ impl<T> Sender<T> {
     /// # Panics
     /// Inside a cell, which must not wait.
     #[inline(always)]
+    #[track_caller]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         point("csp::Sender::send");
         let mut value = Kept(ManuallyDrop::new(value));
@@ -144,7 +151,7 @@ impl<T> Sender<T> {
         // SAFETY: `value` is given away once, by the run of `copy` that counts.
         let copy = |theirs| unsafe { give::<T>(ours, theirs) };
         // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::exchange(self.0.word(), ours, "csp::Sender::send", copy) } {
+        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }, copy) } {
             Ok(()) => {
                 std::mem::forget(value);
                 Ok(())
@@ -178,13 +185,14 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// Inside a cell.
+    #[track_caller]
     pub fn send_deadline(&mut self, value: T, deadline: Instant) -> Result<(), TrySendError<T>> {
         point("csp::Sender::send_deadline");
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `&mut self` has this end to itself, and `value` is given away once.
         match unsafe {
-            meet::exchange_until(self.0.word(), ours, deadline, "csp::Sender::send_deadline", give::<T>)
+            meet::exchange_until(self.0.word(), ours, deadline, const { &SEND_DEADLINE }, give::<T>)
         } {
             Ok(()) => {
                 std::mem::forget(value);
@@ -202,6 +210,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// Inside a cell.
+    #[track_caller]
     pub fn send_timeout(&mut self, value: T, timeout: Duration) -> Result<(), TrySendError<T>> {
         self.send_deadline(value, after(timeout))
     }
@@ -231,6 +240,7 @@ impl<T> Receiver<T> {
     /// # Panics
     /// Inside a cell, which must not wait.
     #[inline(always)]
+    #[track_caller]
     pub fn recv(&mut self) -> Result<T, RecvError> {
         point("csp::Receiver::recv");
         let mut value = MaybeUninit::<T>::uninit();
@@ -238,7 +248,7 @@ impl<T> Receiver<T> {
         // SAFETY: `value` is a place for a `T`.
         let copy = |theirs| unsafe { take::<T>(ours, theirs) };
         // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::exchange(self.0.word(), ours, "csp::Receiver::recv", copy) } {
+        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }, copy) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(_) => Err(RecvError),
@@ -271,13 +281,14 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// Inside a cell.
+    #[track_caller]
     pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         point("csp::Receiver::recv_deadline");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `&mut self` has this end to itself, and `value` is a place for a `T`.
         match unsafe {
-            meet::exchange_until(self.0.word(), ours, deadline, "csp::Receiver::recv_deadline", take::<T>)
+            meet::exchange_until(self.0.word(), ours, deadline, const { &RECV_DEADLINE }, take::<T>)
         } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
@@ -293,6 +304,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// Inside a cell.
+    #[track_caller]
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         self.recv_deadline(after(timeout))
     }

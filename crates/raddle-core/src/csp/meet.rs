@@ -23,8 +23,10 @@ use crate::prim;
 use crate::process::block::Block;
 use crate::process::wait::{self, Caller};
 use crate::protocol::rendezvous::{Answer, Rendezvous, Seen};
+use crate::wait::{CallOn, Subject, Wait};
 use crate::worker::{self, Worker};
 use std::cell::Cell;
+use std::panic::Location;
 use std::time::Instant;
 
 /// One who waits at a channel, in its frame.
@@ -43,6 +45,10 @@ pub(crate) struct Party {
 
 /// A channel's word.
 pub(crate) type Word = Rendezvous<Party>;
+
+impl Subject for Word {
+    const KIND: &'static str = "channel";
+}
 
 /// Why nothing was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,15 +83,17 @@ impl Party {
 /// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what
 /// the peer expects. `copy` may run more than once; what the last run did counts, and only if `Ok` is returned.
 #[inline(always)]
+#[track_caller]
 pub(crate) unsafe fn exchange(
     word: &Word,
     data: *mut (),
-    what: &str,
+    call: &'static CallOn<Word>,
     copy: impl Fn(*mut ()),
 ) -> Result<(), Refused> {
-    let Caller::Process(block) = wait::caller(what) else {
+    let wait = Wait::on(call, word, Location::caller());
+    let Caller::Process(block) = wait::caller(call.name()) else {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, data, what, &copy) };
+        return unsafe { exchange_anywhere(word, data, &wait, &copy) };
     };
     match word.look() {
         Seen::Firm(peer) => {
@@ -106,12 +114,14 @@ pub(crate) unsafe fn exchange(
     // SAFETY: `block` is what runs here.
     if unsafe { Worker::of(&block.header) }.looks_out() && is_bound(block) {
         // SAFETY: passed on to the caller; `block` runs here and is bound.
-        return unsafe { exchange_hot(word, &party, block, what, &copy) };
+        return unsafe { exchange_hot(word, &party, block, &wait, &copy) };
     }
     if !is_bound(block) || word.wait(party.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, data, what, &copy) };
+        return unsafe { exchange_anywhere(word, data, &wait, &copy) };
     }
+    // What is shown is read when the process has left its stack, and not before it is queued or resumed.
+    let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     // SAFETY: it waits in the word, and is not movable.
@@ -128,17 +138,18 @@ unsafe fn exchange_hot(
     word: &Word,
     party: &Party,
     block: &'static Block,
-    what: &str,
+    wait: &Wait<'_>,
     copy: &dyn Fn(*mut ()),
 ) -> Result<(), Refused> {
     if word.look_out(party.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, party.data.get(), what, copy) };
+        return unsafe { exchange_anywhere(word, party.data.get(), wait, copy) };
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     if !worker.look_out(|| party.answer.is_given()) {
         if word.cool(party.as_ptr()) {
+            let _shown = wait.show_at(block);
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         } else {
@@ -182,9 +193,10 @@ unsafe fn serve(word: &Word, peer: *mut Party, copy: impl Fn(*mut ())) -> *mut H
 unsafe fn exchange_anywhere(
     word: &Word,
     data: *mut (),
-    what: &str,
+    wait: &Wait<'_>,
     copy: &dyn Fn(*mut ()),
 ) -> Result<(), Refused> {
+    let _shown = wait.show();
     loop {
         // SAFETY: passed on to the caller.
         match unsafe { try_meet(word, copy) } {
@@ -193,7 +205,7 @@ unsafe fn exchange_anywhere(
         }
         let party = Party::new(data);
         let mut waited = false;
-        wait::wait_registered(what, |header| {
+        wait::wait_registered(wait.name(), |header| {
             party.header.set(header);
             // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
             let enters = &mut waited;
@@ -257,17 +269,19 @@ pub(crate) unsafe fn try_meet(word: &Word, copy: &dyn Fn(*mut ())) -> Result<(),
 ///
 /// # Safety
 /// As for [`exchange`].
+#[track_caller]
 pub(crate) unsafe fn exchange_until(
     word: &Word,
     data: *mut (),
     deadline: Instant,
-    what: &str,
+    call: &'static CallOn<Word>,
     copy: unsafe fn(*mut (), *mut ()),
 ) -> Result<(), Refused> {
+    let wait = Wait::on(call, word, Location::caller());
     let (channel, time) = (Guard::channel(word, copy), Guard::at(deadline));
     channel.aim(data);
     // SAFETY: passed on to the caller.
-    match unsafe { alternate::choose(&[&channel, &time], 0, what) } {
+    match unsafe { alternate::choose(&[&channel, &time], 0, &wait) } {
         Ready { guard: 0, over: false } => Ok(()),
         Ready { over: true, .. } => Err(Refused::Over),
         _ => Err(Refused::Nobody),

@@ -11,10 +11,13 @@ use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::barrier::Place;
 use crate::protocol::claim::{Claim, Claimed as Word};
+use crate::sync::{Held, Holder};
+use crate::wait::{CallOn, Subject, Wait};
 use crate::worker;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Whom to wake.
@@ -46,8 +49,20 @@ pub type SharedSender<T> = Shared<Sender<T>>;
 /// A receiver that several share.
 pub type SharedReceiver<T> = Shared<Receiver<T>>;
 
+const CLAIM: CallOn<Holder> = CallOn::new("csp::Shared::claim");
+
+/// Who has claimed an end is who holds it.
+impl Subject for Holder {
+    const KIND: &'static str = "claimed end";
+
+    fn held(&self) -> Option<Held> {
+        Holder::held(self)
+    }
+}
+
 struct Inner<E> {
     claim: Claim<Waiting>,
+    holder: Holder,
     end: UnsafeCell<E>,
 }
 
@@ -59,33 +74,40 @@ unsafe impl<E: Send> Send for Inner<E> {}
 impl<E> Shared<E> {
     /// Makes `end` one that is to be claimed.
     pub fn new(end: E) -> Self {
-        Shared(Arc::new(Inner { claim: Claim::new(), end: UnsafeCell::new(end) }))
+        Shared(Arc::new(Inner { claim: Claim::new(), holder: Holder::nobody(), end: UnsafeCell::new(end) }))
     }
 
     /// Waits until the end is the caller's, who keeps it until what is returned is dropped.
     ///
     /// # Panics
     /// Inside a cell, which must not wait.
+    #[track_caller]
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
             let place = Place::new(Cell::new(std::ptr::null_mut()));
             let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
             let claim = &self.0.claim;
-            wait::wait_registered("csp::Shared::claim", |header| {
+            let shown = Wait::on(const { &CLAIM }, &self.0.holder, Location::caller());
+            let _shown = shown.show();
+            wait::wait_registered(CLAIM.name(), |header| {
                 // SAFETY: the caller's own place, which nobody sees yet.
                 unsafe { &*place }.who.set(header);
                 claim.claim(place) == Word::Later
             });
         }
+        self.0.holder.note(Location::caller());
         Claimed(&self.0)
     }
 
     /// The end, if nobody has claimed it.
+    #[track_caller]
     pub fn try_claim(&self) -> Option<Claimed<'_, E>> {
         point("csp::Shared::try_claim");
         // Not `then_some`: a guard that is made and dropped on a refusal would release what another holds.
-        self.0.claim.try_claim().then(|| Claimed(&self.0))
+        let claimed = self.0.claim.try_claim().then(|| Claimed(&self.0))?;
+        self.0.holder.note(Location::caller());
+        Some(claimed)
     }
 }
 

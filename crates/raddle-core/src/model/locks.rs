@@ -161,12 +161,16 @@ impl Default for Rw {
 impl Rw {
     /// See the protocol.
     pub fn read(&self) {
-        self.0.read();
+        if !self.0.try_read() {
+            self.0.read_slow("model");
+        }
     }
 
     /// See the protocol.
     pub fn write(&self) {
-        self.0.write();
+        if !self.0.try_write() {
+            self.0.write_slow("model");
+        }
     }
 
     /// See the protocol.
@@ -373,7 +377,11 @@ impl Clh {
         let mut mine = ClhNode::boxed();
         for _ in 0..times {
             // SAFETY: it is ours.
-            let before = unsafe { self.0.acquire(mine, || NearAt(self.1)) };
+            let (before, behind) = unsafe { self.0.enter(mine) };
+            if let Some(behind) = behind {
+                // SAFETY: as above.
+                self.0.wait(behind, unsafe { mine.as_ref() }, NearAt(self.1));
+            }
             f();
             // SAFETY: it was acquired with it.
             unsafe { ClhQueue::release(mine) };

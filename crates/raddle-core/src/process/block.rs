@@ -8,6 +8,7 @@
 //! | `token`, `selection` | anybody, at any time, by their transitions |
 //! | `join` | the process and its one handle, by its transitions |
 //! | `body`, `payload` | closure: written at spawn, read at start; result: written at the end, then as `join` says |
+//! | `waits` | the process itself, as it runs; read by whoever has stopped it (see `wait::describe`) |
 //! | `name`, `site`, `id`, `class`, `scope` | written at spawn, before anybody else sees the block; then only read |
 //!
 //! The first cache line holds all that a switch and a wake touch.
@@ -18,6 +19,7 @@ use crate::header::{Header, Kind, Runnable};
 use crate::protocol::join::JoinWord;
 use crate::protocol::selection::Selection;
 use crate::protocol::token::Token;
+use crate::wait::Wait;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
@@ -41,10 +43,12 @@ pub(crate) struct Block {
     pub(crate) header: Header,
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) token: Token,
-    pub(crate) join: JoinWord<Header>,
+    /// What it waits for, while it does: in its frame. Written by the process itself.
+    pub(crate) waits: Cell<*const Wait<'static>>,
     /// A thread's own thread-local storage, from its start to its end.
     pub(crate) storage: UnsafeCell<Option<TlsBlock>>,
     pub(crate) selection: Selection,
+    pub(crate) join: JoinWord<Header>,
     pub(crate) body: Cell<&'static Body>,
     pub(crate) payload: Payload,
     pub(crate) stack: Cell<Option<Stack>>,
@@ -56,6 +60,9 @@ pub(crate) struct Block {
     /// How many guards keep it on its worker. Touched by the process itself.
     pub(crate) pins: Cell<u32>,
 }
+
+const _: () = assert!(size_of::<Block>() == 256, "a control block has grown, or could take more");
+const _: () = assert!(std::mem::offset_of!(Block, waits) < 64, "a wait touches a second cache line");
 
 // SAFETY: who may touch which field when is the table above; the parts that several threads touch at once are the
 // three protocol words.
@@ -86,6 +93,7 @@ impl Block {
             id: Cell::new(0),
             scope: Cell::new(std::ptr::null()),
             class: Cell::new(SizeClass::DEFAULT),
+            waits: Cell::new(std::ptr::null()),
             pins: Cell::new(0),
         }
     }

@@ -41,6 +41,18 @@ pub struct Process {
 }
 
 impl Process {
+    /// By which its process is known while it lives.
+    pub(crate) fn address(&self) -> *const () {
+        self.block.as_header().cast_const().cast()
+    }
+
+    /// What it waits for, in words. It does not run meanwhile: the caller is its worker's.
+    #[cfg(test)]
+    pub(crate) fn waits_for(&self) -> Option<String> {
+        // SAFETY: as it says.
+        unsafe { self.block.waits_for() }.map(ToString::to_string)
+    }
+
     /// # Safety
     /// The process is alive: the caller is it, or holds its join handle.
     pub(crate) unsafe fn of(block: &'static Block) -> Process {
@@ -128,6 +140,7 @@ impl<T> Joiner<T> {
     }
 
     #[inline]
+    #[track_caller]
     pub(crate) fn join(self) -> Result<T> {
         point("join");
         let block = self.block;
@@ -182,6 +195,7 @@ impl<T> JoinHandle<T> {
     /// # Panics
     /// Inside a cell, which must not wait.
     #[inline]
+    #[track_caller]
     pub fn join(self) -> Result<T> {
         self.0.join()
     }

@@ -12,10 +12,11 @@ use crate::header::Header;
 use crate::order;
 use crate::prim::{AtomicBool, AtomicUsize, Ordering};
 use crate::protocol::join::{Finished, JoinWord, Registered};
+use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
 
 /// The part of a scope that its processes see.
@@ -85,11 +86,25 @@ impl ScopeData {
     }
 
     /// Waits for the children. By the owner, once.
+    #[track_caller]
     pub(crate) fn wait(&self) {
         self.leave(false, |_| unreachable!("the owner waits only after it has left"));
         if !self.empty.is_done() {
-            wait::wait_registered("scope", |owner| self.empty.register(owner) == Registered::Waits);
+            let wait = Wait::on(const { &SCOPE }, self, Location::caller());
+            let _shown = wait.show();
+            wait::wait_registered(SCOPE.name(), |owner| self.empty.register(owner) == Registered::Waits);
         }
+    }
+}
+
+const SCOPE: CallOn<ScopeData> = CallOn::new("scope");
+
+impl Subject for ScopeData {
+    const KIND: &'static str = "scope";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        // The owner has left it.
+        write!(out, "children: {}", self.children() + 1)
     }
 }
 
@@ -115,6 +130,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// });
 /// assert_eq!(numbers, [10, 20, 30]);
 /// ```
+#[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -186,6 +202,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// # Errors
     /// The payload of the process's panic; the scope then does not panic for it.
+    #[track_caller]
     pub fn join(self) -> Result<T> {
         self.joiner.join()
     }

@@ -18,7 +18,9 @@ use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS};
 use crate::protocol::join::Registered;
 use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
+use crate::wait::{CallOn, Subject, Wait};
 use crate::worker::{Worker, current_header};
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Where a call comes from.
@@ -92,12 +94,15 @@ pub fn yield_now() {
 /// sleeper.join().unwrap();
 /// ```
 #[inline]
+#[track_caller]
 pub fn park() {
     point("park");
     let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
     if block.token.take() {
         return;
     }
+    let wait = Wait::on(const { &PARK }, block, Location::caller());
+    let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     // SAFETY: as above, and `park_saved` gets its address.
@@ -106,6 +111,7 @@ pub fn park() {
 }
 
 /// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
+#[track_caller]
 pub(crate) fn park_or_yield() {
     match caller("csp::park") {
         Caller::Process(block) if block.token.take() => {
@@ -136,12 +142,15 @@ unsafe fn park_saved(block: *mut ()) {
 ///
 /// # Panics
 /// Inside a cell.
+#[track_caller]
 pub fn park_timeout(timeout: Duration) {
     point("park_timeout");
     let Caller::Process(block) = caller("csp::park_timeout") else { return park_thread(Some(timeout)) };
     if block.token.take() {
         return;
     }
+    let wait = Wait::on(const { &PARK_TIMEOUT }, block, Location::caller());
+    let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     let alarm = Alarm::Expire(block, block.token.generation());
@@ -215,9 +224,12 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 /// use std::time::Duration;
 /// raddle_core::csp::spawn(|| raddle_core::csp::sleep(Duration::from_millis(1))).join().unwrap();
 /// ```
+#[track_caller]
 pub fn sleep(duration: Duration) {
     point("sleep");
     let Caller::Process(block) = caller("csp::sleep") else { return std::thread::sleep(duration) };
+    let wait = Wait::on(const { &SLEEP }, block, Location::caller());
+    let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     let mut alarm = (block, worker.deadline(duration));
@@ -242,6 +254,7 @@ unsafe fn set_alarm(alarm: *mut ()) {
 ///
 /// # Panics
 /// Inside a cell.
+#[track_caller]
 pub fn sleep_until(deadline: Instant) {
     let left = deadline.saturating_duration_since(explore::now());
     if !left.is_zero() {
@@ -249,16 +262,33 @@ pub fn sleep_until(deadline: Instant) {
     }
 }
 
+const JOIN: CallOn<Block> = CallOn::new("join");
+const PARK: CallOn<Block> = CallOn::new("park");
+const PARK_TIMEOUT: CallOn<Block> = CallOn::new("park_timeout");
+const SLEEP: CallOn<Block> = CallOn::new("sleep");
+
+/// One joins a process; and who parks or sleeps waits for itself.
+impl Subject for Block {
+    const KIND: &'static str = "process";
+
+    fn state(&self, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
+        write!(out, "spawned at {}", self.site.get())
+    }
+}
+
 /// Waits for the end of a process whose handle the caller has.
 #[inline]
+#[track_caller]
 pub(crate) fn wait_for_child(child: &'static Block) {
+    let wait = Wait::on(const { &JOIN }, child, Location::caller());
+    let _shown = wait.show();
     if let Caller::Process(block) = caller("join") {
         // SAFETY: `block` is what runs here.
         if unsafe { Worker::of(&block.header) }.join_next(block, child) {
             return;
         }
     }
-    wait_registered("join", |joiner| child.join.register(joiner) == Registered::Waits);
+    wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
 }
 
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.

@@ -92,6 +92,11 @@ impl<W> Barrier<W> {
         members(self.word.load(Ordering::Relaxed))
     }
 
+    /// How many of them have not arrived.
+    pub fn missing(&self) -> u64 {
+        self.word.load(Ordering::Relaxed) & MISSING
+    }
+
     /// One more member, missing from this phase. By anybody.
     pub fn enrol(&self) {
         // Relaxed: the new member sees the barrier because it is given it.

@@ -55,9 +55,14 @@ fn word<W>(value: usize) -> *mut W {
     std::ptr::without_provenance_mut(value)
 }
 
+/// The node of the one before the caller in the queue. To be waited behind.
+#[derive(Debug)]
+#[must_use = "whoever has entered the queue waits, or nobody after it gets the lock"]
+pub(crate) struct Behind<W>(NonNull<ClhNode<W>>);
+
 /// Whether the successor may sleep behind a waiter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
+enum Successor {
     /// Nobody has said so yet.
     NotYet,
     MaySleep,
@@ -109,33 +114,31 @@ impl<W> ClhQueue<W> {
         }
     }
 
-    /// Enters the queue, and waits by `turn` until the lock is the caller's. Returns the node that is from now on the
-    /// caller's.
+    /// Enters the queue. Returns the node that is the caller's once it holds the lock, and behind whom it has to wait
+    /// for that; it holds the lock already if there is nobody.
     ///
     /// # Safety
     /// The caller is the owner of `node`; from now on the lock is, until the release.
-    #[inline]
-    pub(crate) unsafe fn acquire<T: Turn<Who = W>>(
+    #[inline(always)]
+    pub(crate) unsafe fn enter(
         &self,
         node: NonNull<ClhNode<W>>,
-        turn: impl FnOnce() -> T,
-    ) -> Option<NonNull<ClhNode<W>>> {
+    ) -> (Option<NonNull<ClhNode<W>>>, Option<Behind<W>>) {
         // SAFETY: it is the caller's.
         let mine = unsafe { node.as_ref() };
         mine.word.store(word(HELD), Ordering::Relaxed);
         mine.number.set(self.served.get());
-        let before = NonNull::new(self.tail.swap(node.as_ptr(), order::CLH_SWAP()))?;
+        let before = NonNull::new(self.tail.swap(node.as_ptr(), order::CLH_SWAP()));
         // SAFETY: from the swap on nobody but the caller frees it.
-        let before_node = unsafe { before.as_ref() };
-        if !before_node.is_free() {
-            self.wait(before_node, mine, turn());
-        }
-        Some(before)
+        let waits = before.filter(|before| !unsafe { before.as_ref() }.is_free());
+        (before, waits.map(Behind))
     }
 
-    #[cold]
-    fn wait<T: Turn<Who = W>>(&self, before: &ClhNode<W>, mine: &ClhNode<W>, mut turn: T) {
-        let mut behind = Behind::NotYet;
+    /// Waits by `turn` until the lock is the caller's, who has entered the queue with `mine`.
+    pub(crate) fn wait<T: Turn<Who = W>>(&self, behind: Behind<W>, mine: &ClhNode<W>, mut turn: T) {
+        // SAFETY: nobody but the caller frees it.
+        let before = unsafe { behind.0.as_ref() };
+        let mut successor = Successor::NotYet;
         loop {
             let seen = before.word.load(order::CLH_SEE_RELEASE()).addr();
             if seen == FREE {
@@ -146,14 +149,14 @@ impl<W> ClhQueue<W> {
             mine.number.set(number);
             let ahead = number.wrapping_sub(self.served.get());
             if turn.is_near(ahead) {
-                if behind == Behind::MaySleep {
+                if successor == Successor::MaySleep {
                     mine.call_up::<T>();
-                    behind = Behind::Awake;
+                    successor = Successor::Awake;
                 }
-            } else if behind == Behind::NotYet {
+            } else if successor == Successor::NotYet {
                 // Relaxed: it shows nothing. Nobody else writes while it is `HELD`.
                 mine.word.store(word(WAITS), Ordering::Relaxed);
-                behind = Behind::MaySleep;
+                successor = Successor::MaySleep;
             }
             if seen == WAITS && turn.should_sleep(ahead) {
                 let (word_before, release) = (&before.word, order::CLH_SLEEP());
@@ -164,7 +167,7 @@ impl<W> ClhQueue<W> {
                 turn.look_again(ahead);
             }
         }
-        if behind == Behind::MaySleep {
+        if successor == Successor::MaySleep {
             mine.call_up::<T>();
         }
         self.served.set(mine.number.get());

@@ -77,6 +77,12 @@ impl<S: Sleeper> OnceWord<S> {
         state(self.0.load(order::ONCE_SEE())) == COMPLETE
     }
 
+    /// Whether somebody is at it, for looks that may be out of date at once.
+    #[cfg_attr(loom, allow(dead_code, reason = "for reports"))]
+    pub(crate) fn is_running(&self) -> bool {
+        state(self.0.load(Ordering::Relaxed)) == RUNNING
+    }
+
     /// By one who has it alone.
     pub(crate) fn is_poisoned(&self) -> bool {
         state(self.0.load(Ordering::Relaxed)) == POISONED

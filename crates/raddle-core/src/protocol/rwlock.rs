@@ -76,23 +76,24 @@ impl<S: Sleeper> RwWord<S> {
         false
     }
 
-    /// Enters as a reader.
-    #[inline]
-    pub(crate) fn read(&self) {
-        if !self.try_read() {
-            self.enter_slow("RwLock::read", TO_READ);
-        }
-    }
-
-    /// Enters as the writer.
-    #[inline]
-    pub(crate) fn write(&self) {
-        if !self.try_write() {
-            self.enter_slow("RwLock::write", TO_WRITE);
-        }
-    }
-
+    /// Enters as a reader, waiting for it.
     #[cold]
+    pub(crate) fn read_slow(&self, what: &'static str) {
+        self.enter_slow(what, TO_READ);
+    }
+
+    /// Enters as the writer, waiting for it.
+    #[cold]
+    pub(crate) fn write_slow(&self, what: &'static str) {
+        self.enter_slow(what, TO_WRITE);
+    }
+
+    /// How many readers are inside; `None` if a writer is. May be out of date at once.
+    pub(crate) fn readers(&self) -> Option<usize> {
+        let seen = self.word.load(Ordering::Relaxed);
+        (seen & WRITER == 0).then_some(seen / READER)
+    }
+
     fn enter_slow(&self, what: &'static str, need: usize) {
         let place = Place::new(S::new(what), need);
         let mut list = self.list.lock();

@@ -9,8 +9,9 @@
 use super::monitor::{Condition, Monitor};
 use super::sleepers::refuse_to_wait_in_cell;
 use crate::explore::point;
+use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 /// Where `n` threads wait for each other, again and again, as [`std::sync::Barrier`].
 ///
@@ -37,6 +38,16 @@ pub struct Barrier {
 impl UnwindSafe for Barrier {}
 impl RefUnwindSafe for Barrier {}
 
+const WAIT: CallOn<Barrier> = CallOn::new("Barrier::wait");
+
+impl Subject for Barrier {
+    const KIND: &'static str = "barrier";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "{} of {} have come", self.state.lock().arrived, self.threads)
+    }
+}
+
 struct State {
     arrived: usize,
     phase: usize,
@@ -58,16 +69,19 @@ impl Barrier {
     ///
     /// # Panics
     /// Inside a cell, if it has to wait.
+    #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         point("Barrier::wait");
         let mut state = self.state.lock();
         let phase = state.phase;
         if state.arrived + 1 < self.threads {
             // Who must not wait has not come.
-            refuse_to_wait_in_cell("Barrier::wait");
+            refuse_to_wait_in_cell(WAIT.name());
             state.arrived += 1;
+            let wait = Wait::on(const { &WAIT }, self, Location::caller());
+            let _shown = wait.show();
             while state.phase == phase {
-                state = self.changed.wait(&self.state, state, "Barrier::wait", None).0;
+                state = self.changed.wait(&self.state, state, WAIT.name(), None).0;
             }
             return BarrierWaitResult(false);
         }

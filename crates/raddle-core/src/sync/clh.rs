@@ -2,16 +2,21 @@
 //! May use: `protocol::clh`, `nodes`.
 //! Never: a way to wait of its own.
 
+use super::holder::QueueSite;
 use super::nodes::{self, ClhNode};
 use super::sleepers::{InTurn, refuse_to_wait_in_cell};
 use crate::explore::point;
 use crate::header::Header;
-use crate::protocol::clh::ClhQueue;
+use crate::protocol::clh::{Behind, ClhQueue};
+use crate::wait::{CallOn, Wait};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::ptr::NonNull;
+
+const LOCK: CallOn<QueueSite> = CallOn::new("ClhLock::lock");
 
 /// The queue lock of Craig and of Magnusson, Landin and Hagersten, around a `T`: first come, first served, one locked
 /// instruction for a lock and an unlock together. For sections of a few instructions.
@@ -31,6 +36,7 @@ use std::ptr::NonNull;
 /// ```
 pub struct ClhLock<T: ?Sized> {
     queue: ClhQueue<Header>,
+    site: QueueSite,
     data: UnsafeCell<T>,
 }
 
@@ -53,7 +59,7 @@ unsafe impl<T: ?Sized + Sync> Sync for ClhGuard<'_, T> {}
 impl<T> ClhLock<T> {
     /// A free one around `data`.
     pub const fn new(data: T) -> ClhLock<T> {
-        ClhLock { queue: ClhQueue::new(), data: UnsafeCell::new(data) }
+        ClhLock { queue: ClhQueue::new(), site: QueueSite::new(), data: UnsafeCell::new(data) }
     }
 }
 
@@ -63,16 +69,30 @@ impl<T: ?Sized> ClhLock<T> {
     /// # Panics
     /// Inside a cell, which must not wait; and a queue cannot be left.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> ClhGuard<'_, T> {
         point("ClhLock::lock");
-        refuse_to_wait_in_cell("ClhLock::lock");
+        refuse_to_wait_in_cell(LOCK.name());
         let node = nodes::take();
         // SAFETY: the node has just become ours.
-        if let Some(before) = unsafe { self.queue.acquire(node, || InTurn::new("ClhLock::lock")) } {
+        let (before, behind) = unsafe { self.queue.enter(node) };
+        if let Some(behind) = behind {
+            self.wait(behind, node, Location::caller());
+        }
+        if let Some(before) = before {
             // SAFETY: the predecessor has left it to us.
             unsafe { nodes::give(before) };
         }
+        self.site.note(Location::caller());
         ClhGuard { lock: self, node, not_send: PhantomData }
+    }
+
+    #[cold]
+    fn wait(&self, behind: Behind<Header>, node: NonNull<ClhNode>, site: &'static Location<'static>) {
+        let wait = Wait::on(const { &LOCK }, &self.site, site);
+        let _shown = wait.show();
+        // SAFETY: the node is ours, until we release the lock.
+        self.queue.wait(behind, unsafe { node.as_ref() }, InTurn::new(LOCK.name()));
     }
 
     /// Runs `f` on the data, locked.
@@ -80,6 +100,7 @@ impl<T: ?Sized> ClhLock<T> {
     /// # Panics
     /// As [`lock`](Self::lock), and with `f`, which frees the lock.
     #[inline]
+    #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.lock())
     }

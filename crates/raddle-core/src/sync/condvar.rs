@@ -6,6 +6,7 @@ use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
 use crate::explore::{now, point};
 use crate::protocol::condvar::CondWord;
+use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -31,6 +32,12 @@ use std::time::{Duration, Instant};
 /// ```
 pub struct Condvar {
     word: CondWord<Timed>,
+}
+
+const WAIT: CallOn<Condvar> = CallOn::new("Condvar::wait");
+
+impl Subject for Condvar {
+    const KIND: &'static str = "condition variable";
 }
 
 impl UnwindSafe for Condvar {}
@@ -77,8 +84,11 @@ impl Condvar {
         until: Option<Instant>,
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         point("Condvar::wait");
-        guard.without_lock(Location::caller(), |mutex| {
-            let sleeper = Timed::until("Condvar::wait", until);
+        let site = Location::caller();
+        guard.without_lock(site, |mutex| {
+            let wait = Wait::on(const { &WAIT }, self, site);
+            let _shown = wait.show();
+            let sleeper = Timed::until(WAIT.name(), until);
             self.word.wait(sleeper, || mutex.unlock(false))
         })
     }

@@ -2,16 +2,21 @@
 //! May use: `protocol::mcs`.
 //! Never: a way to wait of its own.
 
+use super::holder::QueueSite;
 use super::nodes::{self, McsNode};
 use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
 use crate::explore::point;
 use crate::header::Header;
 use crate::protocol::mcs::{Behind, McsQueue};
+use crate::wait::{CallOn, Wait};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::ptr::NonNull;
+
+const LOCK: CallOn<QueueSite> = CallOn::new("McsLock::lock");
 
 /// The queue lock of Mellor-Crummey and Scott around a `T`: first come, first served. For sections of a few
 /// instructions.
@@ -32,6 +37,7 @@ use std::ptr::NonNull;
 /// ```
 pub struct McsLock<T: ?Sized> {
     queue: McsQueue<Header>,
+    site: QueueSite,
     data: UnsafeCell<T>,
 }
 
@@ -76,7 +82,7 @@ impl Drop for Kept {
 impl<T> McsLock<T> {
     /// A free one around `data`.
     pub const fn new(data: T) -> McsLock<T> {
-        McsLock { queue: McsQueue::new(), data: UnsafeCell::new(data) }
+        McsLock { queue: McsQueue::new(), site: QueueSite::new(), data: UnsafeCell::new(data) }
     }
 
     /// Gives the data out.
@@ -91,6 +97,7 @@ impl<T: ?Sized> McsLock<T> {
     /// # Panics
     /// Inside a cell, which must not wait, if somebody has the lock; and with `f`, which frees the lock.
     #[inline]
+    #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new();
         self.acquire(&node);
@@ -100,28 +107,32 @@ impl<T: ?Sized> McsLock<T> {
     }
 
     #[inline(always)]
+    #[track_caller]
     fn acquire(&self, node: &McsNode) {
         point("McsLock::lock");
         if in_cell() {
-            self.acquire_in_cell(node);
+            self.acquire_in_cell(node, Location::caller());
         } else if let Some(behind) = self.queue.enter(node) {
-            self.wait(behind, node);
+            self.wait(behind, node, Location::caller());
         }
+        self.site.note(Location::caller());
     }
 
     #[cold]
-    fn wait(&self, behind: Behind<Header>, node: &McsNode) {
-        self.queue.wait(behind, node, &mut InTurn::new("McsLock::lock"));
+    fn wait(&self, behind: Behind<Header>, node: &McsNode, site: &'static Location<'static>) {
+        let wait = Wait::on(const { &LOCK }, &self.site, site);
+        let _shown = wait.show();
+        self.queue.wait(behind, node, &mut InTurn::new(LOCK.name()));
     }
 
     /// A queue cannot be left, so that one who must not wait enters an empty one only.
     #[cold]
-    fn acquire_in_cell(&self, node: &McsNode) {
+    fn acquire_in_cell(&self, node: &McsNode, site: &'static Location<'static>) {
         if !self.queue.try_acquire(node) {
-            refuse_to_wait_in_cell("McsLock::lock");
+            refuse_to_wait_in_cell(LOCK.name());
             // It unwinds already, and one panic more would end the program: so it stops its worker.
             if let Some(behind) = self.queue.enter(node) {
-                self.wait(behind, node);
+                self.wait(behind, node, site);
             }
         }
     }
@@ -131,6 +142,7 @@ impl<T: ?Sized> McsLock<T> {
     /// # Panics
     /// Inside a cell, which must not wait, if somebody has the lock.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> McsGuard<'_, T> {
         let node: NonNull<McsNode> = nodes::take();
         // SAFETY: it has just become ours.
@@ -144,6 +156,7 @@ impl<T: ?Sized> McsLock<T> {
 
     /// Takes the lock if nobody has it.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<McsGuard<'_, T>> {
         point("McsLock::try_lock");
         if self.queue.is_locked() {
@@ -156,6 +169,7 @@ impl<T: ?Sized> McsLock<T> {
         if !self.queue.try_acquire(mine) {
             return None;
         }
+        self.site.note(Location::caller());
         let node = kept.0;
         std::mem::forget(kept);
         Some(McsGuard { lock: self, node, not_send: PhantomData })

@@ -8,6 +8,7 @@
 
 use super::sleepers::Timed;
 use crate::protocol::condvar::CondWord;
+use crate::wait::Subject;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +27,10 @@ impl<T> Monitor<T> {
         // A state is changed in one go, and what may panic (a wait in a cell) comes before.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Subject for Condition {
+    const KIND: &'static str = "channel";
 }
 
 impl Condition {

@@ -12,7 +12,7 @@ use super::holder::{Held, Holder};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::explore::point;
 use crate::protocol::mutex::MutexWord;
-use crate::wait::Waiter;
+use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::hint::spin_loop;
@@ -23,6 +23,8 @@ use std::thread;
 
 /// A waiter looks so often, each time after twice the pause, before it goes to sleep.
 const SPIN_ROUNDS: u32 = 7;
+
+const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock");
 
 /// The lock without its data.
 pub(super) struct RawMutex {
@@ -43,13 +45,15 @@ impl RawMutex {
     /// Takes the lock. True if it is poisoned.
     #[inline]
     fn lock(&self, site: &'static Location<'static>) -> bool {
-        let poisoned = self.word.try_lock().unwrap_or_else(|| self.lock_slow());
+        let poisoned = self.word.try_lock().unwrap_or_else(|| self.lock_slow(site));
         self.holder.note(site);
         poisoned
     }
 
     #[cold]
-    fn lock_slow(&self) -> bool {
+    fn lock_slow(&self, site: &'static Location<'static>) -> bool {
+        let wait = Wait::on(const { &LOCK }, self, site);
+        let _shown = wait.show();
         let mut round = 0;
         let spin = || {
             if round == SPIN_ROUNDS || !self.holder.may_run_meanwhile() {
@@ -60,11 +64,19 @@ impl RawMutex {
             round += 1;
             true
         };
-        self.word.lock_slow("Mutex::lock", spin)
+        self.word.lock_slow(LOCK.name(), spin)
     }
 
     pub(super) fn unlock(&self, poison: bool) {
         self.word.unlock(poison);
+    }
+}
+
+impl Subject for RawMutex {
+    const KIND: &'static str = "mutex";
+
+    fn held(&self) -> Option<Held> {
+        self.word.is_locked().then(|| self.holder.held()).flatten()
     }
 }
 
@@ -177,7 +189,7 @@ impl<T: ?Sized> Mutex<T> {
     /// assert!(mutex.held().unwrap().by_caller());
     /// ```
     pub fn held(&self) -> Option<Held> {
-        self.raw.word.is_locked().then(|| self.raw.holder.held()).flatten()
+        self.raw.held()
     }
 
     /// Gives the data out and ends the lock.

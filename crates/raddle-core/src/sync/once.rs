@@ -2,12 +2,13 @@
 //! May use: `protocol::once` for the word.
 //! Never: what is done.
 
+use super::holder::{Held, Holder};
 use crate::explore::point;
 use crate::protocol::once::{Begun, OnceWord};
-use crate::wait::Waiter;
+use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 /// Does something once, however many ask for it, as [`std::sync::Once`].
 ///
@@ -21,6 +22,20 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 /// ```
 pub struct Once {
     pub(super) word: OnceWord<Waiter>,
+    /// Who runs it.
+    holder: Holder,
+}
+
+const CALL: CallOn<Once> = CallOn::new("Once::call_once");
+const WAIT: CallOn<Once> = CallOn::new("Once::wait");
+const WAIT_FORCE: CallOn<Once> = CallOn::new("Once::wait_force");
+
+impl Subject for Once {
+    const KIND: &'static str = "once";
+
+    fn held(&self) -> Option<Held> {
+        self.word.is_running().then(|| self.holder.held()).flatten()
+    }
 }
 
 impl UnwindSafe for Once {}
@@ -56,11 +71,11 @@ impl Once {
     #[must_use]
     #[inline]
     pub const fn new() -> Once {
-        Once { word: OnceWord::new() }
+        Once { word: OnceWord::new(), holder: Holder::nobody() }
     }
 
     pub(super) const fn completed() -> Once {
-        Once { word: OnceWord::complete() }
+        Once { word: OnceWord::complete(), holder: Holder::nobody() }
     }
 
     /// Runs `f` if nothing has been run yet; waits if somebody is at it. Then all sees what `f` did.
@@ -83,6 +98,7 @@ impl Once {
     /// # Panics
     /// If `f` panics, or if it has to wait inside a cell.
     #[inline]
+    #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
     where
         F: FnOnce(&OnceState),
@@ -96,10 +112,16 @@ impl Once {
     #[track_caller]
     pub(super) fn call(&self, forced: bool, f: impl FnOnce(&OnceState)) {
         point("Once::call_once");
-        match self.word.begin("Once::call_once", forced) {
+        let begun = {
+            let wait = Wait::on(const { &CALL }, self, Location::caller());
+            let _shown = wait.show();
+            self.word.begin(CALL.name(), forced)
+        };
+        match begun {
             Begun::Complete => (),
             Begun::Poisoned => panic!("Once instance has previously been poisoned"),
             Begun::Yours { poisoned } => {
+                self.holder.note(Location::caller());
                 let mut attempt = Attempt { once: self, poisons: true };
                 let state = OnceState { poisoned, fails: Cell::new(false) };
                 f(&state);
@@ -122,7 +144,7 @@ impl Once {
     pub fn wait(&self) {
         point("Once::wait");
         assert!(
-            self.is_completed() || self.word.wait("Once::wait", false),
+            self.is_completed() || self.wait_slow(const { &WAIT }, false),
             "Once instance has previously been poisoned"
         );
     }
@@ -131,11 +153,25 @@ impl Once {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn wait_force(&self) {
         point("Once::wait_force");
         if !self.is_completed() {
-            self.word.wait("Once::wait_force", true);
+            self.wait_slow(const { &WAIT_FORCE }, true);
         }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn wait_slow(&self, call: &'static CallOn<Once>, forced: bool) -> bool {
+        let wait = Wait::on(call, self, Location::caller());
+        let _shown = wait.show();
+        self.word.wait(call.name(), forced)
+    }
+
+    /// Who runs it now, and where it was called; `None` if nobody does. Not part of `std`'s.
+    pub fn held(&self) -> Option<Held> {
+        Subject::held(self)
     }
 }
 

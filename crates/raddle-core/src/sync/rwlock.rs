@@ -2,17 +2,59 @@
 //! May use: `protocol::rwlock` for the word.
 //! Never: waiting itself; the word does.
 
+use super::holder::{Held, Holder};
 use super::mutex::result;
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::explore::point;
 use crate::protocol::rwlock::RwWord;
-use crate::wait::Waiter;
+use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
+
+const READ: CallOn<RawRwLock> = CallOn::new("RwLock::read");
+const WRITE: CallOn<RawRwLock> = CallOn::new("RwLock::write");
+
+/// The lock without its data.
+struct RawRwLock {
+    word: RwWord<Waiter>,
+    /// The writer, or who entered last of those who read.
+    holder: Holder,
+}
+
+impl RawRwLock {
+    #[cold]
+    fn read_slow(&self, site: &'static Location<'static>) {
+        let wait = Wait::on(const { &READ }, self, site);
+        let _shown = wait.show();
+        self.word.read_slow(READ.name());
+    }
+
+    #[cold]
+    fn write_slow(&self, site: &'static Location<'static>) {
+        let wait = Wait::on(const { &WRITE }, self, site);
+        let _shown = wait.show();
+        self.word.write_slow(WRITE.name());
+    }
+}
+
+impl Subject for RawRwLock {
+    const KIND: &'static str = "reader-writer lock";
+
+    fn held(&self) -> Option<Held> {
+        if self.word.readers() == Some(0) { None } else { self.holder.held() }
+    }
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        match self.word.readers() {
+            None => out.write_str("being written"),
+            Some(readers) => write!(out, "read by {readers}, the last of them"),
+        }
+    }
+}
 
 /// Many readers or one writer, as [`std::sync::RwLock`]: poisoned by a panic of a writer.
 ///
@@ -31,7 +73,7 @@ use std::thread;
 /// assert_eq!(lock.into_inner().unwrap(), 6);
 /// ```
 pub struct RwLock<T: ?Sized> {
-    word: RwWord<Waiter>,
+    raw: RawRwLock,
     data: UnsafeCell<T>,
 }
 
@@ -68,7 +110,7 @@ impl<T> RwLock<T> {
     /// A free one around `t`.
     #[inline]
     pub const fn new(t: T) -> RwLock<T> {
-        RwLock { word: RwWord::new(), data: UnsafeCell::new(t) }
+        RwLock { raw: RawRwLock { word: RwWord::new(), holder: Holder::nobody() }, data: UnsafeCell::new(t) }
     }
 }
 
@@ -81,9 +123,13 @@ impl<T: ?Sized> RwLock<T> {
     /// # Panics
     /// If it has to wait inside a cell, or if there are 2^61 readers.
     #[inline]
+    #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         point("RwLock::read");
-        self.word.read();
+        if !self.raw.word.try_read() {
+            self.raw.read_slow(Location::caller());
+        }
+        self.raw.holder.note(Location::caller());
         self.reader()
     }
 
@@ -92,9 +138,14 @@ impl<T: ?Sized> RwLock<T> {
     /// # Errors
     /// `WouldBlock` if there is a writer, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
     #[inline]
+    #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         point("RwLock::try_read");
-        if self.word.try_read() { Ok(self.reader()?) } else { Err(TryLockError::WouldBlock) }
+        if !self.raw.word.try_read() {
+            return Err(TryLockError::WouldBlock);
+        }
+        self.raw.holder.note(Location::caller());
+        Ok(self.reader()?)
     }
 
     /// Waits until there is nobody, and enters as the writer.
@@ -105,9 +156,13 @@ impl<T: ?Sized> RwLock<T> {
     /// # Panics
     /// If it has to wait inside a cell.
     #[inline]
+    #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         point("RwLock::write");
-        self.word.write();
+        if !self.raw.word.try_write() {
+            self.raw.write_slow(Location::caller());
+        }
+        self.raw.holder.note(Location::caller());
         self.writer()
     }
 
@@ -116,9 +171,14 @@ impl<T: ?Sized> RwLock<T> {
     /// # Errors
     /// `WouldBlock` if there is anybody, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
     #[inline]
+    #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         point("RwLock::try_write");
-        if self.word.try_write() { Ok(self.writer()?) } else { Err(TryLockError::WouldBlock) }
+        if !self.raw.word.try_write() {
+            return Err(TryLockError::WouldBlock);
+        }
+        self.raw.holder.note(Location::caller());
+        Ok(self.writer()?)
     }
 
     fn reader(&self) -> LockResult<RwLockReadGuard<'_, T>> {
@@ -130,16 +190,22 @@ impl<T: ?Sized> RwLock<T> {
         result(guard, self.is_poisoned())
     }
 
+    /// Who writes, or of those who read who came last, and where it was taken; `None` if it is free. Not part of
+    /// `std`'s.
+    pub fn held(&self) -> Option<Held> {
+        self.raw.held()
+    }
+
     /// Whether a writer has panicked. May be out of date at once.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
-        self.word.is_poisoned()
+        self.raw.word.is_poisoned()
     }
 
     /// Declares the data sound after a panic.
     #[inline]
     pub fn clear_poison(&self) {
-        self.word.clear_poison();
+        self.raw.word.clear_poison();
     }
 
     /// Gives the data out and ends the lock.
@@ -177,7 +243,7 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
         point("RwLock::downgrade");
         let lock = s.lock;
         std::mem::forget(s);
-        lock.word.downgrade();
+        lock.raw.word.downgrade();
         RwLockReadGuard { lock, not_send: PhantomData }
     }
 }
@@ -214,7 +280,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         point("RwLock::unlock");
-        self.lock.word.end_read();
+        self.lock.raw.word.end_read();
     }
 }
 
@@ -222,7 +288,7 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         point("RwLock::unlock");
-        self.lock.word.end_write(!self.panicking && thread::panicking());
+        self.lock.raw.word.end_write(!self.panicking && thread::panicking());
     }
 }
 

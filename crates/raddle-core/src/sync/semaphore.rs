@@ -2,12 +2,14 @@
 //! May use: `protocol::semaphore` for the word.
 //! Never: passing one who has waited longer.
 
+use super::holder::{Held, Holder};
 use super::sleepers::{Timed, deadline};
 use crate::explore::point;
 use crate::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
+use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::time::Duration;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
 
 /// A number of permits, of which each may take some and must give them back; the names follow `tokio`'s.
 ///
@@ -25,6 +27,22 @@ use std::time::Duration;
 /// ```
 pub struct Semaphore {
     word: SemaphoreWord<Timed>,
+    /// Who took last.
+    holder: Holder,
+}
+
+const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire");
+
+impl Subject for Semaphore {
+    const KIND: &'static str = "semaphore";
+
+    fn held(&self) -> Option<Held> {
+        self.holder.held()
+    }
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "permits left: {}, the last", self.available_permits())
+    }
 }
 
 impl UnwindSafe for Semaphore {}
@@ -61,7 +79,7 @@ impl Semaphore {
     #[must_use]
     pub const fn new(permits: usize) -> Semaphore {
         assert!(permits <= PERMITS_MAX, "a semaphore with more permits than it can count");
-        Semaphore { word: SemaphoreWord::new(permits) }
+        Semaphore { word: SemaphoreWord::new(permits), holder: Holder::nobody() }
     }
 
     /// Waits for one permit.
@@ -71,6 +89,7 @@ impl Semaphore {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn acquire(&self) -> Result<Permit<'_>, AcquireError> {
         self.acquire_many(1)
     }
@@ -83,19 +102,22 @@ impl Semaphore {
     /// # Panics
     /// If it has to wait inside a cell.
     #[inline]
+    #[track_caller]
     pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
         point("Semaphore::acquire");
+        let site = Location::caller();
         let taken = match self.word.try_take(count) {
-            Err(Refused::TooFew) => self.word.take_slow(count, Timed::until("Semaphore::acquire", None)),
+            Err(Refused::TooFew) => self.take_slow(count, None, site),
             taken => taken,
         };
-        taken.map(|()| Permit { semaphore: self, count }).map_err(|_| AcquireError(()))
+        taken.map(|()| self.permit(count, site)).map_err(|_| AcquireError(()))
     }
 
     /// Takes one permit if that needs no wait.
     ///
     /// # Errors
     /// If there is none, somebody waits for some, or the semaphore is closed.
+    #[track_caller]
     pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
         self.try_acquire_many(1)
     }
@@ -105,10 +127,11 @@ impl Semaphore {
     /// # Errors
     /// If there are too few, somebody waits for some, or the semaphore is closed.
     #[inline]
+    #[track_caller]
     pub fn try_acquire_many(&self, count: usize) -> Result<Permit<'_>, TryAcquireError> {
         point("Semaphore::try_acquire");
         self.word.try_take(count)?;
-        Ok(Permit { semaphore: self, count })
+        Ok(self.permit(count, Location::caller()))
     }
 
     /// Waits for one permit, for at most `timeout`.
@@ -118,6 +141,7 @@ impl Semaphore {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn acquire_timeout(&self, timeout: Duration) -> Result<Permit<'_>, TryAcquireError> {
         self.acquire_many_timeout(1, timeout)
     }
@@ -129,19 +153,37 @@ impl Semaphore {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn acquire_many_timeout(
         &self,
         count: usize,
         timeout: Duration,
     ) -> Result<Permit<'_>, TryAcquireError> {
         point("Semaphore::acquire_timeout");
+        let site = Location::caller();
         match self.word.try_take(count) {
-            Err(Refused::TooFew) => {
-                self.word.take_slow(count, Timed::until("Semaphore::acquire_timeout", deadline(timeout)))?;
-            }
+            Err(Refused::TooFew) => self.take_slow(count, deadline(timeout), site)?,
             taken => taken?,
         }
-        Ok(Permit { semaphore: self, count })
+        Ok(self.permit(count, site))
+    }
+
+    #[cold]
+    fn take_slow(
+        &self,
+        count: usize,
+        until: Option<Instant>,
+        site: &'static Location<'static>,
+    ) -> Result<(), Refused> {
+        let wait = Wait::on(const { &ACQUIRE }, self, site);
+        let _shown = wait.show();
+        self.word.take_slow(count, Timed::until(ACQUIRE.name(), until))
+    }
+
+    #[inline]
+    fn permit(&self, count: usize, site: &'static Location<'static>) -> Permit<'_> {
+        self.holder.note(site);
+        Permit { semaphore: self, count }
     }
 
     /// Adds permits, and lets those go on who wait for them.

@@ -124,6 +124,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// Inside a cell, which must not wait.
+    #[track_caller]
     pub fn join(self) -> Result<T> {
         refuse_in_cell("thread::JoinHandle::join");
         self.joiner.join()

@@ -135,6 +135,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     ///
     /// # Panics
     /// Inside a cell, which must not wait.
+    #[track_caller]
     pub fn join(self) -> Result<T> {
         refuse_in_cell("thread::ScopedJoinHandle::join");
         self.joiner.join()

@@ -26,6 +26,7 @@ pub(super) fn refuse_in_cell(what: &str) {
 /// sleeper.join().unwrap();
 /// ```
 #[inline]
+#[track_caller]
 pub fn park() {
     refuse_in_cell("thread::park");
     wait::park();
@@ -35,6 +36,7 @@ pub fn park() {
 ///
 /// # Panics
 /// Inside a cell.
+#[track_caller]
 pub fn park_timeout(timeout: Duration) {
     refuse_in_cell("thread::park_timeout");
     wait::park_timeout(timeout);
@@ -53,6 +55,7 @@ pub fn park_timeout_ms(ms: u32) {
 ///
 /// # Panics
 /// Inside a cell.
+#[track_caller]
 pub fn sleep(duration: Duration) {
     refuse_in_cell("thread::sleep");
     if !duration.is_zero() {
@@ -73,6 +76,7 @@ pub fn sleep_ms(ms: u32) {
 ///
 /// # Panics
 /// Inside a cell.
+#[track_caller]
 pub fn sleep_until(deadline: Instant) {
     sleep(deadline.saturating_duration_since(now()));
 }

@@ -1,7 +1,11 @@
-//! Owns: what locks and channels use to wait: one wait, ended by the first of several.
+//! Owns: what locks and channels use to wait: one wait, ended by the first of several; and to say what they wait for.
 //! May use: `process::wait`, `protocol::selection`, `external`, `timer`.
 //! Never: what is waited for.
 
+mod describe;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod waiter;
 
+pub(crate) use describe::{CallOn, FirstOf, Subject, Wait};
 pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

@@ -84,6 +84,7 @@ impl<'a> Select<'a> {
         self.cases.remove(at.expect("no operation with this index"));
     }
 
+    #[track_caller]
     fn run(&mut self, until: Until) -> Option<SelectedOperation<'a>> {
         let agreed = run::select(&mut self.cases, until, self.biased)?;
         let case = &self.cases[agreed.at];
@@ -103,6 +104,7 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     /// If there are none, and if it would have to wait inside a cell.
+    #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
         self.run(Until::Possible).expect("without a deadline it ends with an operation")
@@ -112,6 +114,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// If no operation has become possible by then.
+    #[track_caller]
     pub fn select_timeout(&mut self, timeout: Duration) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
         self.run(Until::after(timeout)).ok_or(SelectTimeoutError)
     }
@@ -120,6 +123,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// If no operation has become possible by then.
+    #[track_caller]
     pub fn select_deadline(
         &mut self,
         deadline: Instant,
@@ -140,6 +144,7 @@ impl<'a> Select<'a> {
     ///
     /// # Panics
     /// If there are none, and if it would have to wait inside a cell.
+    #[track_caller]
     pub fn ready(&mut self) -> usize {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
         let ready = run::ready(&mut self.cases, Until::Possible, self.biased);
@@ -150,6 +155,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// If no operation has become possible by then.
+    #[track_caller]
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
         run::ready(&mut self.cases, Until::after(timeout), self.biased).ok_or(ReadyTimeoutError)
     }
@@ -158,6 +164,7 @@ impl<'a> Select<'a> {
     ///
     /// # Errors
     /// If no operation has become possible by then.
+    #[track_caller]
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
         run::ready(&mut self.cases, Until::At(deadline), self.biased).ok_or(ReadyTimeoutError)
     }
@@ -262,6 +269,7 @@ pub struct Picked {
 
 /// For the code that the macros expand to.
 #[doc(hidden)]
+#[track_caller]
 pub fn pick(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<Picked> {
     let agreed = run::select(cases, until, biased)?;
     Some(Picked { end: cases[agreed.at].end, index: agreed.at, left: agreed.left, room: agreed.room })

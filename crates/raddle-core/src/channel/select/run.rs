@@ -12,10 +12,13 @@ use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
 use crate::explore::{now, point};
 use crate::order;
-use crate::wait::{EXPIRED, Outcome, Waiter};
+use crate::wait::{CallOn, EXPIRED, FirstOf, Outcome, Wait, Waiter};
 use std::cell::Cell;
+use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
+
+const SELECT: CallOn<FirstOf> = CallOn::new("channel::select");
 
 /// The outcome of a wait that its owner ends before it sleeps.
 const POSSIBLE: u32 = EXPIRED - 1;
@@ -130,6 +133,7 @@ fn agree_late(cases: &[Case<'_>], first: usize) -> Option<Agreed> {
 }
 
 /// Agrees on one of the operations; `None` if the time is over.
+#[track_caller]
 pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<Agreed> {
     point("channel::select");
     loop {
@@ -149,6 +153,7 @@ pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Opti
 }
 
 /// Finds one of the operations that is possible; `None` if the time is over.
+#[track_caller]
 pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<usize> {
     point("channel::Select::ready");
     loop {
@@ -184,6 +189,7 @@ fn deadline(cases: &[Case<'_>], until: Until) -> Option<Instant> {
 }
 
 /// Waits in all queues. `None` if it is to be tried once more.
+#[track_caller]
 fn wait(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<Agreed> {
     let enqueue = |case: &Case<'_>, waiter: &Waiter, outcome: u32| {
         // SAFETY: `wait_in` takes the entries out again before it returns.
@@ -195,6 +201,7 @@ fn wait(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<Agreed> {
 }
 
 /// Waits until something has become possible. `None` if it is to be looked once more.
+#[track_caller]
 fn watch(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<usize> {
     let watch = |case: &Case<'_>, waiter: &Waiter, outcome: u32| {
         // SAFETY: `wait_in` takes the entries out again before it returns.
@@ -204,13 +211,17 @@ fn watch(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<usize> {
 }
 
 /// Puts an entry of each case somewhere, waits, and takes them out again. The case that was selected, if one was.
+#[track_caller]
 fn wait_in(
     cases: &[Case<'_>],
     deadline: Option<Instant>,
     put_in: impl Fn(&Case<'_>, &Waiter, u32) -> bool,
     take_out: impl Fn(&Case<'_>),
 ) -> Option<usize> {
-    let waiter = Waiter::new("channel::select");
+    let all = FirstOf(cases.len());
+    let wait = Wait::on(const { &SELECT }, &all, Location::caller());
+    let _shown = wait.show();
+    let waiter = Waiter::new(SELECT.name());
     let numbered = || cases.iter().zip(0_u32..);
     // No need to look for an outcome in between: that is for the wait.
     let possible = numbered().find(|(case, number)| !put_in(case, &waiter, *number));

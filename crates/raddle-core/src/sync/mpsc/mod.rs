@@ -71,6 +71,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     /// If the receiver has gone: the error holds `t`.
+    #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         point("mpsc::Sender::send");
         self.shared.send(t)
@@ -85,6 +86,7 @@ impl<T> SyncSender<T> {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         point("SyncSender::send");
         self.shared.send(t)
@@ -117,6 +119,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         point("mpsc::Receiver::recv");
         self.shared.recv("Receiver::recv", None).map_err(|_| RecvError)
@@ -129,6 +132,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         point("mpsc::Receiver::recv_timeout");
         self.shared.recv("Receiver::recv_timeout", deadline(timeout))

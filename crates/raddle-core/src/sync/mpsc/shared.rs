@@ -9,7 +9,9 @@
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_cell;
+use crate::wait::{CallOn, Wait};
 use std::collections::VecDeque;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,6 +45,9 @@ impl<T> State<T> {
     }
 }
 
+const SEND: CallOn<Condition> = CallOn::new("SyncSender::send");
+const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv");
+
 impl<T> Shared<T> {
     pub(super) fn new(bound: Option<usize>) -> Arc<Self> {
         let state = State {
@@ -58,13 +63,16 @@ impl<T> Shared<T> {
         Arc::new(Shared { state: Monitor::new(state), message, room, bound })
     }
 
+    #[track_caller]
     pub(super) fn send(&self, t: T) -> Result<(), SendError<T>> {
         if self.bound == Some(0) {
             return self.offer(t);
         }
         let mut state = self.state.lock();
         while state.receiver_is_there && self.bound.is_some_and(|bound| state.queue.len() >= bound) {
-            state = self.room.wait(&self.state, state, "SyncSender::send", None).0;
+            let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
+            let _shown = wait.show();
+            state = self.room.wait(&self.state, state, SEND.name(), None).0;
         }
         if !state.receiver_is_there {
             drop(state);
@@ -77,19 +85,22 @@ impl<T> Shared<T> {
     }
 
     /// A bound of 0: waits until the offer is taken.
+    #[track_caller]
     fn offer(&self, t: T) -> Result<(), SendError<T>> {
         let mut state = self.state.lock();
         if !state.receiver_is_there {
             drop(state);
             return Err(SendError(t));
         }
-        refuse_to_wait_in_cell("SyncSender::send");
+        refuse_to_wait_in_cell(SEND.name());
         let number = state.offered;
         state.offered += 1;
         state.offers.push_back((number, t));
         self.message.notify_one();
         while state.taken <= number && state.receiver_is_there {
-            state = self.room.wait(&self.state, state, "SyncSender::send", None).0;
+            let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
+            let _shown = wait.show();
+            state = self.room.wait(&self.state, state, SEND.name(), None).0;
         }
         if state.taken > number {
             return Ok(());
@@ -133,6 +144,7 @@ impl<T> Shared<T> {
         }
     }
 
+    #[track_caller]
     pub(super) fn recv(&self, what: &'static str, until: Option<Instant>) -> Result<T, RecvTimeoutError> {
         let mut state = self.state.lock();
         let mut in_time = true;
@@ -149,6 +161,8 @@ impl<T> Shared<T> {
             }
             refuse_to_wait_in_cell(what);
             state.receiver_waits = true;
+            let wait = Wait::on(const { &RECV }, &self.message, Location::caller());
+            let _shown = wait.show();
             (state, in_time) = self.message.wait(&self.state, state, what, until);
             state.receiver_waits = false;
         }

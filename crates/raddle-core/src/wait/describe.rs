@@ -1,0 +1,192 @@
+//! Owns: `Wait`, what somebody waits for, as a report tells it: in which call, for what, and where in the program.
+//! May use: `process::block`, `worker` to find who runs.
+//! Never: an allocation, or a lock, while somebody waits; following what is not waited for any more.
+//!
+//! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show) until
+//! the wait is over. Whoever reads it has stopped the process, or is it: so it stands while it is read, and so does the
+//! object, which the one who waits borrows. What the object is, who holds it and where it was taken the object itself
+//! says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a constant.
+//!
+//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
+//! stores into a frame, and one each into its control block before and after.
+
+use crate::header::Kind;
+use crate::process::block::Block;
+use crate::sync::Held;
+use crate::worker::current_header;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// Something that one can wait for.
+pub(crate) trait Subject {
+    /// In the words of the field: `mutex`.
+    const KIND: &'static str;
+
+    /// Who holds it, if that is known.
+    fn held(&self) -> Option<Held> {
+        None
+    }
+
+    /// What else there is to say of it: `2 of 3 have come`.
+    fn state(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// A call that may wait for a subject of type `S`.
+pub(crate) struct CallOn<S> {
+    call: Call,
+    subject: PhantomData<fn(&S)>,
+}
+
+/// The same for whatever type: what is done with the address of a subject is of its type.
+struct Call {
+    name: &'static str,
+    kind: &'static str,
+    held: unsafe fn(*const ()) -> Option<Held>,
+    state: unsafe fn(*const (), &mut dyn fmt::Write) -> fmt::Result,
+}
+
+impl<S: Subject> CallOn<S> {
+    /// The call of this name: `Mutex::lock`.
+    pub(crate) const fn new(name: &'static str) -> CallOn<S> {
+        let call = Call { name, kind: S::KIND, held: held::<S>, state: state::<S> };
+        CallOn { call, subject: PhantomData }
+    }
+
+    /// Its name.
+    #[inline(always)]
+    pub(crate) fn name(&self) -> &'static str {
+        self.call.name
+    }
+}
+
+/// # Safety
+/// `subject` is the address of an `S` that is there.
+unsafe fn held<S: Subject>(subject: *const ()) -> Option<Held> {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.held()
+}
+
+/// # Safety
+/// As for [`held`].
+unsafe fn state<S: Subject>(subject: *const (), out: &mut dyn fmt::Write) -> fmt::Result {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.state(out)
+}
+
+/// What somebody waits for. In its frame.
+pub(crate) struct Wait<'s> {
+    call: &'static Call,
+    subject: *const (),
+    site: &'static Location<'static>,
+    borrowed: PhantomData<&'s ()>,
+}
+
+impl<'s> Wait<'s> {
+    /// The caller is about to wait in `call` for `subject`, at `site` in the program.
+    #[inline(always)]
+    pub(crate) fn on<S: Subject>(
+        call: &'static CallOn<S>,
+        subject: &'s S,
+        site: &'static Location<'static>,
+    ) -> Wait<'s> {
+        Wait { call: &call.call, subject: std::ptr::from_ref(subject).cast(), site, borrowed: PhantomData }
+    }
+
+    /// Shows it at the control block of the process that runs, until what is returned goes.
+    #[inline(always)]
+    pub(crate) fn show(&self) -> Shown<'_> {
+        let header = current_header();
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let is_process = unsafe { header.as_ref() }.is_some_and(|running| running.kind == Kind::Process);
+        // SAFETY: the kind says that it is a block.
+        let block = is_process.then(|| unsafe { Block::of_header(header) });
+        let before = block.map(|block| block.waits.replace(std::ptr::from_ref(self).cast()));
+        Shown { before: block.zip(before), wait: PhantomData }
+    }
+
+    /// As [`show`](Self::show), at the control block of the caller.
+    #[inline(always)]
+    pub(crate) fn show_at(&self, block: &'static Block) -> Shown<'_> {
+        let before = block.waits.replace(std::ptr::from_ref(self).cast());
+        Shown { before: Some((block, before)), wait: PhantomData }
+    }
+
+    /// The call that it waits in.
+    #[inline(always)]
+    pub(crate) fn name(&self) -> &'static str {
+        self.call.name
+    }
+
+    /// Where in the program it waits.
+    pub(crate) fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    /// The address by which two waits for the same object are known.
+    pub(crate) fn subject(&self) -> *const () {
+        self.subject
+    }
+
+    /// Who holds it, if that is known.
+    pub(crate) fn held(&self) -> Option<Held> {
+        // SAFETY: the subject is borrowed, and of the call's type.
+        unsafe { (self.call.held)(self.subject) }
+    }
+}
+
+/// `waits in Mutex::lock at src/main.rs:7:13 for a mutex (0x7f..), held by ...`.
+impl fmt::Display for Wait<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Call { name, kind, state, .. } = self.call;
+        let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+        write!(f, "waits in {name} at {} for {article} {kind} ({:p})", self.site(), self.subject())?;
+        let mut more = String::new();
+        // SAFETY: as in `held`.
+        unsafe { state(self.subject, &mut more) }?;
+        if !more.is_empty() {
+            write!(f, ", {more}")?;
+        }
+        self.held().map_or(Ok(()), |held| write!(f, ", {held}"))
+    }
+}
+
+/// The right of a [`Wait`] to be shown.
+#[must_use = "it is shown until this goes"]
+pub(crate) struct Shown<'w> {
+    before: Option<(&'static Block, *const Wait<'static>)>,
+    wait: PhantomData<&'w ()>,
+}
+
+impl Drop for Shown<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some((block, before)) = self.before {
+            block.waits.set(before);
+        }
+    }
+}
+
+impl Block {
+    /// What this process waits for, if a call of ours has said so.
+    ///
+    /// # Safety
+    /// It is the caller, or it has left its stack and does not run meanwhile; and what is returned is dropped before.
+    pub(crate) unsafe fn waits_for<'a>(&self) -> Option<&'a Wait<'a>> {
+        // SAFETY: shown until the wait is over, and the caller vouches that it is not.
+        unsafe { self.waits.get().as_ref() }
+    }
+}
+
+/// The first of several: what an alternation or a selection waits for.
+pub(crate) struct FirstOf(pub(crate) usize);
+
+impl Subject for FirstOf {
+    const KIND: &'static str = "choice";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "of {}", self.0)
+    }
+}

@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use crate::process::wait::{caller, may_wait, wait_registered};
+use crate::process::wait::{caller, may_wait, wait_entered, wait_registered};
 use crate::protocol::short::Short;
 use crate::wait::{Outcome, Waiter, WakeRight};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ impl<T> Chan<T> {
         // Panics in a cell, and has to before the message is where nobody drops it.
         caller("channel::Sender::send");
         let (place, entry) = (Place::with(message), Entry::new());
-        wait_registered("channel::Sender::send", |header| {
+        wait_entered("channel::Sender::send", |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.send_or_wait(&place, &entry)
         });
@@ -206,7 +206,7 @@ impl<T> Chan<T> {
     /// `None` if a selection had promised a message and broke its promise.
     fn recv_waiting(&self) -> Option<Result<T, RecvError>> {
         let (place, entry) = (Place::empty(), Entry::new());
-        wait_registered("channel::Receiver::recv", |header| {
+        wait_entered("channel::Receiver::recv", |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
         });

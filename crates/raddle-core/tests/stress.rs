@@ -9,6 +9,8 @@
 mod channels;
 #[path = "stress/locks.rs"]
 mod locks;
+#[path = "stress/meetings.rs"]
+mod meetings;
 #[path = "stress/threads.rs"]
 mod threads;
 #[path = "support/watch.rs"]

@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use crate::process::wait::{caller, may_wait, wait_registered};
+use crate::process::wait::{caller, may_wait, wait_entered, wait_registered};
 use crate::protocol::short::Short;
 use crate::wait::{CallOn, Outcome, Subject, Wait, Waiter, WakeRight};
 use std::fmt;
@@ -108,7 +108,7 @@ impl<T> Chan<T> {
         let wait = Wait::on(const { &SEND }, &self.ends, Location::caller());
         let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        wait_registered(SEND.name(), |header| {
+        wait_entered(SEND.name(), |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.send_or_wait(&place, &entry)
         });
@@ -238,7 +238,7 @@ impl<T> Chan<T> {
         let wait = Wait::on(const { &RECV }, &self.ends, Location::caller());
         let _shown = wait.show();
         let (place, entry) = (Place::empty(), Entry::new());
-        wait_registered(RECV.name(), |header| {
+        wait_entered(RECV.name(), |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
         });

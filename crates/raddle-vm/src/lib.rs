@@ -4,11 +4,13 @@
 //!
 //! A [`Machine`] is a program with its memory and its processes; a [`Scheduler`] says who runs. [`solo`] is one that
 //! needs no operating system. A process is 40 bytes beside its frame: no stack. Read `raddle-bytecode`'s `FORMAT.md`
-//! for the machine that a program sees; here `memory`, `process`, `interp`, then the protocols `comm`, `par`, `lock`.
+//! for the machine that a program sees; here `memory`, `process`, `interp`, then the protocols `comm`, `alt`, `par`,
+//! `lock`, `quiet`.
 #![cfg_attr(not(loom), no_std)]
 
 extern crate alloc;
 
+mod alt;
 mod arith;
 mod atom;
 mod comm;
@@ -26,6 +28,7 @@ pub mod quiet;
 mod report;
 pub mod solo;
 mod spin;
+mod step;
 
 pub use interp::Step;
 pub use machine::{Fault, Machine, Port, Scheduler, Stats};

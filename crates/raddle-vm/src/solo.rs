@@ -8,48 +8,16 @@
 //!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 
+mod world;
+
+pub use world::{Event, Until, World};
+
 use crate::machine::{Fault, Machine, Port, Scheduler, Stats};
 use crate::process::{Lane, Process};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use raddle_bytecode::{Trap, Verified};
-
-/// How long the world may take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Until {
-    /// Return at once.
-    Now,
-    /// At this time (see [`World::now`]).
-    At(u64),
-    /// When there is a key.
-    Ever,
-}
-
-/// What the world says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A byte from the keyboard.
-    Key(u8),
-    /// There will be none any more.
-    NoMoreKeys,
-    /// The time has come, or nothing has happened.
-    Nothing,
-    /// The program is to end.
-    Quit,
-}
-
-/// What a single-threaded machine needs of the world.
-pub trait World {
-    /// Microseconds since any moment.
-    fn now(&mut self) -> u64;
-    /// Waits, for a key only if `keys`.
-    fn wait(&mut self, until: Until, keys: bool) -> Event;
-    /// The program writes.
-    fn output(&mut self, port: Port, bytes: &[u8]);
-    /// A call to the host; `None` if there is none of that number.
-    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
-}
 
 /// How a program has ended otherwise than by its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -106,10 +106,6 @@ impl Compile {
 #[derive(clap::Args)]
 #[command(next_help_heading = "occam")]
 pub(crate) struct Running {
-    /// Choose among the processes that could run by this number: one number, one schedule, on one worker
-    #[arg(long, value_name = "NUMBER")]
-    seed: Option<u64>,
-
     /// Memory that the program may use, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
@@ -129,10 +125,10 @@ pub(crate) fn run(
 ) -> Result<Ended, Error> {
     let verified = verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
-    let (runtime, stats) = settings(variables)?;
+    let Settings { runtime, seed, stats } = Settings::of(variables)?;
     let options = raddle_host::Options {
         runtime,
-        seed: running.seed,
+        seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
         ..raddle_host::Options::default()
     };
@@ -171,21 +167,48 @@ pub(crate) fn run(
     }
 }
 
-/// The runtime's settings as the command line makes them, and whether counters are to be shown at the end.
-fn settings(
-    variables: impl Iterator<Item = (&'static str, OsString)>,
-) -> Result<(raddle_host::Builder, bool), Error> {
-    let mut runtime = raddle_host::Builder::default();
-    let mut stats = std::env::var_os("RADDLE_STATS").is_some_and(|value| value == "on" || value == "1");
-    for (name, value) in variables {
-        if name == "RADDLE_STATS" {
-            // Those of the machine, not those of the workers below it.
-            stats = true;
-            continue;
+/// What environment and command line ask for.
+#[derive(Default)]
+struct Settings {
+    runtime: raddle_host::Builder,
+    /// One schedule of the machine's own.
+    seed: Option<u64>,
+    /// Counters are to be shown at the end: those of the machine, not those of the workers below it.
+    stats: bool,
+}
+
+impl Settings {
+    fn of(variables: impl Iterator<Item = (&'static str, OsString)>) -> Result<Settings, Error> {
+        let mut settings = Settings::default();
+        for name in ["RADDLE_SEED", "RADDLE_STATS"] {
+            if let Some(value) = std::env::var_os(name) {
+                settings.set(name, &value)?;
+            }
         }
-        runtime = runtime.setting(name, &value.to_string_lossy()).map_err(|error| refused(&error))?;
+        for (name, value) in variables {
+            settings.set(name, &value)?;
+        }
+        Ok(settings)
     }
-    Ok((runtime, stats))
+
+    fn set(&mut self, name: &str, value: &OsStr) -> Result<(), Error> {
+        let text = value.to_string_lossy();
+        // Judged by the runtime's own table, whoever acts on it.
+        let runtime = self.runtime.clone().setting(name, &text).map_err(|error| refused(&error))?;
+        match name {
+            "RADDLE_SEED" => {
+                let wrong = || {
+                    Error::Setting(format!(
+                        "RADDLE_SEED is `{text}`; for an occam program it can be a number from 0"
+                    ))
+                };
+                self.seed = Some(text.trim().parse().map_err(|_| wrong())?);
+            }
+            "RADDLE_STATS" => self.stats = matches!(text.trim(), "on" | "1"),
+            _ => self.runtime = runtime,
+        }
+        Ok(())
+    }
 }
 
 fn refused(error: &raddle_host::BuildError) -> Error {

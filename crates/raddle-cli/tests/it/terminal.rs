@@ -171,10 +171,15 @@ fn on_terminal(source: &Source, terminal: &OwnedFd) -> Child {
     command.spawn().expect("it starts")
 }
 
-fn read_up_to(user: &mut File, end: u8) -> String {
+fn read_up_to(user: &mut File, child: &mut Child, end: u8) -> String {
     let mut seen = Vec::new();
     let mut byte = [0];
     while seen.last() != Some(&end) {
+        let mut waited = libc::pollfd { fd: user.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one such structure, which lives long enough.
+        while unsafe { libc::poll(&raw mut waited, 1, 100) } == 0 {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "it ended after {}", text(&seen));
+        }
         user.read_exact(&mut byte).expect("the program goes on");
         seen.push(byte[0]);
     }
@@ -188,14 +193,14 @@ fn a_terminal_gives_single_keys_without_showing_them_and_is_as_before_at_the_end
         let (mut user, program) = terminal();
         let before = local_mode(&program);
         let mut child = on_terminal(&source, &program);
-        assert_eq!(read_up_to(&mut user, b'>'), ">");
+        assert_eq!(read_up_to(&mut user, &mut child, b'>'), ">");
         // Neither a line's end nor an echo.
         for key in [b'a', b'b'] {
             while local_mode(&program) & libc::ICANON != 0 {
                 std::thread::yield_now();
             }
             user.write_all(&[key]).expect("a key is struck");
-            assert_eq!(read_up_to(&mut user, b']'), format!("[{}]", char::from(key)));
+            assert_eq!(read_up_to(&mut user, &mut child, b']'), format!("[{}]", char::from(key)));
         }
         user.write_all(&[ends_by]).expect("a key is struck");
         let code = child.wait().expect("it ends").code();

@@ -7,8 +7,8 @@
 //! replicated PAR is a function, because its instances cannot share slots; it begins with copies of what it uses, read
 //! from its parent's frame, whose address stands in its slot 1. Its index stands in slot 2.
 
-use super::call::Pass;
 use super::function::{Dim, Home, View};
+use super::pass::Pass;
 use super::shape::Class;
 use super::{Lowerer, Slot};
 use crate::ast::{ProcessId, Replicator};

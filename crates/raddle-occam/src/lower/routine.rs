@@ -2,8 +2,8 @@
 //! May use: `call` for how things are passed.
 //! Never: lowers what nobody calls.
 
-use super::call::Pass;
 use super::function::{Dim, Home, Owned, View};
+use super::pass::Pass;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{ExprId, ExprKind, Mode};

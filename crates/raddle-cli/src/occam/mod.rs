@@ -106,10 +106,6 @@ impl Compile {
 #[derive(clap::Args)]
 #[command(next_help_heading = "occam")]
 pub(crate) struct Running {
-    /// Choose among the processes that could run by this number: one number, one schedule, on one worker
-    #[arg(long, value_name = "NUMBER")]
-    seed: Option<u64>,
-
     /// Memory that the program may use, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
@@ -129,10 +125,10 @@ pub(crate) fn run(
 ) -> Result<Ended, Error> {
     let verified = verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
-    let (runtime, stats) = settings(variables)?;
+    let Settings { runtime, stats, seed } = settings(variables)?;
     let options = raddle_host::Options {
         runtime,
-        seed: running.seed,
+        seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
         ..raddle_host::Options::default()
     };
@@ -171,10 +167,17 @@ pub(crate) fn run(
     }
 }
 
-/// The runtime's settings as the command line makes them, and whether counters are to be shown at the end.
-fn settings(
-    variables: impl Iterator<Item = (&'static str, OsString)>,
-) -> Result<(raddle_host::Builder, bool), Error> {
+/// The runtime's settings as the command line and the environment make them.
+struct Settings {
+    runtime: raddle_host::Builder,
+    /// Counters are to be shown at the end.
+    stats: bool,
+    /// One schedule, which the machine's own scheduler takes from this.
+    seed: Option<u64>,
+}
+
+fn settings(variables: impl Iterator<Item = (&'static str, OsString)>) -> Result<Settings, Error> {
+    let mut seed = std::env::var_os("RADDLE_SEED");
     let mut runtime = raddle_host::Builder::default();
     let mut stats = std::env::var_os("RADDLE_STATS").is_some_and(|value| value == "on" || value == "1");
     for (name, value) in variables {
@@ -183,9 +186,20 @@ fn settings(
             stats = true;
             continue;
         }
+        if name == "RADDLE_SEED" {
+            seed = Some(value);
+            continue;
+        }
         runtime = runtime.setting(name, &value.to_string_lossy()).map_err(|error| refused(&error))?;
     }
-    Ok((runtime, stats))
+    let seed = seed.map(|value| number(&value)).transpose()?;
+    Ok(Settings { runtime, stats, seed })
+}
+
+fn number(seed: &OsString) -> Result<u64, Error> {
+    let seed = seed.to_string_lossy();
+    let wanted = "for an occam program it can be a number from 0";
+    seed.trim().parse().map_err(|_| Error::Setting(format!("RADDLE_SEED is `{seed}`; {wanted}")))
 }
 
 fn refused(error: &raddle_host::BuildError) -> Error {

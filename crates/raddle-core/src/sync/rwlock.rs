@@ -213,7 +213,6 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("RwLock::unlock");
         self.lock.word.end_read();
     }
 }
@@ -221,7 +220,6 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("RwLock::unlock");
         self.lock.word.end_write(!self.panicking && thread::panicking());
     }
 }

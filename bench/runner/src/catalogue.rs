@@ -523,7 +523,7 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "flat",
         program: "flat",
-        what: "futures (on rayon: a scope's jobs) that return at once, a batch at a time; threads on fresh stacks; each",
+        what: "futures (on rayon: a scope's jobs) that return at once, by batches; threads on fresh stacks; each",
         variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),

@@ -131,7 +131,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         variable: "RADDLE_SEED",
         allowed: "a number from 0, or a schedule as `12:1,30:2`",
-        what: "one worker, which takes every choice from this seed; time is virtual; see docs/EXPLORE.md",
+        what: "one worker, which takes every choice from this seed: one number, one schedule; time is virtual",
         read: |c, v| seed(v).map(|plan| c.seed = Some(plan)),
     },
 ];

@@ -16,6 +16,8 @@ pub(super) struct Asked {
     pub(super) turns_max: u64,
     /// What still waits when the first process has ended and nothing can run is no failure.
     pub(super) daemons: bool,
+    /// An alarm may ring while others could still run.
+    pub(super) early_alarms: bool,
     /// Somebody will read what happened.
     pub(super) logs: bool,
 }

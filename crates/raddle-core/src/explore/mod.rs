@@ -38,7 +38,7 @@ mod site;
 
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
-pub(crate) use point::{choose, ended, outside, point, takes_panic, unseen_panic, yields};
+pub(crate) use point::{choose, ended, is_on, outside, point, takes_panic, unseen_panic, yields};
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use seeded::Seeded;
@@ -85,17 +85,29 @@ pub struct Options {
     /// Whether processes may wait for ever once the closure has returned, as servers do; default: no, that is a
     /// deadlock.
     pub daemons: bool,
+    /// Whether an alarm may ring while others could still run, as on a machine that is too busy: finds who takes a
+    /// time-out for impossible. Default: no: time stands still while anything can run.
+    pub early_alarms: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { iterations: 1000, strategy: Strategy::Mixed, seed: 0, turns_max: 100_000, daemons: false }
+        let (iterations, turns_max) = (1000, 100_000);
+        Options {
+            iterations,
+            strategy: Strategy::Mixed,
+            seed: 0,
+            turns_max,
+            daemons: false,
+            early_alarms: false,
+        }
     }
 }
 
 impl Options {
     fn asked(&self) -> Asked {
-        Asked { turns_max: self.turns_max, daemons: self.daemons, logs: false }
+        let Options { turns_max, daemons, early_alarms, .. } = *self;
+        Asked { turns_max, daemons, early_alarms, logs: false }
     }
 }
 

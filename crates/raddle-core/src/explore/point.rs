@@ -21,8 +21,9 @@ pub(super) fn turn_on() {
     ON.store(true, Ordering::Relaxed);
 }
 
+/// Whether some runtime of this program follows, or has followed, a seed.
 #[inline(always)]
-fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 

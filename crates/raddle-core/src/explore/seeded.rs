@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// With early alarms, one rings before one in so many turns.
+const EARLY: usize = 8;
+
 /// What a worker that follows a seed remembers.
 pub(crate) struct Seeded {
     state: RefCell<State>,
@@ -53,7 +56,7 @@ struct State {
 impl Seeded {
     /// For a worker that follows this one seed.
     pub(super) fn new(chooser: Chooser) -> Seeded {
-        let asked = Asked { turns_max: u64::MAX, daemons: true, logs: false };
+        let asked = Asked { turns_max: u64::MAX, daemons: true, early_alarms: false, logs: false };
         let state = RefCell::new(State::new(chooser, asked));
         Seeded { state, hash: AtomicU64::new(0), board: None, over: Cell::new(false) }
     }
@@ -109,7 +112,7 @@ impl Seeded {
         let state = &mut *self.state.borrow_mut();
         if state.sites.are_wanted() {
             let now = Duration::from_nanos(now_ns);
-            state.log.push(format!("nobody can run: {now:?} have passed since the start"));
+            state.log.push(format!("time passes: {now:?} since the start"));
         }
     }
 
@@ -136,6 +139,15 @@ impl Seeded {
     pub(crate) fn choose(&self, n: usize) -> usize {
         let state = &mut *self.state.borrow_mut();
         self.step(state, n, |chooser, step| chooser.choose(step, n))
+    }
+
+    /// Whether time passes though somebody can run, as on a machine that is too busy. Not asked without an alarm.
+    pub(crate) fn time_flies(&self) -> bool {
+        let may = {
+            let state = self.state.borrow();
+            state.asked.early_alarms && !state.pool.is_empty() && state.decided.is_none()
+        };
+        may && self.choose(EARLY) == EARLY - 1
     }
 
     /// The one who runs is about to do something.

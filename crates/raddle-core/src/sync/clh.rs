@@ -142,7 +142,6 @@ impl<T: ?Sized> DerefMut for ClhGuard<'_, T> {
 impl<T: ?Sized> Drop for ClhGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("ClhLock::unlock");
         // SAFETY: it is the node that the lock was acquired with.
         unsafe { ClhQueue::release(self.node) };
     }

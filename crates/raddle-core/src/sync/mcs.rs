@@ -63,7 +63,6 @@ struct Leaving<'a>(&'a McsQueue<Header>, &'a McsNode);
 impl Drop for Leaving<'_> {
     #[inline]
     fn drop(&mut self) {
-        point("McsLock::unlock");
         self.0.release::<InTurn>(self.1);
     }
 }
@@ -202,7 +201,6 @@ impl<T: ?Sized> DerefMut for McsGuard<'_, T> {
 impl<T: ?Sized> Drop for McsGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("McsLock::unlock");
         // SAFETY: the node is ours until the next lines give it back.
         self.lock.queue.release::<InTurn>(unsafe { self.node.as_ref() });
         // SAFETY: it was taken, and after the release nobody else knows it.

@@ -10,7 +10,7 @@
 
 use super::holder::{Held, Holder};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::explore::point;
+use crate::explore::{self, point};
 use crate::protocol::mutex::MutexWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
@@ -45,6 +45,23 @@ impl RawMutex {
     /// Takes the lock. True if it is poisoned.
     #[inline]
     fn lock(&self, site: &'static Location<'static>) -> bool {
+        if explore::is_on() { self.lock_by_seed(site) } else { self.lock_now(site) }
+    }
+
+    /// Another one may go on before, and while it is held.
+    ///
+    /// Not at the unlock: a second branch, and a call in the guard's drop, would cost a lock without a seed more.
+    #[cold]
+    #[inline(never)]
+    fn lock_by_seed(&self, site: &'static Location<'static>) -> bool {
+        point("Mutex::lock");
+        let poisoned = self.lock_now(site);
+        point("what follows Mutex::lock");
+        poisoned
+    }
+
+    #[inline]
+    fn lock_now(&self, site: &'static Location<'static>) -> bool {
         let poisoned = self.word.try_lock().unwrap_or_else(|| self.lock_slow(site));
         self.holder.note(site);
         poisoned
@@ -147,7 +164,6 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        point("Mutex::lock");
         let poisoned = self.raw.lock(Location::caller());
         // SAFETY: the lock has just been taken.
         unsafe { MutexGuard::new(self, poisoned) }
@@ -264,7 +280,6 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("Mutex::unlock");
         self.mutex.raw.unlock(!self.panicking && thread::panicking());
     }
 }

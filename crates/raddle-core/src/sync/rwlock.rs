@@ -279,7 +279,6 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("RwLock::unlock");
         self.lock.raw.word.end_read();
     }
 }
@@ -287,7 +286,6 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("RwLock::unlock");
         self.lock.raw.word.end_write(!self.panicking && thread::panicking());
     }
 }

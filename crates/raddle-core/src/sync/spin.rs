@@ -100,7 +100,6 @@ impl<T: ?Sized> DerefMut for SpinGuard<'_, T> {
 impl<T: ?Sized> Drop for SpinGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("SpinLock::unlock");
         // Release pairs with the acquire in `lock`.
         self.lock.held.store(false, Ordering::Release);
     }

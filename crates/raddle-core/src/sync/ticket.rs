@@ -110,7 +110,6 @@ impl<T: ?Sized> DerefMut for TicketGuard<'_, T> {
 impl<T: ?Sized> Drop for TicketGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        point("TicketLock::unlock");
         let next = self.lock.served.load(Ordering::Relaxed).wrapping_add(1);
         // Release pairs with the acquire in `lock`.
         self.lock.served.store(next, Ordering::Release);

@@ -50,6 +50,9 @@ impl Worker {
             if seeded.has_failed() {
                 return self.end_by_seed(seeded);
             }
+            if self.timers.next_ns().is_some() && seeded.time_flies() && self.pass_time(seeded) {
+                continue;
+            }
             if let Some(next) = seeded.take() {
                 return Some(next);
             }

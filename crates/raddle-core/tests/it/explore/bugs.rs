@@ -3,7 +3,7 @@
 
 use raddle_core::explore::{Failure, Kind, Options, Strategy, replay, try_explore};
 use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
-use raddle_core::{channel, csp, task, thread};
+use raddle_core::{channel, csp, task};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 /// Every strategy finds `bug` within a thousand seeds. Gives the text of the failure that the default one finds.
-fn find(bug: impl Fn() + Send + Sync + Copy + 'static, kind: Kind, first_line: &str) -> String {
+pub(super) fn find(bug: impl Fn() + Send + Sync + Copy + 'static, kind: Kind, first_line: &str) -> String {
     for strategy in [Strategy::Random, Strategy::Pct { depth: 3 }] {
         let options = Options { strategy, ..Options::default() };
         let failure = try_explore(options, bug).expect_err("there is a bug");
@@ -130,24 +130,17 @@ fn a_time_out_that_is_overlooked() {
 }
 
 #[test]
-fn dining_philosophers() {
-    find(
-        || {
-            const SEATS: usize = 4;
-            let forks: Arc<Vec<Mutex<()>>> = Arc::new((0..SEATS).map(|_| Mutex::new(())).collect());
-            let dine = |seat: usize| {
-                let forks = forks.clone();
-                thread::Builder::new().name(format!("philosopher {seat}")).spawn(move || {
-                    let _left = forks[seat].lock().unwrap();
-                    let _right = forks[(seat + 1) % SEATS].lock().unwrap();
-                })
-            };
-            let all: Vec<_> = (0..SEATS).map(|seat| dine(seat).unwrap()).collect();
-            all.into_iter().for_each(|philosopher| philosopher.join().unwrap());
-        },
-        Kind::Deadlock,
-        "'philosopher 0' waits in Mutex::lock",
-    );
+fn an_answer_that_is_slow_to_come() {
+    let bug = || {
+        let (sender, receiver) = channel::bounded(1);
+        let answers = csp::spawn(move || sender.send(7));
+        receiver.recv_timeout(Duration::from_secs(1)).expect("a second is long");
+        answers.join().unwrap().unwrap();
+    };
+    try_explore(Options::default(), bug).expect("time stands still while anybody can run");
+    let options = Options { early_alarms: true, ..Options::default() };
+    let failure = try_explore(options, bug).expect_err("on a busy machine it is not");
+    assert!(failure.to_string().contains("a second is long"), "{failure}");
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use super::seeds;
 use raddle_core::explore::{Options, Strategy, explore};
 use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, Semaphore};
-use raddle_core::{channel, csp, task, thread};
+use raddle_core::{channel, csp, task};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-fn check(program: impl Fn() + Send + Sync + Copy + 'static) {
+pub(super) fn check(program: impl Fn() + Send + Sync + Copy + 'static) {
     for strategy in [Strategy::Random, Strategy::Pct { depth: 3 }] {
         explore(Options { strategy, iterations: seeds(), ..Options::default() }, program);
     }
@@ -52,23 +52,6 @@ fn a_queue_with_room_for_two() {
             queue.1.notify_one();
         }
         sends.join().unwrap();
-    });
-}
-
-#[test]
-fn polite_philosophers() {
-    check(|| {
-        let forks: Arc<Vec<Mutex<()>>> = Arc::new((0..3).map(|_| Mutex::new(())).collect());
-        let dine = |seat: usize| {
-            let forks = forks.clone();
-            thread::spawn(move || {
-                let (left, right) = (seat.min((seat + 1) % 3), seat.max((seat + 1) % 3));
-                let _left = forks[left].lock().unwrap();
-                let _right = forks[right].lock().unwrap();
-            })
-        };
-        let all: Vec<_> = (0..3).map(dine).collect();
-        all.into_iter().for_each(|philosopher| philosopher.join().unwrap());
     });
 }
 

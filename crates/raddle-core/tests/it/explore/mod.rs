@@ -3,6 +3,7 @@
 mod bugs;
 mod correct;
 mod same_way;
+mod threads;
 
 /// So many seeds are tried; fewer where each costs a hundred times as much (sanitizers, emulators, the twin).
 fn seeds() -> u32 {

@@ -1,8 +1,10 @@
 //! One seed, one schedule; and time that passes only when nothing can run.
 
+use super::seeds;
 use raddle_core::explore::{self, Options, Strategy, try_explore};
 use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
-use raddle_core::{Runtime, channel, csp, task, thread};
+use raddle_core::{Runtime, channel, csp, task};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -61,13 +63,14 @@ fn way(seed: u64) -> u64 {
 #[test]
 fn the_same_seed_goes_the_same_way_a_thousand_times() {
     let first = way(42);
-    assert!((1..1000).all(|_| way(42) == first));
+    assert!((1..seeds()).all(|_| way(42) == first));
 }
 
 #[test]
 fn other_seeds_go_other_ways() {
-    let ways: std::collections::HashSet<u64> = (0..100).map(way).collect();
-    assert!(ways.len() >= 99, "{} of 100", ways.len());
+    let tried = u64::from(seeds() / 10);
+    let ways: HashSet<u64> = (0..tried).map(way).collect();
+    assert!(ways.len() as u64 >= tried - 1, "{} of {tried}", ways.len());
 }
 
 #[test]
@@ -75,32 +78,6 @@ fn a_seed_is_one_worker_whatever_else_is_asked() {
     let runtime = Runtime::builder().workers(4).seed(1).build().expect("a runtime");
     assert_eq!(runtime.workers(), 1);
     assert_eq!(super::super::runtime(1).schedule_hash(), None);
-}
-
-#[test]
-fn threads_go_the_same_way_too() {
-    let way = |seed| {
-        let options = Options { iterations: 1, seed, ..Options::default() };
-        try_explore(options, || {
-            let count = Arc::new(Mutex::new(0));
-            let all: Vec<_> = (0..4)
-                .map(|_| {
-                    let count = count.clone();
-                    thread::spawn(move || {
-                        for _ in 0..4 {
-                            *count.lock().unwrap() += 1;
-                            thread::yield_now();
-                        }
-                    })
-                })
-                .collect();
-            all.into_iter().for_each(|one| one.join().unwrap());
-            assert_eq!(*count.lock().unwrap(), 16);
-        })
-        .unwrap_or_else(|failure| panic!("{failure}"))
-    };
-    assert_eq!(way(5), way(5));
-    assert_ne!(way(5), way(6));
 }
 
 #[test]

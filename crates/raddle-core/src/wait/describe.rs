@@ -2,10 +2,11 @@
 //! May use: `process::block`, `worker` to find who runs.
 //! Never: an allocation, or a lock, while somebody waits; following what is not waited for any more.
 //!
-//! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show) until
-//! the wait is over. Whoever reads it has stopped the process, or is it: so it stands while it is read, and so does
-//! the object, which the one who waits borrows. What the object is, who holds it and where it was taken the object itself
-//! says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a constant.
+//! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show)
+//! until the wait is over. Whoever reads it has stopped the process, or is it: so it stands while it is read, and
+//! so does the object, which the one who waits borrows. What the object is, who holds it and where it was taken the
+//! object itself says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a
+//! constant.
 //!
 //! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
 //! stores into a frame, and one each into its control block before and after.

@@ -31,7 +31,7 @@ fn receive(from: &mut Receiver<u64>, number: u64) -> u64 {
         return from.recv().unwrap();
     }
     csp::alt! {
-        recv(from) -> answer => answer.unwrap(),
+        recv(*from) -> answer => answer.unwrap(),
         after(Duration::from_secs(600)) => unreachable!("the echo answers"),
     }
 }

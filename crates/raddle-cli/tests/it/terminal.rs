@@ -153,21 +153,24 @@ fn local_mode(terminal: &OwnedFd) -> libc::tcflag_t {
     mode.c_lflag
 }
 
+/// The terminal becomes that of a session of its own.
+fn own_session() -> std::io::Result<()> {
+    // SAFETY: a call without arguments.
+    let session = unsafe { libc::setsid() };
+    // SAFETY: a call with numbers.
+    if session < 0 || unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) } < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 fn on_terminal(source: &Source, terminal: &OwnedFd) -> Child {
     let mut command = source.run("2");
     for set in [Command::stdin, Command::stdout] {
         set(&mut command, Stdio::from(terminal.try_clone().expect("a copy")));
     }
-    // SAFETY: only calls of the kernel.
-    unsafe {
-        command.pre_exec(|| {
-            // The terminal becomes that of a session of its own.
-            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-            Ok(())
-        });
-    }
+    // SAFETY: it makes only calls of the kernel.
+    unsafe { command.pre_exec(own_session) };
     command.spawn().expect("it starts")
 }
 

@@ -108,7 +108,7 @@ fn what_is_run_is_a_proc_with_the_hosts_channels() {
         let mut sources = Sources::new();
         let root = sources.add("main.occ", text).unwrap();
         let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-        let checked = analysis.checked().ok().expect("it is accepted");
+        let Ok(checked) = analysis.checked() else { panic!("it is accepted: {text}") };
         raddle_occam::lower::lower(checked.program(), &sources).map_err(|list| codes(&list)).map(drop)
     };
     for parameters in

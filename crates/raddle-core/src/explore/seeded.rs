@@ -1,5 +1,5 @@
 //! Owns: `Seeded`, what a worker that follows a seed remembers: who could run, what was chosen, who is who.
-//! May use: `header`; `known` to name a process.
+//! May use: `header`; `known` to name a process, and its block to tell what it waits for.
 //! Never: shared with another OS thread, but for its hash and its board.
 //!
 //! Who can run lies in one pool, first in first out, whatever queue it came from. Each choice among several is a
@@ -13,6 +13,7 @@ use super::known::Known;
 use super::schedule::Schedule;
 use super::site::Sites;
 use crate::header::{Header, Kind, Runnable, STARTED};
+use crate::process::block::Block;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -330,14 +331,33 @@ impl State {
 
     /// Nothing can run: who waits, and where.
     fn deadlock(&self, alive: u64) -> Cause {
-        let mut waiting: Vec<&Known> =
-            self.known.values().filter(|known| known.kind == Kind::Process).collect();
-        waiting.sort_by_key(|known| known.number);
+        let mut waiting: Vec<(*mut Header, &Known)> = self
+            .known
+            .iter()
+            .filter(|(_, known)| known.kind == Kind::Process)
+            .map(|(header, known)| (*header, known))
+            .collect();
+        waiting.sort_by_key(|(_, known)| known.number);
         let cells = alive.saturating_sub(waiting.len() as u64);
-        let tell = |known: &Known| Waiting {
-            who: known.to_string(),
-            at: format!("{}{}", known.at, self.sites.text(&known.place)),
-        };
+        let tell =
+            |(header, known)| Waiting { who: Known::to_string(known), at: self.wait_of(header, known) };
         Cause::Deadlock { waiting: waiting.into_iter().map(tell).collect(), cells }
+    }
+
+    /// What a process waits for, and who holds that, if the call has said so; else what it did last.
+    fn wait_of(&self, header: *mut Header, known: &Known) -> String {
+        // SAFETY: the caller has seen that it is a process, which has not ended.
+        let block = unsafe { Block::of_header(header) };
+        // SAFETY: nothing runs on this worker, and it belongs to no other.
+        let Some(wait) = (unsafe { block.waits_for() }) else {
+            return format!("{}{}", known.at, self.sites.text(&known.place));
+        };
+        let mut text = format!("{} at {}", wait.name(), wait.site());
+        if let Some(held) = wait.held() {
+            let holder = self.known.iter().find(|(header, _)| held.who() == header.cast_const().cast());
+            let holder = holder.map_or_else(|| "who has ended".to_owned(), |(_, known)| known.to_string());
+            text += &format!(", held by {holder} since {}", held.site());
+        }
+        text
     }
 }

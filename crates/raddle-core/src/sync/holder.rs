@@ -144,6 +144,11 @@ impl Held {
         process.address() == self.who
     }
 
+    /// What tells the holder from all others that live: compared, never followed.
+    pub(crate) fn who(&self) -> *const () {
+        self.who
+    }
+
     /// Whether it is the one that asks that holds it.
     pub fn by_caller(&self) -> bool {
         self.by_caller

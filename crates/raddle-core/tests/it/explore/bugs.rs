@@ -55,6 +55,11 @@ fn two_locks_in_two_orders() {
         "deadlock: 'main' waits in Mutex::lock",
     );
     assert!(text.contains("is stopped before Mutex::lock"), "{text}");
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains(", held by 'main' since ") && first.contains(", held by #1 (spawned at "),
+        "{text}"
+    );
 }
 
 #[test]

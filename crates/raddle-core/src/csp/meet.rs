@@ -97,6 +97,7 @@ pub(crate) unsafe fn exchange(
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
+    worker.note_stop(what, std::ptr::from_ref(word).addr());
     // SAFETY: it waits in the word, and is not movable.
     unsafe { worker.leave_here(block) };
     party.outcome()

@@ -8,6 +8,7 @@ use crate::config::{Config, ConfigError};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
+use crate::trace::Level;
 use crate::worker::Worker;
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
@@ -15,6 +16,7 @@ use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool}
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::thread;
@@ -221,6 +223,18 @@ impl Builder {
         self
     }
 
+    /// Records what the scheduler does, and writes it into this file when the runtime ends: see [`crate::trace`].
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
+        self.config.trace = Some(file.into());
+        self
+    }
+
+    /// How much is recorded; default: `sched` if there is to be a file, else nothing.
+    pub fn trace_level(mut self, level: Level) -> Self {
+        self.config.trace_level = Some(level);
+        self
+    }
+
     /// For tests: each thread that yields goes to the next worker, if it may move.
     #[doc(hidden)]
     pub fn scatter_threads(mut self, on: bool) -> Self {
@@ -270,12 +284,15 @@ fn start(config: &Config, name: &str, scatters: bool) -> Result<Runtime, BuildEr
     if only_threads {
         tls::supported().map_err(BuildError::Threads)?;
     }
-    let look = Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters, only_threads };
+    let trace = config.trace_plan();
+    let look =
+        Looks { prints_stats: config.stats.unwrap_or(false), measure_stacks, scatters, only_threads, trace };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
     let worker = |index| Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone()));
     shared.install((0..count).map(worker).collect());
+    shared.trace.begin(&shared);
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
     for index in 0..count {

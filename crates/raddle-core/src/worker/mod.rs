@@ -24,6 +24,7 @@
 //! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
 //! | `sleep` | when nothing is found |
+//! | `trace` | what is recorded of all that |
 
 mod boundary;
 mod dispatch;
@@ -32,11 +33,13 @@ mod promote;
 mod search;
 mod sleep;
 mod submit;
+mod trace;
 mod turn;
 
 use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
+use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::job::Slots;
 use crate::policy::Futures;
@@ -49,6 +52,7 @@ use crate::protocol::jobs::JobQueue;
 use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
+use crate::trace::Tracer;
 use dispatch::After;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
@@ -56,7 +60,7 @@ use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Boundaries come at the latest after so many dispatches.
@@ -79,11 +83,14 @@ pub(crate) struct Worker {
     budget: Cell<u32>,
     /// The batch has been found empty since the last boundary: it has no slack.
     ran_dry: Cell<bool>,
+    /// How much is recorded. On the line that each switch touches anyway.
+    trace_level: AtomicU8,
     handoff: Cell<Option<Runnable>>,
     after: Cell<Option<After>>,
-    /// What the policy says to the two questions that every spawn and every wake ask.
-    spawns_stay: bool,
-    wakes_are_shared: bool,
+    /// What the policy says to the two questions that every spawn and every wake ask; `no` while there is a trace, so
+    /// that recording costs the plain ways nothing.
+    spawns_stay: AtomicBool,
+    wakes_stay: AtomicBool,
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
     pub(crate) only_threads: bool,
@@ -108,6 +115,7 @@ pub(crate) struct Worker {
 
     pub(crate) index: usize,
     pub(crate) shared: *const Shared,
+    pub(crate) tracer: Tracer,
     pub(crate) inbox: Inbox,
     pub(crate) fresh: FreshQueue,
     /// Threads that wait for their turn, open to thieves as the fresh list is.
@@ -118,6 +126,7 @@ pub(crate) struct Worker {
     pub(crate) jobs: JobQueue,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
+    pub(crate) idle_times: IdleTimes,
     timers: Timers,
     /// How many started runnables came here from each worker. Written by the owner.
     pub(crate) came_from: Box<[AtomicU64]>,
@@ -147,10 +156,11 @@ impl Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
             ran_dry: Cell::new(false),
+            trace_level: AtomicU8::new(0),
             handoff: Cell::new(None),
             after: Cell::new(None),
-            spawns_stay: shared.policy.spawns_stay(),
-            wakes_are_shared: shared.policy.queues_shared(),
+            spawns_stay: AtomicBool::new(shared.policy.spawns_stay()),
+            wakes_stay: AtomicBool::new(!shared.policy.queues_shared()),
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
             only_threads: shared.only_threads,
             scatters: shared.scatters,
@@ -171,6 +181,7 @@ impl Worker {
             child_stealing: shared.policy.futures == Futures::Child,
             index,
             shared: Arc::as_ptr(shared),
+            tracer: Tracer::new(),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
@@ -182,6 +193,7 @@ impl Worker {
             ),
             published: Published::default(),
             counters: Counters::default(),
+            idle_times: IdleTimes::default(),
             timers: Timers::new(),
             came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -277,6 +289,9 @@ impl Worker {
     /// Queues a runnable on this worker's batch.
     #[inline(always)]
     pub(crate) fn push_local(&self, runnable: Runnable) {
+        if self.traces() {
+            self.trace_wake(runnable.header(), self.index);
+        }
         self.queue(runnable);
     }
 
@@ -348,7 +363,7 @@ impl Worker {
     pub(crate) unsafe fn wake(&self, header: *mut Header) {
         // SAFETY: the caller vouches that it is alive and theirs.
         let waiting = unsafe { &*header };
-        let belongs_here = waiting.worker.get() == self.as_word() && !self.wakes_are_shared;
+        let belongs_here = waiting.worker.get() == self.as_word() && self.wakes_stay.load(Ordering::Relaxed);
         if belongs_here {
             Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.
@@ -373,10 +388,15 @@ impl Worker {
         // SAFETY: only the home worker's public half is used.
         let home = unsafe { Worker::of(waiting) };
         let same_runtime = std::ptr::eq(home.shared, self.shared);
-        if waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started() {
+        let adopts = waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started();
+        if self.traces() {
+            self.trace_wake(waiting, if adopts { self.index } else { home.index });
+        }
+        if adopts {
             return self.adopt(runnable);
         }
         if std::ptr::eq(home, self) {
+            Counters::add(&self.counters.local_wakes, 1);
             return self.queue(runnable);
         }
         if !same_runtime {

@@ -96,6 +96,7 @@ impl Worker {
         if forks.promote_oldest(&self.jobs) {
             heart.spent_ns.set(spent + PERIOD_NS);
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
             self.rouse(now);
         }
     }
@@ -152,6 +153,7 @@ impl Worker {
         let mut some = false;
         while forks.promote_oldest(&self.jobs) {
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
             some = true;
         }
         if some && self.shared().policy.steals() {
@@ -164,6 +166,7 @@ impl Worker {
     pub(crate) fn promote_rest(&self, forks: &Forks) {
         while forks.promote_oldest(&self.jobs) {
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
         }
     }
 

@@ -12,6 +12,7 @@ use crate::explain::Explain;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::{Error, Program};
 use crate::settings::Settings;
+use crate::trace::Trace;
 
 /// Runs programs made of very many small concurrent pieces on all cores of a machine
 #[derive(Parser)]
@@ -37,6 +38,9 @@ pub(crate) enum Command {
     Disasm(Disasm),
     /// Explain a code that `raddle check` shows
     Explain(Explain),
+    /// Record what the scheduler does, and say why a program is no faster on more workers
+    #[command(after_help = TRACE_HELP)]
+    Trace(Trace),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
 }
@@ -78,6 +82,21 @@ Exit codes:
   126  a file cannot be read, or is no UTF-8 text
   127  a file does not exist
 The last two win over 1: they tell that not every program was checked.";
+
+const TRACE_HELP: &str = "\
+Examples:
+  raddle trace run -o two.rdt -- examples/skynet.rs   record a run
+  raddle trace stats two.rdt                          the verdict, and where each worker's time went
+  raddle trace diff one.rdt two.rdt                   where the time of the second run went
+  raddle trace view two.rdt                           a page for a browser: two.html
+  raddle trace export --format eventlog two.rdt       for ThreadScope: two.eventlog
+
+Exit codes, but for `run`, which ends as the program does:
+    0  done
+    1  `check` has found something
+    2  the command line makes no sense
+  126  a file cannot be read or written, or is no trace
+  127  a file does not exist";
 
 /// `raddle run`.
 #[derive(clap::Args)]

@@ -14,6 +14,7 @@ mod occam;
 mod program;
 mod project;
 mod settings;
+mod trace;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ use args::{Arguments, Command, Outcome};
 use check::Verdict;
 use occam::{Ended, Refused};
 use program::Error;
+use trace::Said;
 
 /// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers above 2.
 fn exit_code(error: &Error) -> u8 {
@@ -63,6 +65,13 @@ fn main() -> ExitCode {
             Verdict::Trouble(error) => ExitCode::from(exit_code(&error)),
         },
         Command::Explain(explain) => show(&explain.text()),
+        Command::Trace(trace) => match trace.carry_out() {
+            Ok(Said { text, well }) => {
+                show(&text);
+                if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
+            }
+            Err(error) => complain(&error),
+        },
         Command::Info => show(&info::report()),
     }
 }

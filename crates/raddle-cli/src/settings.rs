@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use raddle::{SETTINGS, Setting};
 
 /// The settings that are switched on by naming them; the others take a value.
-const SWITCHES: [&str; 1] = ["RADDLE_STATS"];
+const SWITCHES: [&str; 2] = ["RADDLE_STATS", "RADDLE_TRACE_STREAM"];
 
 /// The settings that were given on the command line, as variables with their values.
 pub(crate) struct Settings {

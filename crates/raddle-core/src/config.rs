@@ -8,9 +8,11 @@
 
 use crate::explore::{Plan, Strategy};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
+use crate::trace::{Level, Plan as TracePlan};
 use raddle_context::SizeClass;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// One setting of the runtime.
@@ -123,6 +125,30 @@ pub const SETTINGS: &[Setting] = &[
         read: |c, v| on_off(v).map(|b| c.measure_stacks = Some(b)),
     },
     Setting {
+        variable: "RADDLE_TRACE",
+        allowed: "a file that ends in .rdt; %p in it is the number of the process",
+        what: "where a trace of what the scheduler does is written when the program ends",
+        read: |c, v| v.ends_with(".rdt").then(|| c.trace = Some(PathBuf::from(v))),
+    },
+    Setting {
+        variable: "RADDLE_TRACE_LEVEL",
+        allowed: "off, sched, sync, user",
+        what: "how much is recorded: nothing, the scheduler's doings, promoted forks too, the program's own too",
+        read: |c, v| v.parse().ok().map(|level| c.trace_level = Some(level)),
+    },
+    Setting {
+        variable: "RADDLE_TRACE_LAST",
+        allowed: "bytes from 64K to 4096M, as 64M",
+        what: "how much a trace keeps of each worker: 16 bytes are one event",
+        read: |c, v| bytes(v).filter(|n| LAST_BYTES.contains(n)).map(|n| c.trace_last = Some(n)),
+    },
+    Setting {
+        variable: "RADDLE_TRACE_STREAM",
+        allowed: "on, off",
+        what: "whether a trace is written as the program runs, so that one that is killed leaves it behind",
+        read: |c, v| on_off(v).map(|b| c.trace_stream = Some(b)),
+    },
+    Setting {
         variable: "RADDLE_STATS",
         allowed: "on, off",
         what: "whether a runtime prints its counters on standard error when it ends",
@@ -137,6 +163,8 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 const WORKERS_MAX: usize = 1024;
+/// What a trace may keep of each worker, in bytes.
+const LAST_BYTES: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 32;
 
 /// What is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,6 +234,10 @@ pub(crate) struct Config {
     pub(crate) measure_stacks: Option<bool>,
     pub(crate) stats: Option<bool>,
     pub(crate) seed: Option<Plan>,
+    pub(crate) trace: Option<PathBuf>,
+    pub(crate) trace_level: Option<Level>,
+    pub(crate) trace_last: Option<usize>,
+    pub(crate) trace_stream: Option<bool>,
 }
 
 impl Config {
@@ -251,6 +283,10 @@ impl Config {
             measure_stacks: self.measure_stacks.or(other.measure_stacks),
             stats: self.stats.or(other.stats),
             seed: self.seed.or(other.seed),
+            trace: self.trace.or(other.trace),
+            trace_level: self.trace_level.or(other.trace_level),
+            trace_last: self.trace_last.or(other.trace_last),
+            trace_stream: self.trace_stream.or(other.trace_stream),
         }
     }
 
@@ -300,6 +336,17 @@ impl Config {
             tick: self.tick.unwrap_or(default.tick),
             spin: self.spin.unwrap_or(default.spin),
         })
+    }
+
+    /// What is to be recorded, and where it goes.
+    pub(crate) fn trace_plan(&self) -> TracePlan {
+        let unsaid = if self.trace.is_some() { Level::Sched } else { Level::Off };
+        TracePlan {
+            file: self.trace.clone(),
+            level: self.trace_level.unwrap_or(unsaid),
+            last_bytes: self.trace_last.unwrap_or(64 << 20),
+            stream: self.trace_stream.unwrap_or(false),
+        }
     }
 
     /// How many workers: one with a seed, else as set, else the cores that affinity and cgroup really give.

@@ -70,6 +70,7 @@ impl Link {
     #[inline(always)]
     pub fn forget_worker(&self) {
         self.header.worker.set(std::ptr::null_mut());
+        self.header.number.set(0);
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `flags` | written while exactly one party holds the runnable (made, first dispatched); read by that party |
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
+//! | `number` | as `flags`; 0 until a trace first asks for it |
 //! | `forks` | the runnable itself, while it runs |
 
 use crate::prim::Link;
@@ -56,6 +57,8 @@ pub(crate) struct Header {
     pub(crate) worker: Cell<*mut ()>,
     pub(crate) kind: Kind,
     pub(crate) flags: Cell<u8>,
+    /// What traces call it, if it has no number of its own kind.
+    pub(crate) number: Cell<u32>,
     /// Its forks that nobody has asked for; null outside of any `join` or `scope`.
     pub(crate) forks: Cell<*const Forks>,
 }
@@ -67,6 +70,7 @@ impl Header {
             worker: Cell::new(std::ptr::null_mut()),
             kind,
             flags: Cell::new(flags),
+            number: Cell::new(0),
             forks: Cell::new(std::ptr::null()),
         }
     }

@@ -1,6 +1,6 @@
 //! Owns: who runs, where and when.
 //! May use: `raddle-context` for stacks and the switch.
-//! Never: files, arguments, the terminal.
+//! Never: arguments, the terminal; files, but for a trace that was asked for.
 //!
 //! The scheduler of Raddle. Its users are the crate `raddle`, which is the public face, and later the other doors
 //! (occam, C, OpenMP). Read `docs/ARCHITECTURE.md` for the map; in this crate read in this order: `header` (the one
@@ -41,6 +41,8 @@ mod external;
 #[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
+mod idle_times;
+#[cfg(not(loom))]
 mod ids;
 #[cfg(not(loom))]
 mod job;
@@ -61,6 +63,8 @@ pub mod thread;
 #[cfg(not(loom))]
 mod timer;
 #[cfg(not(loom))]
+pub mod trace;
+#[cfg(not(loom))]
 mod wait;
 #[cfg(not(loom))]
 mod worker;
@@ -71,6 +75,8 @@ pub use blocking::blocking;
 pub use config::{ConfigError, SETTINGS, Setting};
 #[cfg(not(loom))]
 pub use counters::Stats;
+#[cfg(not(loom))]
+pub use idle_times::{DECADE_NAMES, DECADES, IdleDecade};
 #[cfg(not(loom))]
 pub use job::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,

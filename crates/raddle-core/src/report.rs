@@ -14,6 +14,7 @@ use std::sync::Once;
 /// We are wrong, or an invariant cannot be kept: say so and abort.
 pub(crate) fn fatal(what: &str) -> ! {
     let _unwritable = writeln!(std::io::stderr(), "raddle: fatal: {what}");
+    save_trace();
     std::process::abort();
 }
 
@@ -80,6 +81,19 @@ pub(crate) fn not_by_seed(what: &str) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
 }
 
+/// Something fails: what led to it is worth a file, if there is a trace.
+fn save_trace() {
+    if let Some(worker) = crate::worker::Worker::current() {
+        worker.shared().trace.note_failure();
+    }
+}
+
+/// A trace was asked for and cannot be written.
+pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
+    let path = path.display();
+    let _unwritable = writeln!(std::io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
+}
+
 /// The counters, as `RADDLE_STATS` asks.
 pub(crate) fn stats(text: &str) {
     let _unwritable = std::io::stderr().write_all(text.as_bytes());
@@ -107,6 +121,7 @@ pub(crate) fn install_panic_hook() {
                 let mut text = String::from("raddle: in ");
                 let _infallible = describe(header, &mut text).and_then(|()| text.write_char('\n'));
                 let _unwritable = std::io::stderr().write_all(text.as_bytes());
+                save_trace();
             }
             next(info);
         }));

@@ -67,6 +67,10 @@ macro_rules! settings_table {
 | `RADDLE_STACK_SIZE` | bytes, as 65536, 64K, 1M | `64K` |
 | `RADDLE_MEMBARRIER` | `on`, `off` | `on` |
 | `RADDLE_MEASURE_STACKS` | `on`, `off` | `off` |
+| `RADDLE_TRACE` | a file that ends in `.rdt`, for a trace at the end | none |
+| `RADDLE_TRACE_LEVEL` | `off`, `sched`, `sync`, `user` | `sched` if there is a file |
+| `RADDLE_TRACE_LAST` | bytes from 64K to 4096M, for each worker | `64M` |
+| `RADDLE_TRACE_STREAM` | `on`, `off` | `off` |
 | `RADDLE_STATS` | `on`, `off` | `off` |
 | `RADDLE_SEED` | a number, or a schedule as `12:1,30:2` | none: as it comes |
 "
@@ -78,11 +82,12 @@ pub use raddle_core::explore::explore;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
+pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade};
 pub use raddle_core::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
-pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, sync, task, thread};
+pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, sync, task, thread, trace};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;
 

@@ -314,6 +314,7 @@ impl Chooser {
         if enter() {
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
+            worker.note_stop(what, 0);
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         }

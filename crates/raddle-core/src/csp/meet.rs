@@ -124,6 +124,7 @@ pub(crate) unsafe fn exchange(
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
+    worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
     // SAFETY: it waits in the word, and is not movable.
     unsafe { worker.leave_here(block) };
     party.outcome()
@@ -150,6 +151,7 @@ unsafe fn exchange_hot(
     if !worker.look_out(|| party.answer.is_given()) {
         if word.cool(party.as_ptr()) {
             let _shown = wait.show_at(block);
+            worker.note_stop(wait.name(), std::ptr::from_ref(word).addr());
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         } else {

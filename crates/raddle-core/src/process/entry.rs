@@ -116,6 +116,7 @@ fn exit(block: &'static Block) -> *mut Context {
     }
     end(worker, block);
     worker.give_stack(stack);
+    worker.note_stop("exit", 0);
     worker.pick_last()
 }
 

@@ -105,6 +105,7 @@ pub fn park() {
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
+    worker.note_stop("park", 0);
     // SAFETY: as above, and `park_saved` gets its address.
     unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
     block.token.consume();
@@ -155,6 +156,7 @@ pub fn park_timeout(timeout: Duration) {
     let worker = unsafe { Worker::of(&block.header) };
     let alarm = Alarm::Expire(block, block.token.generation());
     let mut timed = Timed { block, alarm: worker.timers().set(worker.deadline(timeout), alarm) };
+    worker.note_stop("park", 0);
     // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
     block.token.consume();
@@ -233,6 +235,7 @@ pub fn sleep(duration: Duration) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     let mut alarm = (block, worker.deadline(duration));
+    worker.note_stop("sleep", 0);
     // SAFETY: `set_alarm` gets the address of `alarm`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, set_alarm, (&raw mut alarm).cast()) };
 }
@@ -309,6 +312,7 @@ pub(crate) fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R)
             if enter(block.as_header()) {
                 // SAFETY: `block` is what runs here.
                 let worker = unsafe { Worker::of(&block.header) };
+                worker.note_stop(what, 0);
                 // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
                 unsafe { worker.leave_here(block) };
             }
@@ -344,6 +348,7 @@ pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, regist
             let mut waiting = Waiting(block, Some(register));
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
+            worker.note_stop(what, 0);
             // SAFETY: as above; `waiting` lives until it has been resumed.
             unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }

@@ -9,6 +9,7 @@ use crate::explore::{Board, Plan, Strategy};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
+use crate::trace::Level;
 use crate::worker::Worker;
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
@@ -16,6 +17,7 @@ use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool}
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::thread;
@@ -249,6 +251,18 @@ impl Builder {
         self
     }
 
+    /// Records what the scheduler does, and writes it into this file when the runtime ends: see [`crate::trace`].
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
+        self.config.trace = Some(file.into());
+        self
+    }
+
+    /// How much is recorded; default: `sched` if there is to be a file, else nothing.
+    pub fn trace_level(mut self, level: Level) -> Self {
+        self.config.trace_level = Some(level);
+        self
+    }
+
     /// For tests: each thread that yields goes to the next worker, if it may move.
     #[doc(hidden)]
     pub fn scatter_threads(mut self, on: bool) -> Self {
@@ -305,7 +319,8 @@ fn start(
     }
     let follows_seed = config.seed.is_some();
     let prints_stats = config.stats.unwrap_or(false);
-    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed };
+    let trace = config.trace_plan();
+    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
@@ -314,6 +329,7 @@ fn start(
         Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone())).follow(seeded)
     };
     shared.install((0..count).map(worker).collect());
+    shared.trace.begin(&shared);
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
     for index in 0..count {

@@ -20,13 +20,17 @@ pub(crate) use default::{forget as forget_default, here, starting};
 pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
+use crate::idle_times::{DECADES, IdleDecade};
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::spawn_in;
 use crate::process::wait;
 use crate::report;
+use crate::trace::Level;
 use crate::worker::Worker;
+use std::io;
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -75,6 +79,32 @@ impl Runtime {
     /// seed.
     pub fn schedule_hash(&self) -> Option<u64> {
         self.shared.workers().first()?.seeded.as_ref().map(|seeded| seeded.hash())
+    }
+
+    /// How often and how long each worker was idle until now, by decade of the length: see [`crate::DECADE_NAMES`].
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
+    /// runtime.run(|| raddle_core::csp::sleep(std::time::Duration::from_millis(2)));
+    /// let of_all: u64 = runtime.idle_times()[0].iter().map(|decade| decade.incidents).sum();
+    /// assert!(of_all > 0);
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn idle_times(&self) -> Vec<[IdleDecade; DECADES]> {
+        self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
+    }
+
+    /// Writes what has been recorded into a file `.rdt`: [`trace::dump`](crate::trace::dump) for this runtime.
+    ///
+    /// # Errors
+    /// If nothing has been recorded, or the file cannot be written.
+    pub fn dump_trace(&self, file: impl AsRef<Path>) -> io::Result<()> {
+        self.shared.trace.dump(&self.shared, file.as_ref())
+    }
+
+    /// Records from now on what belongs to `level`.
+    pub fn set_trace_level(&self, level: Level) {
+        self.shared.trace.set_level(&self.shared, level);
     }
 
     /// How many started runnables came to each worker from each: `migrations()[to][from]`.
@@ -194,6 +224,7 @@ impl Runtime {
 
 /// The last words of a runtime whose workers have ended. Returns how many it abandons.
 fn settle(shared: &Arc<Shared>) -> u64 {
+    shared.trace.finish(shared);
     if shared.prints_stats {
         report::stats(&shared.stats_text());
     }

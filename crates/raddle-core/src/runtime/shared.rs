@@ -13,6 +13,7 @@ use crate::process::block::Block;
 use crate::protocol::idle::IdleSet;
 use crate::shared_queue::SharedQueue;
 use crate::timer::{Alarm, AlarmId};
+use crate::trace::{Plan, Session};
 use crate::worker::Worker;
 use raddle_context::SizeClass;
 use std::fmt::Write as _;
@@ -26,6 +27,7 @@ pub(crate) struct Looks {
     pub(super) scatters: bool,
     pub(super) only_threads: bool,
     pub(super) follows_seed: bool,
+    pub(super) trace: Plan,
 }
 
 /// What all workers of a runtime see.
@@ -40,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) scatters: bool,
     /// Each process is a thread.
     pub(crate) only_threads: bool,
+    pub(crate) trace: Session,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -79,6 +82,7 @@ impl Shared {
             measure_stacks: looks.measure_stacks,
             scatters: looks.scatters,
             only_threads: looks.only_threads,
+            trace: Session::new(looks.trace),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -160,6 +164,7 @@ impl Shared {
         // SAFETY: the block was just made, and the right to run it is its maker's.
         let fresh = unsafe { block.as_runnable() };
         self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        self.trace.note_birth(block);
         if let Some(index) = placed {
             let flags = &fresh.header().flags;
             flags.set(flags.get() & !MOVABLE | PLACED);
@@ -371,6 +376,11 @@ impl Shared {
         }
         for worker in self.workers() {
             let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
+            let idle = crate::DECADE_NAMES.into_iter().zip(worker.idle_times.snapshot());
+            for (name, decade) in idle.filter(|(_, decade)| decade.incidents > 0) {
+                let name = format!("idle {name}");
+                let _infallible = writeln!(text, "{name:20} {} in {} ns", decade.incidents, decade.ns);
+            }
             for (from, count) in self.migrations_to(worker).enumerate().filter(|(_, count)| *count > 0) {
                 let _infallible = writeln!(text, "{:20} {count}", format!("migrations_from_{from}"));
             }

@@ -92,6 +92,10 @@ impl Waiter {
             Caller::Process(block) => Some(block),
             Caller::Thread => None,
         };
+        if let Some(block) = process {
+            // SAFETY: `block` is what runs here.
+            unsafe { Worker::of(&block.header) }.note_stop(what, 0);
+        }
         let own = Selection::new();
         let number = process.map_or(&own, |block| &block.selection).begin();
         Waiter { process, number, own, bed: External::new() }

@@ -76,7 +76,7 @@ impl Worker {
     #[inline(never)]
     unsafe fn leave_thread(&self, block: &Block) {
         let budget = self.budget.get() - 1;
-        let thread_is_next = budget != 0 && self.batch.is_empty() && !self.inbox.has_mail();
+        let thread_is_next = budget != 0 && self.batch.is_empty() && !self.inbox.has_mail() && !self.traces();
         // SAFETY: this is the owner's OS thread.
         let next = if thread_is_next { unsafe { self.ready.pop() } } else { None };
         let to = match next {
@@ -186,6 +186,8 @@ impl Worker {
         self.ran_dry.set(true);
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
+        self.note_stop("join", 0);
+        self.trace_next(to.context);
         // SAFETY: `to` is primed and ours alone; the running process waits, registered with its child.
         unsafe { self.switch(block, to) };
         true
@@ -264,6 +266,7 @@ impl Worker {
     #[inline(never)]
     fn yield_to_fresh(&self, block: &Block, budget: u32) {
         let to = self.pick_fresh(budget);
+        self.trace_next(to.context);
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
         self.batch.push(unsafe { block.as_runnable() });
         // SAFETY: `to` is suspended or primed and now ours alone; `block` is what runs, and is queued.
@@ -305,6 +308,19 @@ impl Worker {
     /// Chooses who is next and makes it current. The caller transfers to it.
     #[inline(always)]
     pub(crate) fn pick(&self) -> Next {
+        if self.traces() { self.pick_and_record() } else { self.pick_plainly() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pick_and_record(&self) -> Next {
+        let next = self.pick_plainly();
+        self.trace_next(next.context);
+        next
+    }
+
+    #[inline(always)]
+    fn pick_plainly(&self) -> Next {
         let budget = self.budget.get() - 1;
         if budget != 0 && !self.inbox.has_mail() {
             if let Some(next) = self.batch.pop() {
@@ -395,6 +411,7 @@ impl Worker {
     pub(super) fn receive(&self, header: &Header) {
         // SAFETY: the one that it came from, or null if it is a cell that was never polled.
         if let Some(from) = unsafe { header.worker.get().cast::<Worker>().as_ref() } {
+            self.trace_migration(header, from.index);
             Counters::add(&self.counters.migrations, 1);
             Counters::add(&self.came_from[from.index], 1);
         }
@@ -461,6 +478,7 @@ impl Worker {
     /// From the home context: runs a started process until something comes home again.
     pub(super) fn run_process(&self, process: Runnable) {
         let to = self.enter(process);
+        self.trace_next(to.context);
         // SAFETY: the home context is this OS thread's own; `to` is suspended or primed and now ours alone.
         unsafe { transfer_with(self.home_context.get(), to.context, to.storage) };
         self.arrive();

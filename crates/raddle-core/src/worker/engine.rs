@@ -7,12 +7,13 @@ use crate::counters::Counters;
 use crate::engine;
 use crate::header::{Header, Kind, Runnable};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 impl Worker {
     pub(super) fn run_engine(&self, next: Runnable) {
         Counters::add(&self.counters.polls, 1);
         next.header().worker.set(self.as_word());
-        engine::run(self, next);
+        self.trace_turn(next.header(), || engine::run(self, next));
     }
 
     /// One that was never queued is of this worker.
@@ -34,6 +35,9 @@ impl Worker {
         self.budget.set(budget);
         if next.header().kind == Kind::Engine {
             next.header().worker.set(self.as_word());
+            if self.traces() {
+                self.trace_switch_to(next.header());
+            }
             return Some(next);
         }
         self.handoff.set(Some(next));
@@ -48,12 +52,8 @@ impl Worker {
 
     /// Hands over one that has just been made; engines count their own.
     pub(crate) fn submit_engine(&self, fresh: Runnable) {
-        if self.spawns_stay {
-            // SAFETY: this is the owner's OS thread.
-            unsafe { self.fresh.push(fresh) };
-            if self.shared().idle.wants_knock() {
-                self.knock();
-            }
+        if self.spawns_stay.load(Ordering::Relaxed) {
+            self.push_fresh(fresh);
         } else {
             self.submit_elsewhere(fresh, None);
         }

@@ -25,6 +25,7 @@
 //! | `search` | stealing and its manners |
 //! | `sleep` | when nothing is found |
 //! | `seeded` | all of this by a seed |
+//! | `trace` | what is recorded of all that |
 
 mod boundary;
 mod dispatch;
@@ -34,12 +35,14 @@ mod search;
 mod seeded;
 mod sleep;
 mod submit;
+mod trace;
 mod turn;
 
 use crate::counters::Counters;
 use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
+use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::job::{Chunks, Slots};
 use crate::policy::Futures;
@@ -52,6 +55,7 @@ use crate::protocol::jobs::JobQueue;
 use crate::protocol::window::Window;
 use crate::runtime::Shared;
 use crate::timer::Timers;
+use crate::trace::Tracer;
 use dispatch::After;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
@@ -59,7 +63,7 @@ use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Boundaries come at the latest after so many dispatches.
@@ -82,11 +86,14 @@ pub(crate) struct Worker {
     budget: Cell<u32>,
     /// The batch has been found empty since the last boundary: it has no slack.
     ran_dry: Cell<bool>,
+    /// How much is recorded. On the line that each switch touches anyway.
+    trace_level: AtomicU8,
     handoff: Cell<Option<Runnable>>,
     after: Cell<Option<After>>,
-    /// What the policy says to the two questions that every spawn and every wake ask.
-    spawns_stay: bool,
-    wakes_are_shared: bool,
+    /// What the policy says to the two questions that every spawn and every wake ask; `no` while there is a trace, so
+    /// that recording costs the plain ways nothing.
+    spawns_stay: AtomicBool,
+    wakes_stay: AtomicBool,
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
     pub(crate) only_threads: bool,
@@ -116,6 +123,7 @@ pub(crate) struct Worker {
 
     pub(crate) index: usize,
     pub(crate) shared: *const Shared,
+    pub(crate) tracer: Tracer,
     pub(crate) inbox: Inbox,
     pub(crate) fresh: FreshQueue,
     /// Threads that wait for their turn, open to thieves as the fresh list is.
@@ -126,6 +134,7 @@ pub(crate) struct Worker {
     pub(crate) jobs: JobQueue,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
+    pub(crate) idle_times: IdleTimes,
     timers: Timers,
     /// How many started runnables came here from each worker. Written by the owner.
     pub(crate) came_from: Box<[AtomicU64]>,
@@ -155,10 +164,11 @@ impl Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
             ran_dry: Cell::new(false),
+            trace_level: AtomicU8::new(0),
             handoff: Cell::new(None),
             after: Cell::new(None),
-            spawns_stay: shared.policy.spawns_stay(),
-            wakes_are_shared: shared.policy.queues_shared(),
+            spawns_stay: AtomicBool::new(shared.policy.spawns_stay()),
+            wakes_stay: AtomicBool::new(!shared.policy.queues_shared()),
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
             only_threads: shared.only_threads,
             scatters: shared.scatters,
@@ -182,6 +192,7 @@ impl Worker {
             seeded: None,
             index,
             shared: Arc::as_ptr(shared),
+            tracer: Tracer::new(),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
@@ -193,6 +204,7 @@ impl Worker {
             ),
             published: Published::default(),
             counters: Counters::default(),
+            idle_times: IdleTimes::default(),
             timers: Timers::new(),
             came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -288,6 +300,9 @@ impl Worker {
     /// Queues a runnable on this worker's batch.
     #[inline(always)]
     pub(crate) fn push_local(&self, runnable: Runnable) {
+        if self.traces() {
+            self.trace_wake(runnable.header(), self.index);
+        }
         self.queue(runnable);
     }
 
@@ -359,7 +374,7 @@ impl Worker {
     pub(crate) unsafe fn wake(&self, header: *mut Header) {
         // SAFETY: the caller vouches that it is alive and theirs.
         let waiting = unsafe { &*header };
-        let belongs_here = waiting.worker.get() == self.as_word() && !self.wakes_are_shared;
+        let belongs_here = waiting.worker.get() == self.as_word() && self.wakes_stay.load(Ordering::Relaxed);
         if belongs_here {
             Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.
@@ -384,10 +399,15 @@ impl Worker {
         // SAFETY: only the home worker's public half is used.
         let home = unsafe { Worker::of(waiting) };
         let same_runtime = std::ptr::eq(home.shared, self.shared);
-        if waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started() {
+        let adopts = waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started();
+        if self.traces() {
+            self.trace_wake(waiting, if adopts { self.index } else { home.index });
+        }
+        if adopts {
             return self.adopt(runnable);
         }
         if std::ptr::eq(home, self) {
+            Counters::add(&self.counters.local_wakes, 1);
             return self.queue(runnable);
         }
         if !same_runtime {

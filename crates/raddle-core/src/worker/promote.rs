@@ -104,6 +104,7 @@ impl Worker {
         if self.promote_one(forks, heart.futures_turn.get()) {
             heart.spent_ns.set(spent + PERIOD_NS);
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
             self.rouse(now);
         }
     }
@@ -166,6 +167,7 @@ impl Worker {
         let mut some = false;
         while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
             some = true;
         }
         if some && self.shared().policy.steals() {
@@ -178,6 +180,7 @@ impl Worker {
     pub(crate) fn promote_rest(&self, forks: &Forks) {
         while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
+            self.trace_promotion();
         }
         forks.bag.close(|chunk| self.chunks.give(chunk));
     }

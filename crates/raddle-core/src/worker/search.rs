@@ -151,6 +151,7 @@ impl Worker {
             if let Some(found) = self.steal_from(victim, now) {
                 Counters::add(&self.counters.steals, 1);
                 Counters::add(self.counters.chosen_by(by), 1);
+                self.trace_steal(victim.index);
                 return Some(found);
             }
         }

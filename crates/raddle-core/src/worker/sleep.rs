@@ -29,6 +29,7 @@ impl Worker {
         let shared = self.shared();
         let began = shared.clock.now_ns();
         self.renew_budget(began);
+        self.trace_idle_begin();
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
         loop {
@@ -80,6 +81,7 @@ impl Worker {
         let shared = self.shared();
         Counters::add(&self.counters.idle_incidents, 1);
         Counters::add(&self.counters.idle_ns, now - began);
+        self.note_idle(now - began, searching);
         self.restart_clock(now);
         if searching {
             self.hunter.note_found();

@@ -6,6 +6,7 @@ use super::Worker;
 use crate::counters::Counters;
 use crate::header::{MOVABLE, PLACED, Runnable};
 use crate::process::block::Block;
+use std::sync::atomic::Ordering;
 
 impl Worker {
     /// Hands a fresh process over: to the worker that it was placed on, or by the policy.
@@ -14,12 +15,8 @@ impl Worker {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: the block was just made, and the right to run it is its maker's.
         let fresh = unsafe { block.as_runnable() };
-        if placed.is_none() && self.spawns_stay {
-            // SAFETY: this is the owner's OS thread.
-            unsafe { self.fresh.push(fresh) };
-            if self.shared().idle.wants_knock() {
-                self.knock();
-            }
+        if placed.is_none() && self.spawns_stay.load(Ordering::Relaxed) {
+            self.push_fresh(fresh);
         } else {
             self.submit_elsewhere(fresh, placed);
         }
@@ -31,8 +28,11 @@ impl Worker {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: as in `submit`.
         let fresh = unsafe { block.as_runnable() };
-        if !self.spawns_stay {
+        if !self.shared().policy.spawns_stay() {
             return self.submit_elsewhere(fresh, None);
+        }
+        if self.traces() {
+            self.trace_spawn(block.as_header(), at);
         }
         if let Some(at) = at.filter(|at| *at != self.index) {
             return self.shared().worker(at).deliver(fresh);
@@ -47,14 +47,20 @@ impl Worker {
     /// Hands a fresh cell over.
     pub(crate) fn submit_cell(&self, cell: Runnable) {
         Counters::add(&self.counters.spawns, 1);
-        if self.spawns_stay {
-            // SAFETY: this is the owner's OS thread.
-            unsafe { self.fresh.push(cell) };
-            if self.shared().idle.wants_knock() {
-                self.knock();
-            }
+        if self.spawns_stay.load(Ordering::Relaxed) {
+            self.push_fresh(cell);
         } else {
             self.submit_elsewhere(cell, None);
+        }
+    }
+
+    /// The plain way: it waits where it was made.
+    #[inline(always)]
+    pub(super) fn push_fresh(&self, fresh: Runnable) {
+        // SAFETY: this is the owner's OS thread.
+        unsafe { self.fresh.push(fresh) };
+        if self.shared().idle.wants_knock() {
+            self.knock();
         }
     }
 
@@ -69,8 +75,14 @@ impl Worker {
     #[cold]
     pub(super) fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
         let shared = self.shared();
+        if self.traces() {
+            self.trace_spawn(fresh.as_ptr(), placed);
+        }
         if let Some(index) = placed {
             return self.place(fresh, index);
+        }
+        if shared.policy.spawns_stay() {
+            return self.push_fresh(fresh);
         }
         if shared.policy.queues_shared() {
             return shared.share(self, fresh);

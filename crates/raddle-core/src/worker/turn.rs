@@ -14,6 +14,7 @@ impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops.
     pub(crate) fn run(&self) {
         self.set_home_current(true);
+        self.tracer.begin_on_this_thread();
         while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
             self.dispatch(next);
         }
@@ -76,7 +77,7 @@ impl Worker {
                 if !std::ptr::eq(next.header().worker.get().cast(), self) {
                     self.receive(next.header());
                 }
-                crate::cell::poll(next);
+                self.trace_turn(next.header(), || crate::cell::poll(next));
                 if fork::is_orphan() {
                     fork::end_of_orphan();
                 }

@@ -107,7 +107,7 @@ fn exchange(capacity: Option<usize>, progress: &Progress) {
     senders.into_iter().for_each(|sender| sender.join().unwrap());
     let sum: u64 = receivers.into_iter().map(|receiver| receiver.join().unwrap()).sum();
     outside.join().unwrap();
-    assert_eq!(sum, (0..4 * EACH).sum());
+    assert_eq!(sum, (0..4 * EACH).sum::<u64>());
 }
 
 #[test]

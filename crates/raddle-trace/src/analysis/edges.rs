@@ -6,7 +6,7 @@ use super::labels;
 use super::timeline::WorkerTime;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Wakes from the members of one label to those of another, on different workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +23,15 @@ pub struct Edge {
     pub neighbours: u64,
 }
 
-/// Something that threads waited for.
+/// What the threads of a label waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitObject {
+    /// Who waited.
+    pub label: String,
     /// How it was waited for.
     pub reason: StopReason,
-    /// Its number, 0 if the site does not say.
-    pub object: u32,
+    /// On how many objects, as far as the sites say.
+    pub objects: usize,
     /// How often.
     pub count: u64,
     /// From the stop to the next run, together, in nanoseconds.
@@ -39,9 +41,9 @@ pub struct WaitObject {
 /// The wakes that crossed workers, most time first.
 pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)]) -> Vec<Edge> {
     let starts = starts_by_thread(workers);
-    let mut edges: BTreeMap<(String, String), Edge> = BTreeMap::new();
+    let mut edges: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
     let mut running: HashMap<u32, u32> = HashMap::new();
-    let mut names: HashMap<u32, (String, Option<u64>)> = HashMap::new();
+    let mut names = Names::default();
     for (worker, at) in by_time.iter().filter(|(_, at)| at.ns >= log.begin_ns) {
         match at.event {
             Event::Switch => {
@@ -53,11 +55,11 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
                     continue;
                 }
                 let waker = running.get(worker).copied().unwrap_or(0);
-                let [(from, m), (to, n)] = [waker, at.a].map(|thread| named(log, &mut names, thread));
+                let [(from, m), (to, n)] = [waker, at.a].map(|thread| names.of(log, thread));
                 let next_to = from == to && matches!((m, n), (Some(m), Some(n)) if m.abs_diff(n) == 1);
-                let edge = edges.entry((from.clone(), to.clone())).or_insert(Edge {
-                    from,
-                    to,
+                let edge = edges.entry((from, to)).or_insert_with(|| Edge {
+                    from: names.labels[from].clone(),
+                    to: names.labels[to].clone(),
                     count: 0,
                     latency_ns: 0,
                     neighbours: 0,
@@ -72,15 +74,6 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
     let mut edges: Vec<Edge> = edges.into_values().collect();
     edges.sort_by_key(|edge| std::cmp::Reverse((edge.latency_ns, edge.count)));
     edges
-}
-
-fn named(log: &Log, names: &mut HashMap<u32, (String, Option<u64>)>, thread: u32) -> (String, Option<u64>) {
-    let split = || {
-        let name = log.name(thread);
-        let (label, number) = labels::split(&name);
-        (label.to_owned(), number)
-    };
-    names.entry(thread).or_insert_with(split).clone()
 }
 
 /// When and where each thread began to run.
@@ -104,7 +97,8 @@ fn next_start(starts: &HashMap<u32, Vec<(u64, u32)>>, thread: u32, from: u64) ->
 pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
     let mut running: HashMap<u32, u32> = HashMap::new();
     let mut stopped: HashMap<u32, (u64, StopReason, u32)> = HashMap::new();
-    let mut waits: BTreeMap<(StopReason, u32), WaitObject> = BTreeMap::new();
+    let mut names = Names::default();
+    let mut waits: HashMap<(usize, StopReason), Waits> = HashMap::new();
     for (worker, at) in by_time.iter().filter(|(_, at)| at.event == Event::Switch) {
         let (number, object) = unpack(at.b);
         let reason = StopReason::of_number(number);
@@ -115,13 +109,55 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
             stopped.insert(before, (at.ns.max(log.begin_ns), reason, object));
         }
         if let Some((since, reason, object)) = stopped.remove(&at.a) {
-            let new = WaitObject { reason, object, count: 0, waited_ns: 0 };
-            let wait = waits.entry((reason, object)).or_insert(new);
+            let wait = waits.entry((names.of(log, at.a).0, reason)).or_default();
             wait.count += 1;
             wait.waited_ns += at.ns.saturating_sub(since);
+            if object != 0 {
+                wait.objects.insert(object);
+            }
         }
     }
-    let mut waits: Vec<WaitObject> = waits.into_values().collect();
-    waits.sort_by_key(|wait| std::cmp::Reverse(wait.waited_ns));
+    let of = |((label, reason), wait): ((usize, StopReason), Waits)| WaitObject {
+        label: names.labels[label].clone(),
+        reason,
+        objects: wait.objects.len(),
+        count: wait.count,
+        waited_ns: wait.waited_ns,
+    };
+    let mut waits: Vec<WaitObject> = waits.into_iter().map(of).collect();
+    waits.sort_by(|one, two| two.waited_ns.cmp(&one.waited_ns).then_with(|| one.label.cmp(&two.label)));
     waits
+}
+
+#[derive(Default)]
+struct Waits {
+    objects: HashSet<u32>,
+    count: u64,
+    waited_ns: u64,
+}
+
+/// The labels of threads, each with a number, so that a million wakes need no million strings.
+#[derive(Default)]
+struct Names {
+    labels: Vec<String>,
+    numbers: HashMap<String, usize>,
+    threads: HashMap<u32, (usize, Option<u64>)>,
+}
+
+impl Names {
+    /// The number of a thread's label, and its own number in that.
+    fn of(&mut self, log: &Log, thread: u32) -> (usize, Option<u64>) {
+        if let Some(known) = self.threads.get(&thread) {
+            return *known;
+        }
+        let name = log.name(thread);
+        let (label, member) = labels::split(&name);
+        let next = self.labels.len();
+        let number = *self.numbers.entry(label.to_owned()).or_insert(next);
+        if number == next {
+            self.labels.push(label.to_owned());
+        }
+        self.threads.insert(thread, (number, member));
+        (number, member)
+    }
 }

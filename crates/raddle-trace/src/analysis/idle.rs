@@ -10,7 +10,8 @@
 //! | stealing | ready threads were elsewhere, and this worker got one of them by its own doing |
 //! | misplaced | ready threads were elsewhere, and this worker did not get any |
 //! | starved | no thread was ready anywhere |
-//! | kernel | (of running time, not of a gap) the kernel had the worker's OS thread wait for a core |
+//!
+//! What the kernel took is found by `kernel`.
 
 use super::timeline::WorkerTime;
 use crate::event::{Event, StopReason, unpack};
@@ -121,12 +122,12 @@ impl Ready {
                 Event::Switch => {
                     let stopped = StopReason::of_number(unpack(at.b).0);
                     if let Some(before) = running.insert(*worker, at.a).filter(|before| *before != 0) {
-                        // What a clock of another core stamped too late must not count for ever.
+                        // One that waits may have been woken already, before it had left its stack.
                         if stopped.is_ready() {
-                            ready.insert(before)
-                        } else {
-                            ready.remove(&before)
-                        };
+                            ready.insert(before);
+                        } else if stopped == StopReason::Exit {
+                            ready.remove(&before);
+                        }
                     }
                     ready.remove(&at.a);
                 }

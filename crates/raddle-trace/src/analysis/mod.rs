@@ -9,6 +9,7 @@
 mod diff;
 mod edges;
 mod idle;
+mod kernel;
 mod labels;
 mod spread;
 mod text;
@@ -56,6 +57,7 @@ impl Analysis {
             log.workers.iter().map(|worker| timeline::of_worker(worker, log.begin_ns, log.end_ns)).collect();
         let ready = idle::Ready::of(&by_time, log.begin_ns);
         idle::classify(&mut workers, &by_time, &ready);
+        workers.iter_mut().for_each(kernel::charge);
         let edges = edges::crossing(log, &workers, &by_time);
         let verdict = verdict::of(log, &workers, &edges);
         Analysis {

@@ -111,8 +111,10 @@ fn lists(text: &mut String, analysis: &Analysis) {
         let _ = writeln!(text, "\nwaits");
         for wait in analysis.waits.iter().take(ROWS) {
             let mean = duration(wait.waited_ns / wait.count.max(1));
-            let object = if wait.object == 0 { String::new() } else { format!(" #{}", wait.object) };
-            let _ = writeln!(text, "{:>9} x {:>9}  {}{object}", wait.count, mean, wait.reason.words());
+            let objects =
+                if wait.objects < 2 { String::new() } else { format!(", {} objects", wait.objects) };
+            let (label, words) = (&wait.label, wait.reason.words());
+            let _ = writeln!(text, "{:>9} x {:>9}  {label} {words}{objects}", wait.count, mean);
         }
     }
     if !analysis.spreads.is_empty() {
@@ -148,7 +150,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
         })).collect::<Vec<_>>(),
         "waits": analysis.waits.iter().map(|wait| json!({
-            "reason": wait.reason.words(), "object": wait.object, "count": wait.count, "waited_ns": wait.waited_ns,
+            "label": wait.label, "reason": wait.reason.words(), "objects": wait.objects, "count": wait.count,
+            "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
         "spreads": analysis.spreads.iter().map(|spread| json!({
             "label": spread.label, "members": spread.members, "percent": spread.percent(),

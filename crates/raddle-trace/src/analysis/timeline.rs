@@ -51,6 +51,8 @@ pub struct WorkerTime {
     pub running_ns: u64,
     /// What the kernel took while something ran.
     pub kernel_ns: u64,
+    /// What the kernel took in all, by the window in which it did: from, until, nanoseconds.
+    pub(super) took: Vec<(u64, u64, u64)>,
     /// What is neither in a slice nor in a gap: the scheduler itself.
     pub overhead_ns: u64,
     /// Its gaps by length.
@@ -86,16 +88,16 @@ impl Gap {
 
 /// Rebuilds what a worker did between `begin` and `end`.
 pub(super) fn of_worker(worker: &Worker, begin: u64, end: u64) -> WorkerTime {
-    let mut line = Line { begin, end, ..Line::default() };
+    let mut line = Line { begin, end, window: (begin, begin), ..Line::default() };
     worker.events.iter().for_each(|at| line.add(at));
     line.close();
     let in_slices: u64 = line.slices.iter().map(Slice::ns).sum();
     let in_gaps: u64 = line.gaps.iter().map(Gap::ns).sum();
-    let kernel_ns = line.kernel_ns.min(in_slices);
     WorkerTime {
         number: worker.number,
-        running_ns: in_slices - kernel_ns,
-        kernel_ns,
+        running_ns: in_slices,
+        kernel_ns: 0,
+        took: line.took,
         overhead_ns: (end - begin).saturating_sub(in_slices + in_gaps),
         decades: Decades::of(line.gaps.iter().map(Gap::ns)),
         slices: line.slices,
@@ -117,7 +119,9 @@ struct Line {
     /// The last gap waits to hear what ran after it.
     awaits_thread: bool,
     seen: bool,
-    kernel_ns: u64,
+    /// From the sample before the last to the last.
+    window: (u64, u64),
+    took: Vec<(u64, u64, u64)>,
 }
 
 impl Line {
@@ -144,7 +148,11 @@ impl Line {
                 }
             }
             Event::Steal => self.stole = true,
-            Event::KernelTook if at.ns >= self.begin => self.kernel_ns += u64::from(at.a),
+            Event::Sample => {
+                self.window = (self.window.1, ns);
+                return;
+            }
+            Event::KernelTook => return self.took.push((self.window.0, self.window.1, u64::from(at.a))),
             _ => return,
         }
         self.seen = true;

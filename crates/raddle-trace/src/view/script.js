@@ -269,7 +269,7 @@ function tables() {
     html += `<table><caption>worker ${w.worker}: idle by length</caption>` + F.decades.map((d, i) => w.incidents[i] ? `<tr><td>${d.replace('us', 'µs').replace('us', 'µs')}<td>${w.incidents[i].toLocaleString()}<td>${time(w.incidents_ns[i])}<td class="bar"><i style="width:${120 * w.incidents_ns[i] / most}px"></i></tr>` : '').join('') + '</table>';
   }
   if (s.edges.length) html += '<table><caption>wakes across workers</caption>' + s.edges.slice(0, 8).map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
-  if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(e.reason + (e.object ? ' #' + e.object : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
+  if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason, e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
   $('legend').innerHTML = F.classes.map(c => `<span><i style="background:${COLOURS[c.name]}"></i>${c.words}</span>`).join('') + '<span>wheel: zoom · drag: move · click: select · b: what woke it · g: longest gap · 0: whole run</span>';

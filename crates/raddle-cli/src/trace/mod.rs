@@ -1,0 +1,234 @@
+//! Owns: `raddle trace`: its grammar, its files, and what it says of them.
+//! May use: clap, `raddle-trace`'s reader, analysis and exporters.
+//! Never: a number of its own.
+
+mod check;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Subcommand, ValueEnum};
+use raddle_trace::analysis::{Analysis, diff, json, report};
+use raddle_trace::export::{self, Options};
+use raddle_trace::log::Log;
+use raddle_trace::view;
+
+use crate::program::Error;
+
+/// `raddle trace`.
+#[derive(clap::Args)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Run a program and record what the scheduler does
+    Run(Run),
+    /// Say what a trace comes to: the verdict, and where each worker's time went
+    Stats {
+        /// As JSON, with times in nanoseconds
+        #[arg(long)]
+        json: bool,
+        /// A trace
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Say where the time of the second run went that the first did not need
+    Diff {
+        /// The trace of the run that was fast enough
+        #[arg(value_name = "ONE")]
+        one: PathBuf,
+        /// The trace of the run that is to be explained
+        #[arg(value_name = "TWO")]
+        two: PathBuf,
+    },
+    /// Make a page of a trace, in one file, for any browser
+    View {
+        /// Where the page goes; beside the trace if not said
+        #[arg(short, value_name = "HTML")]
+        output: Option<PathBuf>,
+        /// A trace
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Write a trace as a file for other tools
+    Export(Export),
+    /// Look whether a trace is whole, and whether it adds up
+    Check {
+        /// A trace
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// `raddle trace run`.
+#[derive(clap::Args)]
+struct Run {
+    /// Where the trace goes; `%p` is the number of the process
+    #[arg(short, value_name = "FILE", default_value = "trace.rdt")]
+    output: PathBuf,
+    /// How much is recorded: sched, sync, user
+    #[arg(long, value_name = "LEVEL", default_value = "sched")]
+    level: raddle::trace::Level,
+    /// Keep so much of each worker, as 64M; older events are overwritten
+    #[arg(long, value_name = "BYTES")]
+    last: Option<OsString>,
+    /// Write the trace as the program runs, so that it is there even if the program is killed
+    #[arg(long)]
+    stream: bool,
+    /// What `raddle run` takes: a path, and after a further `--` its arguments, or options of `raddle run`
+    #[arg(value_name = "PROGRAM", last = true, required = true)]
+    program: Vec<OsString>,
+}
+
+/// `raddle trace export`.
+#[derive(clap::Args)]
+struct Export {
+    /// For which tool
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+    /// Where the file goes; beside the trace if not said
+    #[arg(short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Leave out what was before, as 1500us
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<u64>,
+    /// Leave out what was after, as 2ms
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<u64>,
+    /// Multiply times; 1000 lets ThreadScope show nanoseconds as microseconds
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    time_scale: u64,
+    /// A trace
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For the Perfetto UI and its trace processor
+    Perfetto,
+    /// GHC's event log, for ThreadScope
+    Eventlog,
+    /// A row an event
+    Csv,
+}
+
+/// What there is to say, and whether all is well.
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) well: bool,
+}
+
+impl Said {
+    fn well(text: String) -> Said {
+        Said { text, well: true }
+    }
+}
+
+impl Trace {
+    pub(crate) fn carry_out(self) -> Result<Said, Error> {
+        match self.what {
+            What::Run(run) => Err(run.become_it()),
+            What::Stats { json: as_json, file } => {
+                let (log, analysis) = read(&file)?;
+                let text =
+                    if as_json { format!("{:#}\n", json(&log, &analysis)) } else { report(&log, &analysis) };
+                Ok(Said::well(text))
+            }
+            What::Diff { one, two } => {
+                let ((_, one), (_, two)) = (read(&one)?, read(&two)?);
+                Ok(Said::well(diff(&one, &two).to_string()))
+            }
+            What::View { output, file } => {
+                let (log, analysis) = read(&file)?;
+                let page = view::page(&log, &analysis, &file.display().to_string());
+                write(output.unwrap_or_else(|| file.with_extension("html")), page.as_bytes())
+            }
+            What::Export(export) => export.carry_out(),
+            What::Check { file } => {
+                let (log, analysis) = read(&file)?;
+                Ok(check::findings(&log, &analysis))
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Becomes `raddle run` with the trace's settings; returns only if that fails.
+    fn become_it(self) -> Error {
+        let itself = match std::env::current_exe() {
+            Ok(itself) => itself,
+            Err(error) => return Error::CannotRun(format!("could not find raddle itself: {error}")),
+        };
+        let mut command = Command::new(itself);
+        command.arg("run").arg("--trace").arg(&self.output);
+        command.args(["--trace-level", self.level.name()]);
+        if let Some(last) = self.last {
+            command.arg("--trace-last").arg(last);
+        }
+        if self.stream {
+            command.arg("--trace-stream");
+        }
+        let error = command.args(self.program).exec();
+        Error::CannotRun(format!("could not run raddle itself: {error}"))
+    }
+}
+
+impl Export {
+    fn carry_out(self) -> Result<Said, Error> {
+        let (log, analysis) = read(&self.file)?;
+        let format = match self.format {
+            Format::Perfetto => export::Format::Perfetto,
+            Format::Eventlog => export::Format::Eventlog,
+            Format::Csv => export::Format::Csv,
+        };
+        let options = Options {
+            from_ns: self.from.unwrap_or(0),
+            until_ns: self.until.unwrap_or(u64::MAX),
+            time_scale: self.time_scale,
+        };
+        let bytes = export::export(&log, &analysis, format, options);
+        write(self.output.unwrap_or_else(|| self.file.with_extension(format.extension())), &bytes)
+    }
+}
+
+fn read(file: &Path) -> Result<(Log, Analysis), Error> {
+    let shown = file.display();
+    let bytes = std::fs::read(file).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),
+        _ => Error::CannotRun(format!("could not read `{shown}`: {error}")),
+    })?;
+    let log = Log::read(&bytes).map_err(|error| Error::CannotRun(format!("`{shown}`: {error}")))?;
+    let analysis = Analysis::of(&log);
+    Ok((log, analysis))
+}
+
+fn write(file: PathBuf, bytes: &[u8]) -> Result<Said, Error> {
+    let shown = file.display().to_string();
+    match std::fs::write(file, bytes) {
+        Ok(()) => Ok(Said::well(format!("{shown}\n"))),
+        Err(error) => Err(Error::CannotRun(format!("could not write `{shown}`: {error}"))),
+    }
+}
+
+/// A time of the trace: a number and a unit.
+fn time(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000_u64)];
+    let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns);
+    let ns = number.parse::<u64>().ok().zip(scale).and_then(|(number, scale)| number.checked_mul(scale));
+    ns.ok_or_else(|| format!("`{text}` is no time; write a number and ns, us, ms or s, as 1500us"))
+}
+
+#[test]
+fn times_have_units() {
+    assert_eq!((time("1500us"), time("2s"), time("0ns")), (Ok(1_500_000), Ok(2_000_000_000), Ok(0)));
+    assert!(time("12").is_err() && time("us").is_err() && time("99999999999s").is_err());
+}

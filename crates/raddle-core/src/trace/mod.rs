@@ -1,0 +1,59 @@
+//! Owns: the recorder: what the workers' records are kept in, when it is switched, and how it becomes a file.
+//! May use: `raddle-trace`, the workers' public half, one helper thread, files that the user asked for.
+//! Never: a decision of the scheduler; a file written by a worker, but at its program's end.
+//!
+//! A trace is a flight recorder: each worker overwrites its oldest records, and the last of them become a file at the
+//! program's end, at its first panic, on `SIGUSR2`, or when the program asks ([`dump`]). With `RADDLE_TRACE_STREAM=on`
+//! the helper writes the file as the program runs instead, so that one that is killed leaves it behind.
+//!
+//! | file | what |
+//! |---|---|
+//! | `tracer` | one worker's rings and names |
+//! | `session` | one runtime's trace: its levels, its helper, its requests |
+//! | `output` | from rings to chunks |
+//! | `user` | what programs record themselves |
+//!
+//! What is recorded where stands in `worker/trace.rs`.
+
+mod output;
+mod session;
+mod tracer;
+mod user;
+
+pub use raddle_trace::Level;
+pub(crate) use session::{Plan, Session};
+pub(crate) use tracer::{Tracer, number_of, reason};
+pub use user::{Entered, Mark, counter, enter, mark};
+
+use crate::runtime;
+use std::io;
+use std::path::Path;
+
+/// Writes what the caller's runtime has recorded into a file `.rdt`. It goes on recording.
+///
+/// # Errors
+/// If nothing has been recorded, if the default runtime cannot be started, or if the file cannot be written.
+///
+/// ```
+/// use raddle_core::trace;
+/// let runtime = raddle_core::Runtime::builder().workers(1).trace_level(trace::Level::Sched).build()?;
+/// let file = std::env::temp_dir().join(format!("raddle-doc-{}.rdt", std::process::id()));
+/// runtime.run(|| trace::dump(&file))?;
+/// assert!(std::fs::metadata(&file)?.len() > 100);
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn dump(file: impl AsRef<Path>) -> io::Result<()> {
+    let shared = runtime::here()?;
+    shared.trace.dump(shared, file.as_ref())
+}
+
+/// Records from now on what belongs to `level`, on all workers of the caller's runtime.
+///
+/// # Errors
+/// If the default runtime cannot be started.
+pub fn set_level(level: Level) -> io::Result<()> {
+    let shared = runtime::here()?;
+    shared.trace.set_level(shared, level);
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Owns: the way from rings to a file: what of them has been written already, and the numbers of strings.
+//! May use: the workers' rings and names; `raddle-trace`'s writer.
+//! Never: a record twice.
+
+use super::session::Birth;
+use super::tracer::{mark_at, site_at};
+use crate::runtime::Shared;
+use crate::worker::Worker;
+use raddle_trace::clock::Reading;
+use raddle_trace::file::{Sample, Writer};
+use raddle_trace::{Event, Record};
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// So many records go into a chunk: a mebibyte.
+const RECORDS_A_CHUNK: usize = 1 << 16;
+
+/// What the helper has seen, for the file.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) clock: Vec<Reading>,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// A file on its way.
+pub(super) struct Output<W: Write> {
+    writer: Writer<W>,
+    /// How far each worker's rings and names have been written.
+    done: Vec<Done>,
+    outside: usize,
+    clock: usize,
+    samples: usize,
+    strings: HashMap<String, u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Done {
+    records: usize,
+    births: usize,
+    names: usize,
+}
+
+impl<W: Write> Output<W> {
+    pub(super) fn begin(out: W, about: &[(&str, String)]) -> io::Result<Output<W>> {
+        let writer = Writer::begin(out, about.iter().map(|(key, value)| (*key, value.as_str())))?;
+        Ok(Output { writer, done: Vec::new(), outside: 0, clock: 0, samples: 0, strings: HashMap::new() })
+    }
+
+    /// Writes what is new since the last time.
+    pub(super) fn drain(&mut self, shared: &Shared, births: &[Birth], seen: &Seen) -> io::Result<()> {
+        self.done.resize(shared.workers().len(), Done::default());
+        let clock = seen.clock.get(self.clock..).unwrap_or(&[]);
+        self.clock = seen.clock.len();
+        if !clock.is_empty() {
+            self.writer.clock(clock)?;
+        }
+        self.threads(shared, births)?;
+        self.writer.samples(seen.samples.get(self.samples..).unwrap_or(&[]))?;
+        self.samples = seen.samples.len();
+        shared.workers().iter().try_for_each(|worker| self.records(worker))
+    }
+
+    /// The names of what was spawned; of two of one thread, the one that it was given comes last, and counts.
+    fn threads(&mut self, shared: &Shared, births: &[Birth]) -> io::Result<()> {
+        let mut named: Vec<(u32, String)> = Vec::new();
+        let outside = births.get(self.outside..).unwrap_or(&[]);
+        named.extend(outside.iter().map(|birth| (birth.number, birth.name())));
+        self.outside = births.len();
+        for (worker, done) in shared.workers().iter().zip(&mut self.done) {
+            let Some(rings) = worker.tracer.rings() else { continue };
+            let births = rings.births.copy(done.births, usize::MAX);
+            done.births = births.first + births.records.len();
+            // SAFETY: places of sites are all that this process's workers put into a ring of births.
+            let site = |birth: Record| Some((birth.a, unsafe { site_at(birth.b) }?.to_string()));
+            named.extend(births.records.into_iter().filter_map(site));
+            let names = worker.tracer.names();
+            named.extend(names.iter().skip(done.names).map(|(number, name)| (*number, name.to_string())));
+            done.names = names.len();
+        }
+        let mut threads = Vec::with_capacity(named.len());
+        let mut new = Vec::new();
+        for (number, name) in named {
+            threads.push((number, self.string(name, &mut new)));
+        }
+        self.writer.strings(new.iter().map(|(number, name)| (*number, name.as_str())))?;
+        self.writer.threads(threads)
+    }
+
+    /// The number of a string, which is added to `new` if it has not been written yet.
+    fn string(&mut self, text: String, new: &mut Vec<(u32, String)>) -> u32 {
+        let next = self.strings.len() as u32 + 1;
+        *self.strings.entry(text).or_insert_with_key(|text| {
+            new.push((next, text.clone()));
+            next
+        })
+    }
+
+    fn records(&mut self, worker: &Worker) -> io::Result<()> {
+        let Some(rings) = worker.tracer.rings() else { return Ok(()) };
+        let end = rings.records.head();
+        let mut next = self.done[worker.index].records;
+        while next < end {
+            let mut copied = rings.records.copy(next, RECORDS_A_CHUNK);
+            let mut new = Vec::new();
+            copied.records.iter_mut().for_each(|record| self.resolve(record, &mut new));
+            self.writer.strings(new.iter().map(|(number, text)| (*number, text.as_str())))?;
+            self.writer.records(worker.index as u32, copied.first, &copied.records)?;
+            let before = next;
+            next = copied.first + copied.records.len();
+            if next <= before {
+                break;
+            }
+        }
+        self.done[worker.index].records = next;
+        Ok(())
+    }
+
+    /// The program's own events hold the place of their name: in a file, it is the number of a string.
+    fn resolve(&mut self, record: &mut Record, new: &mut Vec<(u32, String)>) {
+        let own = [Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
+        if own.iter().any(|event| *event as u8 == record.number()) {
+            // SAFETY: places of marks are all that this process's workers put into such records.
+            let text = unsafe { mark_at(record.a) }.map_or_else(String::new, |mark| mark.text());
+            record.a = self.string(text, new);
+        }
+    }
+
+    /// The last chunks: the counters, and that this is all.
+    pub(super) fn end(mut self, shared: &Shared) -> io::Result<W> {
+        for worker in shared.workers() {
+            let entries: Vec<(String, u64)> = counters_of(worker);
+            self.writer
+                .counters(worker.index as u32, entries.iter().map(|(name, value)| (name.as_str(), *value)))?;
+        }
+        self.writer.end()
+    }
+}
+
+/// Level 0: all that is always counted.
+fn counters_of(worker: &Worker) -> Vec<(String, u64)> {
+    let plain = worker.counters.snapshot();
+    let mut entries: Vec<(String, u64)> =
+        plain.entries().map(|(name, value)| (name.to_owned(), value)).collect();
+    for (name, decade) in crate::idle_times::DECADE_NAMES.into_iter().zip(worker.idle_times.snapshot()) {
+        entries.push((format!("idle {name}"), decade.incidents));
+        entries.push((format!("idle {name}, ns"), decade.ns));
+    }
+    entries
+}

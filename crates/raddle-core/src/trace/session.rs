@@ -1,0 +1,388 @@
+//! Owns: `Session`, one runtime's trace: its level, the helper that watches it, and who asked for a file.
+//! May use: the workers' public half, files.
+//! Never: a lock that a worker takes for anything but a failure, or for a spawn from outside.
+//!
+//! The helper is an OS thread that there is only while there is a trace. Every 10 ms it notes what the workers publish
+//! and for how long the kernel made each of them wait, streams if it shall, and looks whether a file was asked for. So
+//! a panicking process, whose stack may be small, only asks and waits.
+
+use super::output::{Output, Seen};
+use crate::fork;
+use crate::process::block::Block;
+use crate::report;
+use crate::runtime::Shared;
+use raddle_trace::Level;
+use raddle_trace::clock::Source;
+use raddle_trace::file::Sample;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the helper looks.
+const TICK: Duration = Duration::from_millis(10);
+/// Clocks are read anew after so many ticks.
+const TICKS_A_READING: u64 = 100;
+/// So long a failing process waits for its file.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// So many samples, and births outside, are kept.
+const KEPT_MAX: usize = 1 << 20;
+
+/// What the settings say of a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The file at the end, if one is wanted.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) level: Level,
+    /// What each worker keeps.
+    pub(crate) last_bytes: usize,
+    /// The file is written as the program runs.
+    pub(crate) stream: bool,
+}
+
+/// One runtime's trace.
+pub(crate) struct Session {
+    plan: Plan,
+    file: Option<PathBuf>,
+    control: Mutex<Control>,
+    changed: Condvar,
+    births: Mutex<Vec<Birth>>,
+    on: AtomicBool,
+    failed: AtomicBool,
+    generation: u64,
+}
+
+/// A process that was made outside of the workers.
+#[derive(Clone)]
+pub(super) struct Birth {
+    pub(super) number: u32,
+    name: Option<Arc<str>>,
+    site: &'static Location<'static>,
+}
+
+impl Birth {
+    pub(super) fn name(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.site.to_string(), |name| name.to_string())
+    }
+}
+
+#[derive(Default)]
+struct Control {
+    helper: Option<thread::JoinHandle<()>>,
+    stopping: bool,
+    finished: bool,
+    /// Files asked for by failures, and written since.
+    asked: u64,
+    written: u64,
+    seen: Seen,
+    stream: Option<Output<File>>,
+}
+
+/// How often `SIGUSR2` has come.
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
+/// The runtimes that have a trace.
+static SESSIONS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+impl Session {
+    pub(crate) fn new(plan: Plan) -> Session {
+        Session {
+            plan,
+            file: None,
+            control: Mutex::default(),
+            changed: Condvar::new(),
+            births: Mutex::default(),
+            on: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+            generation: fork::generation(),
+        }
+        .with_file()
+    }
+
+    fn with_file(self) -> Session {
+        let file = self.plan.file.as_deref().map(name_of_file);
+        Session { file, ..self }
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins what the settings ask for. Before the workers run.
+    pub(crate) fn begin(&self, shared: &Arc<Shared>) {
+        if self.plan.level != Level::Off {
+            self.set_level(shared, self.plan.level);
+        }
+    }
+
+    /// Records from now on what belongs to `level`.
+    pub(crate) fn set_level(&self, shared: &Shared, level: Level) {
+        if level != Level::Off && !self.on.swap(true, Ordering::Relaxed) {
+            let records = self.plan.last_bytes / raddle_trace::Record::BYTES;
+            shared.workers().iter().for_each(|worker| worker.tracer.make_rings(records));
+            self.start_helper(shared.hold());
+        }
+        shared.workers().iter().for_each(|worker| worker.set_trace_level(level));
+    }
+
+    fn start_helper(&self, shared: Arc<Shared>) {
+        register_exit();
+        catch_signal();
+        SESSIONS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&shared));
+        let mut control = self.control();
+        control.seen.clock.push(Source::of_this_machine().read());
+        if self.plan.stream
+            && let Some(path) = &self.file
+        {
+            let begun = File::create(path).and_then(|file| Output::begin(file, &about(&shared)));
+            control.stream = begun.inspect_err(|cause| report::no_trace(path, cause)).ok();
+        }
+        let helper = thread::Builder::new().name("raddle-trace".to_owned());
+        // Without a helper there are no samples, and a file at the end all the same.
+        control.helper = helper.spawn(move || watch(&shared)).ok();
+    }
+
+    /// A process was made outside.
+    pub(crate) fn note_birth(&self, block: &Block) {
+        if self.on.load(Ordering::Relaxed) {
+            // SAFETY: its maker calls, who still holds it.
+            let name = unsafe { block.name() }.cloned();
+            let mut births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
+            if births.len() < KEPT_MAX {
+                births.push(Birth { number: block.id.get() as u32, name, site: block.site.get() });
+            }
+        }
+    }
+
+    /// Writes what there is into a file.
+    pub(crate) fn dump(&self, shared: &Shared, path: &Path) -> io::Result<()> {
+        if !self.on.load(Ordering::Relaxed) {
+            return Err(io::Error::other("nothing has been recorded: set the level of the trace first"));
+        }
+        let mut control = self.control();
+        control.seen.clock.push(Source::of_this_machine().read());
+        self.dump_seen(shared, path, &mut control.seen)
+    }
+
+    fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Seen) -> io::Result<()> {
+        // Under another name until it is whole: an earlier file stays if this fails.
+        let part = path.with_extension("rdt.part");
+        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut output = Output::begin(File::create(&part)?, &about(shared))?;
+        output.drain(shared, &births, seen)?;
+        output.end(shared)?;
+        std::fs::rename(&part, path)
+    }
+
+    /// The program, or one of its processes, is failing: has the file written now, if there is to be one. Once.
+    pub(crate) fn note_failure(&self) {
+        let wanted = self.on.load(Ordering::Relaxed) && self.file.is_some();
+        if !wanted || self.generation != fork::generation() || self.failed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut control = self.control();
+        if control.helper.is_none() {
+            return;
+        }
+        control.asked += 1;
+        self.changed.notify_all();
+        let waits = |control: &mut Control| control.written < control.asked && !control.finished;
+        drop(self.changed.wait_timeout_while(control, PATIENCE, waits));
+    }
+
+    /// The end of the runtime or of the program: ends the helper and writes the file.
+    pub(crate) fn finish(&self, shared: &Shared) {
+        if !self.on.load(Ordering::Relaxed) || self.generation != fork::generation() {
+            return;
+        }
+        let mut control = self.control();
+        if std::mem::replace(&mut control.finished, true) {
+            return;
+        }
+        control.stopping = true;
+        // The time in which the file is written is none of the program's.
+        shared.workers().iter().for_each(|worker| worker.set_trace_level(Level::Off));
+        control.seen.clock.push(Source::of_this_machine().read());
+        self.changed.notify_all();
+        let helper = control.helper.take();
+        drop(control);
+        if let Some(helper) = helper {
+            let _panicked = helper.join();
+        }
+        let mut control = self.control();
+        if control.stream.is_some() {
+            self.stream(shared, &mut control);
+            let ended = control.stream.take().map(|output| output.end(shared));
+            if let (Some(Err(cause)), Some(path)) = (ended, &self.file) {
+                report::no_trace(path, &cause);
+            }
+        } else if !self.plan.stream {
+            self.write(shared, &mut control);
+        }
+    }
+
+    /// The file that the settings ask for.
+    fn write(&self, shared: &Shared, control: &mut Control) {
+        if let Some(path) = &self.file
+            && let Err(cause) = self.dump_seen(shared, path, &mut control.seen)
+        {
+            report::no_trace(path, &cause);
+        }
+    }
+
+    fn stream(&self, shared: &Shared, control: &mut Control) {
+        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Control { stream, seen, .. } = control;
+        if let Some(output) = stream
+            && let Err(cause) = output.drain(shared, &births, seen)
+        {
+            *stream = None;
+            self.file.iter().for_each(|path| report::no_trace(path, &cause));
+        }
+    }
+
+    fn on_tick(&self, shared: &Shared, control: &mut Control, waits: &mut Waits, tick: u64) {
+        if tick.is_multiple_of(TICKS_A_READING) {
+            control.seen.clock.push(Source::of_this_machine().read());
+        }
+        if control.seen.samples.len() < KEPT_MAX {
+            control.seen.samples.extend(waits.sample(shared));
+        }
+        if control.stream.is_some() {
+            self.stream(shared, control);
+        }
+        let signals = SIGNALS.load(Ordering::Relaxed);
+        let signalled = std::mem::replace(&mut waits.signals, signals) != signals;
+        if signalled || control.written < control.asked {
+            if !self.plan.stream {
+                control.seen.clock.push(Source::of_this_machine().read());
+                self.write(shared, control);
+            }
+            control.written = control.asked;
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// The helper's life.
+fn watch(shared: &Shared) {
+    let session = &shared.trace;
+    let mut waits = Waits { files: Vec::new(), signals: SIGNALS.load(Ordering::Relaxed) };
+    let mut control = session.control();
+    let mut tick = 0;
+    let mut next = Instant::now();
+    while !control.stopping {
+        tick += 1;
+        session.on_tick(shared, &mut control, &mut waits, tick);
+        next = (next + TICK).max(Instant::now());
+        let idle = |control: &mut Control| !control.stopping && control.written == control.asked;
+        let left = next.saturating_duration_since(Instant::now());
+        control =
+            session.changed.wait_timeout_while(control, left, idle).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// What Linux counts for each worker's OS thread.
+struct Waits {
+    files: Vec<Option<File>>,
+    signals: usize,
+}
+
+impl Waits {
+    /// A sample of each worker; none while all sleep.
+    fn sample(&mut self, shared: &Shared) -> Vec<Sample> {
+        let workers = shared.workers();
+        if shared.idle.sleepers() == workers.len() {
+            return Vec::new();
+        }
+        let ticks = Source::of_this_machine().ticks();
+        self.files.resize_with(workers.len(), || None);
+        let of_one = |(worker, file): (&crate::worker::Worker, &mut Option<File>)| Sample {
+            ticks,
+            worker: worker.index as u32,
+            ready: worker.published.ready.load(Ordering::Relaxed) as u32,
+            backlog_ns: worker.published.backlog_ns.load(Ordering::Relaxed),
+            kernel_wait_ns: kernel_wait_ns(file, worker.tracer.os_thread()),
+        };
+        workers.iter().zip(&mut self.files).map(of_one).collect()
+    }
+}
+
+/// For how long the kernel has made an OS thread wait for a core; 0 where it does not say.
+fn kernel_wait_ns(file: &mut Option<File>, os_thread: i32) -> u64 {
+    if file.is_none() && os_thread != 0 {
+        *file = File::open(format!("/proc/self/task/{os_thread}/schedstat")).ok();
+    }
+    let mut text = [0; 96];
+    let read = file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
+    let text = String::from_utf8_lossy(&text[..read]).into_owned();
+    text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+/// What stands in the file of the program.
+fn about(shared: &Shared) -> Vec<(&'static str, String)> {
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    vec![
+        ("program", arguments.join(" ")),
+        ("pid", std::process::id().to_string()),
+        ("workers", shared.workers().len().to_string()),
+        ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
+        ("clock", Source::of_this_machine().name().to_owned()),
+        ("policy", format!("{:?}", shared.policy)),
+    ]
+}
+
+/// `%p` is the number of the process; a program's second trace gets a 2 before its extension.
+fn name_of_file(wanted: &Path) -> PathBuf {
+    static TRACES: AtomicUsize = AtomicUsize::new(1);
+    let number = TRACES.fetch_add(1, Ordering::Relaxed);
+    let name = wanted.to_string_lossy().replace("%p", &std::process::id().to_string());
+    if number == 1 {
+        PathBuf::from(name)
+    } else {
+        PathBuf::from(name).with_extension(format!("{number}.rdt"))
+    }
+}
+
+/// A program that exits without dropping its runtimes has its files, too.
+fn register_exit() {
+    static REGISTERED: Once = Once::new();
+    extern "C" fn at_exit() {
+        let sessions = std::mem::take(&mut *SESSIONS.lock().unwrap_or_else(PoisonError::into_inner));
+        for shared in sessions.iter().filter_map(Weak::upgrade) {
+            shared.trace.finish(&shared);
+            // Whoever holds it last would free workers that still run.
+            std::mem::forget(shared);
+        }
+    }
+    REGISTERED.call_once(|| {
+        // SAFETY: registers a function that lives as long as the program. Full tables leave the file out.
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+/// `SIGUSR2` asks for a file, unless the program has another use for it.
+fn catch_signal() {
+    static CAUGHT: Once = Once::new();
+    extern "C" fn note(_signal: libc::c_int) {
+        SIGNALS.fetch_add(1, Ordering::Relaxed);
+    }
+    CAUGHT.call_once(|| {
+        // SAFETY: all zeroes is a value of this struct.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes the present action there, and changes nothing.
+        let asked = unsafe { libc::sigaction(libc::SIGUSR2, std::ptr::null(), &raw mut action) };
+        if asked == 0 && action.sa_sigaction == libc::SIG_DFL {
+            action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
+            // On the alternate stack, if the thread has one: a process's own may be full.
+            action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+            // SAFETY: the handler touches one atomic, which a handler may.
+            unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()) };
+        }
+    });
+}

@@ -1,0 +1,233 @@
+//! Owns: `Tracer`, one worker's records and the names of what was spawned there.
+//! May use: `raddle-trace`'s ring and clock.
+//! Never: a wait of the worker, but for the lock of a list of names, which only the one who writes the file takes too.
+//!
+//! What a thread is called is not part of the ring, where the spawns of long ago are overwritten: where it was spawned
+//! stands in a smaller ring of births, and a name that it was given in a list.
+
+use super::user::Mark;
+use crate::header::{Header, Kind};
+use crate::ids;
+use crate::process::block::Block;
+use raddle_trace::clock::Source;
+use raddle_trace::event::pack;
+use raddle_trace::{Event, Record, Ring, StopReason};
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// So many names are kept for each worker; threads beyond are known by their number.
+const NAMES_MAX: usize = 1 << 20;
+/// The ring of births has one place for so many of the ring of records.
+const RECORDS_A_BIRTH: usize = 8;
+const BIRTHS_MIN: usize = 1 << 12;
+/// No reason noted down.
+const NONE: u32 = u32::MAX;
+
+/// A name that a thread was given.
+pub(super) type Named = (u32, Arc<str>);
+
+/// What one worker records.
+pub(crate) struct Tracer {
+    source: Source,
+    /// Why the running one will stop, packed as in the record. Touched by the worker's OS thread.
+    stop: Cell<u32>,
+    rings: OnceLock<Rings>,
+    names: Mutex<Vec<Named>>,
+    /// The kernel's number of the worker's OS thread; 0 before it runs.
+    os_thread: AtomicI32,
+}
+
+/// Where it records.
+pub(super) struct Rings {
+    pub(super) records: Ring,
+    pub(super) births: Ring,
+}
+
+/// What traces call a runnable: the number of a process, else one that it gets when it is first asked for.
+///
+/// Only who holds the runnable asks.
+pub(crate) fn number_of(header: &Header) -> u32 {
+    match header.kind {
+        Kind::Process => {
+            let header = std::ptr::from_ref(header).cast_mut();
+            // SAFETY: the kind says that it is a block.
+            unsafe { Block::of_header(header) }.id.get() as u32
+        }
+        Kind::OsThread | Kind::Worker => 0,
+        Kind::Cell | Kind::Engine => {
+            if header.number.get() == 0 {
+                header.number.set(ids::one() as u32);
+            }
+            header.number.get()
+        }
+    }
+}
+
+/// What kind of wait a call is, by the end of its name.
+pub(crate) fn reason(what: &str) -> StopReason {
+    let ends = |with: &[&str]| with.iter().any(|end| what.ends_with(end));
+    match what {
+        "exit" => StopReason::Exit,
+        "park" => StopReason::Park,
+        "sleep" => StopReason::Sleep,
+        "blocking" => StopReason::Blocking,
+        "get" => StopReason::Future,
+        "join" | "scope" => StopReason::Join,
+        _ if ends(&["Alternation::recv", "choose", "select"]) => StopReason::Select,
+        _ if ends(&["recv", "recv_deadline", "recv_timeout"]) => StopReason::Receive,
+        _ if ends(&["send", "send_deadline", "send_timeout"]) => StopReason::Send,
+        _ if ends(&["sync", "Barrier::wait"]) => StopReason::Barrier,
+        _ if ends(&["lock", "read", "write", "claim", "acquire"]) => StopReason::Lock,
+        _ => StopReason::Wait,
+    }
+}
+
+/// Where a spawn site lies, counted from one of this crate: 32 bits are enough within one program. 0 if not.
+pub(super) fn place_of(site: &'static Location<'static>) -> u32 {
+    let distance = std::ptr::from_ref(site).expose_provenance().wrapping_sub(origin()) as isize;
+    i32::try_from(distance).map_or(0, |distance| distance as u32)
+}
+
+/// Undoes [`place_of`].
+///
+/// # Safety
+/// `place` came from it, in this process.
+pub(super) unsafe fn site_at(place: u32) -> Option<&'static Location<'static>> {
+    let address = origin().wrapping_add_signed(place as i32 as isize);
+    let site = std::ptr::with_exposed_provenance::<Location<'static>>(address);
+    // SAFETY: the caller vouches that there was a location of the program there, and those stay.
+    (place != 0).then(|| unsafe { &*site })
+}
+
+/// As [`place_of`], of the name of a mark.
+pub(super) fn place_of_mark(mark: &'static Mark) -> u32 {
+    let distance = std::ptr::from_ref(mark).expose_provenance().wrapping_sub(origin()) as isize;
+    i32::try_from(distance).map_or(0, |distance| distance as u32)
+}
+
+/// Undoes [`place_of_mark`].
+///
+/// # Safety
+/// `place` came from it, in this process.
+pub(super) unsafe fn mark_at(place: u32) -> Option<&'static Mark> {
+    let address = origin().wrapping_add_signed(place as i32 as isize);
+    let mark = std::ptr::with_exposed_provenance::<Mark>(address);
+    // SAFETY: the caller vouches that there was a mark of the program there, and those stay.
+    (place != 0).then(|| unsafe { &*mark })
+}
+
+fn origin() -> usize {
+    static HERE: &Location<'static> = Location::caller();
+    std::ptr::from_ref(HERE).addr()
+}
+
+impl Tracer {
+    pub(crate) fn new() -> Tracer {
+        Tracer {
+            source: Source::of_this_machine(),
+            stop: Cell::new(NONE),
+            rings: OnceLock::new(),
+            names: Mutex::default(),
+            os_thread: AtomicI32::new(0),
+        }
+    }
+
+    /// The worker runs here.
+    pub(crate) fn begin_on_this_thread(&self) {
+        // SAFETY: the call has no arguments and cannot fail.
+        self.os_thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    }
+
+    pub(super) fn os_thread(&self) -> i32 {
+        self.os_thread.load(Ordering::Relaxed)
+    }
+
+    /// Makes the rings, if they are not there: for so many records.
+    pub(super) fn make_rings(&self, records: usize) {
+        let births = (records / RECORDS_A_BIRTH).max(BIRTHS_MIN);
+        self.rings.get_or_init(|| Rings { records: Ring::new(records), births: Ring::new(births) });
+    }
+
+    pub(super) fn rings(&self) -> Option<&Rings> {
+        self.rings.get()
+    }
+
+    pub(super) fn names(&self) -> Vec<Named> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Writes a record. Called on the worker's OS thread.
+    #[inline(always)]
+    pub(crate) fn record(&self, event: Event, a: u32, b: u32) {
+        if let Some(rings) = self.rings.get() {
+            rings.records.push(Record::new(self.source.ticks(), event, a, b));
+        }
+    }
+
+    /// See [`Worker::note_stop`](crate::worker::Worker::note_stop).
+    #[cold]
+    pub(crate) fn note_stop(&self, reason: StopReason, object: usize) {
+        // What waits does not lie closer together than this, most often.
+        self.stop.set(pack(reason as u8, (object >> 4) as u32));
+    }
+
+    /// The worker goes to `next`; what ran has stopped for the reason noted down, or else for `unsaid`.
+    pub(crate) fn switch(&self, next: u32, unsaid: StopReason) {
+        let noted = self.stop.replace(NONE);
+        let stop = if noted == NONE { pack(unsaid as u8, 0) } else { noted };
+        self.record(Event::Switch, next, stop);
+    }
+
+    /// A process is spawned: keeps what it is called.
+    pub(crate) fn name(&self, number: u32, block: &Block) {
+        if let Some(rings) = self.rings.get() {
+            rings.births.push(Record::new(
+                self.source.ticks(),
+                Event::Spawn,
+                number,
+                place_of(block.site.get()),
+            ));
+        }
+        // SAFETY: its maker calls, who still holds it.
+        if let Some(name) = unsafe { block.name() } {
+            let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            if names.len() < NAMES_MAX {
+                names.push((number, name.clone()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_found_again() {
+        let here = Location::caller();
+        // SAFETY: the place was just made.
+        assert_eq!(unsafe { site_at(place_of(here)) }, Some(here));
+        // SAFETY: 0 is no place.
+        assert_eq!(unsafe { site_at(0) }, None);
+    }
+
+    #[test]
+    fn calls_have_reasons() {
+        let calls = [
+            ("csp::Receiver::recv", StopReason::Receive),
+            ("channel::Sender::send", StopReason::Send),
+            ("csp::Alternation::recv", StopReason::Select),
+            ("channel::select", StopReason::Select),
+            ("Mutex::lock", StopReason::Lock),
+            ("csp::Barrier::sync", StopReason::Barrier),
+            ("join", StopReason::Join),
+            ("exit", StopReason::Exit),
+            ("Condvar::wait", StopReason::Wait),
+        ];
+        for (call, expected) in calls {
+            assert_eq!(reason(call), expected, "{call}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Owns: what a worker records of itself, and what that costs where nothing is recorded.
+//! May use: `trace`'s rings.
+//! Never: a lock, an allocation or a system call, but for the name of a thread that is given one.
+//!
+//! Without a trace a switch tests one byte on a line that it touches anyway, and a wait another time; spawns and wakes
+//! test nothing, since a trace sends them the less common way. What records is out of line, so that the common way
+//! needs no more registers than before.
+//!
+//! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
+//! ([`Worker::note_stop`]); a switch without such a note is a yield.
+
+use super::Worker;
+use crate::header::{Header, Kind};
+use crate::process::block::Block;
+use crate::trace::{self, number_of};
+use raddle_context::Context;
+use raddle_trace::event::{IdleCause, pack};
+use raddle_trace::{Event, Level, StopReason};
+use std::sync::atomic::Ordering;
+
+impl Worker {
+    /// Whether anything is recorded.
+    #[inline(always)]
+    pub(crate) fn traces(&self) -> bool {
+        self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
+    }
+
+    /// Whether what belongs to `level` is recorded.
+    pub(crate) fn traces_at(&self, level: Level) -> bool {
+        self.trace_level.load(Ordering::Relaxed) >= level as u8
+    }
+
+    /// Records from now on what belongs to `level`. From any thread; the rings are there.
+    pub(crate) fn set_trace_level(&self, level: Level) {
+        let policy = &self.shared().policy;
+        let off = level == Level::Off;
+        self.spawns_stay.store(policy.spawns_stay() && off, Ordering::Relaxed);
+        self.wakes_stay.store(!policy.queues_shared() && off, Ordering::Relaxed);
+        self.trace_level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// The running one is about to wait in `what`, a call's name, on the object at that address, if it has one.
+    #[inline(always)]
+    pub(crate) fn note_stop(&self, what: &str, object: usize) {
+        if self.traces() {
+            self.tracer.note_stop(trace::reason(what), object);
+        }
+    }
+
+    /// Records that what `next` is of runs now.
+    #[inline(always)]
+    pub(super) fn trace_next(&self, next: *mut Context) {
+        if self.traces() {
+            self.record_next(next);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_next(&self, next: *mut Context) {
+        let number = if next == self.home_context.get() {
+            0
+        } else {
+            // SAFETY: every context that a worker enters is its home's or a block's.
+            number_of(&unsafe { Block::of_context(next) }.header)
+        };
+        self.tracer.switch(number, StopReason::Yield);
+    }
+
+    /// Records that `next`, a cell or an engine's, runs now on the worker's own stack.
+    #[cold]
+    pub(super) fn trace_switch_to(&self, next: &Header) {
+        self.tracer.switch(number_of(next), StopReason::Wait);
+    }
+
+    /// Runs the turn of something that has no stack of its own.
+    #[inline(always)]
+    pub(super) fn trace_turn(&self, header: &Header, turn: impl FnOnce()) {
+        if self.traces() {
+            self.trace_switch_to(header);
+        }
+        turn();
+        if self.traces() {
+            self.tracer.switch(0, StopReason::Wait);
+        }
+    }
+
+    /// Something that waited is about to be queued at worker `target`.
+    #[cold]
+    pub(super) fn trace_wake(&self, woken: &Header, target: usize) {
+        if woken.kind != Kind::OsThread {
+            self.tracer.record(Event::Wake, number_of(woken), pack(target.min(255) as u8, 0));
+        }
+    }
+
+    /// Something is about to be queued for the first time: here, or where the program has placed it.
+    #[cold]
+    pub(super) fn trace_spawn(&self, fresh: *mut Header, placed: Option<usize>) {
+        // SAFETY: its maker calls, who still holds it.
+        let header = unsafe { &*fresh };
+        let number = number_of(header);
+        if header.kind == Kind::Process {
+            // SAFETY: the kind says that it is a block.
+            self.tracer.name(number, unsafe { Block::of_header(fresh) });
+        }
+        let target = placed.unwrap_or(self.index).min(255) as u8;
+        self.tracer.record(Event::Spawn, number, pack(target, 0));
+    }
+
+    /// Something that has run on worker `from` runs here now.
+    pub(super) fn trace_migration(&self, header: &Header, from: usize) {
+        if self.traces() {
+            self.tracer.record(Event::Migrate, number_of(header), from as u32);
+        }
+    }
+
+    /// The worker has taken something from `victim`.
+    pub(super) fn trace_steal(&self, victim: usize) {
+        if self.traces() {
+            self.tracer.record(Event::Steal, 1, victim as u32);
+        }
+    }
+
+    /// The oldest fork of what runs becomes a job.
+    pub(super) fn trace_promotion(&self) {
+        if self.traces_at(Level::Sync) {
+            self.tracer.record(Event::Promoted, 0, 0);
+        }
+    }
+
+    /// The worker has nothing to run.
+    pub(super) fn trace_idle_begin(&self) {
+        if self.traces() {
+            self.tracer.record(Event::IdleBegin, 0, 0);
+        }
+    }
+
+    /// The worker was idle for so long.
+    pub(super) fn note_idle(&self, ns: u64, searching: bool) {
+        self.idle_times.add(ns);
+        if self.traces() {
+            let cause = if searching { IdleCause::Own } else { IdleCause::Mail };
+            self.tracer.record(Event::IdleEnd, cause as u32, 0);
+        }
+    }
+}

@@ -305,9 +305,10 @@ unsafe fn wait_for_promoted(at: At) -> *mut Node {
     let asker = Asker::<Header>::new();
     wait::wait_registered("get", |getter| match promise.ask(&asker, getter) {
         Asked::Waits => true,
-        // SAFETY: the record is in use as long as the handle.
         Asked::Promoted(record) => {
-            unsafe { &(*record.cast::<Node>()).join }.register(getter) == Registered::Waits
+            // SAFETY: the record is in use as long as the handle.
+            let join = unsafe { &(*record.cast::<Node>()).join };
+            join.register(getter) == Registered::Waits
         }
     });
     promise.record().expect("who waited was woken by the job's end").cast()

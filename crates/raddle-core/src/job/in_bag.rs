@@ -76,8 +76,12 @@ unsafe fn act_in_place<F: FnOnce() -> T, T>(place: *mut Place, what: What) {
     match what {
         // SAFETY: passed on to the caller.
         What::Here(out) => unsafe { out.cast::<T>().write(f()) },
-        // SAFETY: as above.
-        What::Promote(record) => unsafe { record.write(make_record(Chunk::home(place), f)) },
+        What::Promote(out) => {
+            // SAFETY: as above: it is in use.
+            let record = make_record(unsafe { Chunk::home(place) }, f);
+            // SAFETY: as above.
+            unsafe { out.write(record) };
+        }
     }
 }
 

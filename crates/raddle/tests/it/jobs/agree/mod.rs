@@ -39,6 +39,11 @@ fn tick(count: &AtomicUsize) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Blocks its worker, so that each side needs one of its own.
+fn meet(barrier: &Barrier) {
+    barrier.wait();
+}
+
 /// What happened, in order.
 #[derive(Default)]
 struct Notes(Mutex<Vec<&'static str>>);

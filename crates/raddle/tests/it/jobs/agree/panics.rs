@@ -28,7 +28,7 @@ fn a_panic_comes_back_from_another_worker() {
             throw(text);
         };
         assert_eq!(panic_of(|| jobs::join(|| bad("a"), || bad("b"))), "a");
-        assert_eq!(panic_of(|| jobs::join(|| drop(barrier.wait()), || bad("b"))), "b");
+        assert_eq!(panic_of(|| jobs::join(|| meet(&barrier), || bad("b"))), "b");
         let both = || {
             jobs::scope(|s| {
                 s.spawn(|_| bad("job"));

@@ -117,12 +117,12 @@ fn two_workers_share_a_scope() {
         on_workers(2, || {
             let barrier = Barrier::new(2);
             jobs::scope(|s| {
-                s.spawn(|_| drop(barrier.wait()));
-                s.spawn(|_| drop(barrier.wait()));
+                s.spawn(|_| meet(&barrier));
+                s.spawn(|_| meet(&barrier));
             });
             jobs::scope_fifo(|s| {
-                s.spawn_fifo(|_| drop(barrier.wait()));
-                s.spawn_fifo(|_| drop(barrier.wait()));
+                s.spawn_fifo(|_| meet(&barrier));
+                s.spawn_fifo(|_| meet(&barrier));
             });
         });
     }

@@ -15,7 +15,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (form, count, plan) = (job.text("form")?.to_owned(), job.number("count")?, job.plan);
     let (ends, width, capacity) = (job.number("ends")?, job.number("width")?, job.number("capacity")?);
     bench_common::cores::use_first(job.workers)?;
-    match form.as_str() {
+    match form.trim_start_matches("os_") {
         "pingpong" => plan.time(count, || pingpong(count)),
         "flow" => plan.time(count, || flow(count, ends, width, capacity)),
         "ready" => plan.time(count, || ready(count, width)),

@@ -15,44 +15,73 @@ fn main() -> ExitCode {
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (form, count, plan) = (job.text("form")?.to_owned(), job.number("count")?, job.plan);
     let (ends, width, capacity) = (job.number("ends")?, job.number("width")?, job.number("capacity")?);
+    if let Some(form) = form.strip_prefix("os_") {
+        bench_common::cores::use_first(job.workers)?;
+        return match form {
+            "pingpong" => plan.time(count, || pingpong::<OsThreads>(count)),
+            "flow" => plan.time(count, || flow::<OsThreads>(count, ends, width, capacity)),
+            other => Err(format!("unknown form os_{other}")),
+        };
+    }
     let runtime = bench_raddle::runtime(job.workers)?;
     runtime.run(move || match form.as_str() {
-        "pingpong" => plan.time(count, || pingpong(count)),
-        "flow" => plan.time(count, || flow(count, ends, width, capacity)),
+        "pingpong" => plan.time(count, || pingpong::<Processes>(count)),
+        "flow" => plan.time(count, || flow::<Processes>(count, ends, width, capacity)),
         "ready" => plan.time(count, || ready(count, width)),
         "wait" => plan.time(count, || wait(count, width)),
         other => Err(format!("unknown form {other}")),
     })
 }
 
-fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> csp::JoinHandle<T> {
-    csp::spawn(f)
+/// Who communicates.
+trait Parties {
+    /// Runs `f` beside the caller; what is returned waits for its end.
+    fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T;
+}
+
+/// Light processes of the runtime.
+struct Processes;
+/// OS threads, without a runtime.
+struct OsThreads;
+
+impl Parties for Processes {
+    fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T {
+        let process = csp::spawn(f);
+        || process.join().expect("it does not panic")
+    }
+}
+
+impl Parties for OsThreads {
+    fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T {
+        let thread = std::thread::spawn(f);
+        || thread.join().expect("it does not panic")
+    }
 }
 
 /// There and back through two rendezvous.
-fn pingpong(count: u64) -> u64 {
+fn pingpong<P: Parties>(count: u64) -> u64 {
     let ((there, near), (back, far)) = (bounded(0), bounded(0));
-    let echo = spawn(move || near.iter().for_each(|number: u64| back.send(number + 1).expect("it waits")));
+    let echo = P::spawn(move || near.iter().for_each(|number: u64| back.send(number + 1).expect("it waits")));
     let mut number = 0;
     for _ in 0..count {
         there.send(number).expect("the echo receives");
         number = far.recv().expect("the echo answers");
     }
     drop(there);
-    echo.join().expect("the echo does not panic");
+    echo();
     number
 }
 
 /// So many messages, from as many senders to as many receivers as said. A capacity of a million: without a bound.
-fn flow(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
+fn flow<P: Parties>(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
     let (s, r) = if capacity == 1_000_000 { unbounded() } else { bounded(capacity as usize) };
     let each = count / senders;
-    let receivers: Vec<_> = (0..receivers).map(|_| r.clone()).map(|r| spawn(move || r.iter().sum::<u64>())).collect();
+    let receivers: Vec<_> = (0..receivers).map(|_| r.clone()).map(|r| P::spawn(move || r.iter().sum::<u64>())).collect();
     let send = |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
-    let senders: Vec<_> = (0..senders).map(|part| spawn(send(s.clone(), part * each))).collect();
+    let senders: Vec<_> = (0..senders).map(|part| P::spawn(send(s.clone(), part * each))).collect();
     drop((s, r));
-    senders.into_iter().for_each(|sender| sender.join().expect("a sender does not panic"));
-    receivers.into_iter().map(|receiver| receiver.join().expect("a receiver does not panic")).sum()
+    senders.into_iter().for_each(|sender| sender());
+    receivers.into_iter().map(|receiver| receiver()).sum()
 }
 
 fn select_over(receivers: &[Receiver<u64>]) -> Select<'_> {
@@ -78,13 +107,13 @@ fn ready(count: u64, width: u64) -> u64 {
 /// A selection over rendezvous that waits for whichever comes.
 fn wait(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(0)).unzip();
-    let sender = spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));
+    let sender = Processes::spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));
     let mut select = select_over(&receivers);
     let sum = (0..count).fold(0, |sum, _| {
         let operation = select.select();
         let receiver = &receivers[operation.index()];
         sum + operation.recv(receiver).expect("it was sent")
     });
-    sender.join().expect("the sender does not panic");
+    sender();
     sum
 }

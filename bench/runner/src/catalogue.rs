@@ -512,6 +512,28 @@ pub const BENCHES: &[Bench] = &[
         ..USUAL
     },
     Bench {
+        name: "os_rendezvous",
+        program: "channels",
+        what: "the same on OS threads, without a runtime; per round trip",
+        variants: &[always("form=os_pingpong,count=10000,ends=1,width=1,capacity=0")],
+        runtimes: &[("raddle", BOTH), ("crossbeam", BOTH)],
+        checksum: |p| p.number("count"),
+        ..USUAL
+    },
+    Bench {
+        name: "os_flow",
+        program: "channels",
+        what: "from `ends` senders to `width` receivers on OS threads, without a runtime; per message",
+        variants: &[
+            always("form=os_flow,count=100000,ends=1,width=1,capacity=64"),
+            always("form=os_flow,count=100000,ends=4,width=4,capacity=64"),
+            always("form=os_flow,count=100000,ends=4,width=4,capacity=1000000"),
+        ],
+        runtimes: &[("raddle", BOTH), ("crossbeam", BOTH)],
+        checksum: sum_of_indices,
+        ..USUAL
+    },
+    Bench {
         name: "fib",
         program: "fib",
         what: "fib by join, without a cut-off; per fork",

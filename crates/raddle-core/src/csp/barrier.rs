@@ -2,21 +2,19 @@
 //! May use: `protocol::barrier`, `process::wait`.
 //! Never: a member that waits twice: `sync` takes `&mut self`.
 
+use super::chan::after;
+use super::late::{self, Late, Who};
 use crate::explore::point;
-use crate::header::Header;
 use crate::process::wait;
-use crate::protocol::barrier::{self, Place, Released};
+use crate::protocol::barrier::{self, Phase, Place};
 use crate::wait::{CallOn, Subject, Wait};
-use crate::worker;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Whom to wake.
-type Waiting = Cell<*mut Header>;
-
-struct Inner(barrier::Barrier<Waiting>);
+struct Inner(barrier::Barrier<Who>);
 
 // SAFETY: places are touched by the one who waits there, and then by whoever completes its phase.
 unsafe impl Sync for Inner {}
@@ -56,26 +54,34 @@ impl Subject for Inner {
 ///     }
 /// });
 /// ```
-pub struct Barrier(Arc<Inner>);
+pub struct Barrier {
+    inner: Arc<Inner>,
+    /// It has arrived, and given up waiting for the others, in the phase of this number.
+    arrived: Option<(Arc<Late>, Phase)>,
+}
 
 impl Barrier {
     /// A barrier with one member, who has it.
     #[allow(clippy::new_without_default, reason = "a default that can hold others up is none")]
     pub fn new() -> Barrier {
-        Barrier(Arc::new(Inner(barrier::Barrier::new())))
+        Barrier::member(Arc::new(Inner(barrier::Barrier::new())))
     }
 
     /// One more member, for whom the others wait from now on.
     #[must_use = "a membership that is dropped has resigned"]
     pub fn enrol(&self) -> Barrier {
-        self.0.0.enrol();
-        Barrier(self.0.clone())
+        self.inner.0.enrol();
+        Barrier::member(self.inner.clone())
+    }
+
+    fn member(inner: Arc<Inner>) -> Barrier {
+        Barrier { inner, arrived: None }
     }
 
     /// How many members there are.
     pub fn members(&self) -> usize {
         // 31 bits.
-        self.0.0.members() as usize
+        self.inner.0.members() as usize
     }
 
     /// Waits until all members have come here. What each did before, all see after.
@@ -85,14 +91,21 @@ impl Barrier {
     #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
-        let place = Place::new(Cell::new(std::ptr::null_mut()));
-        let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
-        let inner: *const Inner = &raw const *self.0;
-        let shown = Wait::on(const { &SYNC }, &*self.0, Location::caller());
+        let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());
         let _shown = shown.show();
+        if let Some((late, _)) = &self.arrived {
+            late.wait(SYNC.name(), None);
+            self.arrived = None;
+            return;
+        }
+        let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
+        let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
+        let inner: *const Inner = &raw const *self.inner;
         wait::wait_registered(SYNC.name(), |header| {
             // SAFETY: the caller's own place, which nobody sees yet.
-            unsafe { &*place }.who.set(header);
+            if let Who::Frame(who) = &unsafe { &*place }.who {
+                who.set(header);
+            }
             // SAFETY: this member keeps the barrier, at least until it is woken.
             match unsafe { &*inner }.0.arrive(place) {
                 None => true,
@@ -104,25 +117,68 @@ impl Barrier {
             }
         });
     }
+
+    /// As [`sync`](Self::sync), for at most until `deadline`; false if some have not come by then. The caller has come
+    /// all the same: the others will not wait for it, and its next `sync` is for the end of this phase.
+    ///
+    /// # Panics
+    /// Inside a cell, which must not wait.
+    ///
+    /// ```
+    /// use raddle_core::csp::{self, Barrier};
+    /// use std::time::Duration;
+    /// let mut barrier = Barrier::new();
+    /// let mut other = barrier.enrol();
+    /// assert!(!barrier.sync_timeout(Duration::from_millis(1)), "the other has not come");
+    /// let other = csp::spawn(move || other.sync());
+    /// barrier.sync();
+    /// other.join().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn sync_deadline(&mut self, deadline: Instant) -> bool {
+        point("csp::Barrier::sync_deadline");
+        // Before anything is in a list that a panic would leave there.
+        wait::caller(SYNC.name());
+        let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());
+        let _shown = shown.show();
+        if self.arrived.is_none() {
+            let late = Arc::new(Late::default());
+            let place = late.place();
+            let phase = self.inner.0.phase();
+            let released = self.inner.0.arrive(place);
+            self.arrived = Some((late, phase));
+            released.into_iter().flatten().for_each(wake);
+        }
+        let came = self.arrived.as_ref().is_none_or(|(late, _)| late.wait(SYNC.name(), Some(deadline)));
+        if came {
+            self.arrived = None;
+        }
+        came
+    }
+
+    /// As [`sync_deadline`](Self::sync_deadline), `timeout` from now.
+    ///
+    /// # Panics
+    /// As there.
+    #[track_caller]
+    pub fn sync_timeout(&mut self, timeout: Duration) -> bool {
+        self.sync_deadline(after(timeout))
+    }
 }
 
-fn wake(place: *mut Place<Waiting>) {
-    // SAFETY: it waits until this wakes it.
-    let header = unsafe { &*place }.who.get();
-    // SAFETY: who completes a phase wakes each that was in its list, once.
-    unsafe { worker::wake(header) };
-}
-
-fn wake_all(released: Released<Waiting>) {
-    released.for_each(wake);
+fn wake(place: *mut Place<Who>) {
+    // SAFETY: who completes a phase wakes each that was in its list, once. Nobody who has come gives up for good.
+    unsafe { late::end(place) };
 }
 
 impl Drop for Barrier {
     fn drop(&mut self) {
         point("csp::Barrier::drop");
-        if let Some(released) = self.0.0.resign() {
-            wake_all(released);
-        }
+        let released = match &self.arrived {
+            Some((_, phase)) => self.inner.0.resign_arrived(*phase),
+            None => self.inner.0.resign(),
+        };
+        released.into_iter().flatten().for_each(wake);
     }
 }
 

@@ -5,23 +5,21 @@
 //! A claim is handed over in the order in which it was asked for, so nobody starves. Who has claimed an end may use it
 //! for as many communications as it likes, without anything in between.
 
+use super::chan::after;
+use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
 use crate::explore::point;
-use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::barrier::Place;
 use crate::protocol::claim::{Claim, Claimed as Word};
 use crate::sync::{Held, Holder};
 use crate::wait::{CallOn, Subject, Wait};
-use crate::worker;
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::Arc;
-
-/// Whom to wake.
-type Waiting = Cell<*mut Header>;
+use std::time::{Duration, Instant};
 
 /// Something that several share, and one at a time [claims](Self::claim).
 ///
@@ -61,7 +59,7 @@ impl Subject for Holder {
 }
 
 struct Inner<E> {
-    claim: Claim<Waiting>,
+    claim: Claim<Who>,
     holder: Holder,
     end: UnsafeCell<E>,
 }
@@ -85,19 +83,65 @@ impl<E> Shared<E> {
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
-            let place = Place::new(Cell::new(std::ptr::null_mut()));
-            let place: *mut Place<Waiting> = std::ptr::from_ref(&place).cast_mut();
+            let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
+            let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
             let claim = &self.0.claim;
             let shown = Wait::on(const { &CLAIM }, &self.0.holder, Location::caller());
             let _shown = shown.show();
             wait::wait_registered(CLAIM.name(), |header| {
                 // SAFETY: the caller's own place, which nobody sees yet.
-                unsafe { &*place }.who.set(header);
+                if let Who::Frame(who) = &unsafe { &*place }.who {
+                    who.set(header);
+                }
                 claim.claim(place) == Word::Later
             });
         }
         self.0.holder.note(Location::caller());
         Claimed(&self.0)
+    }
+
+    /// As [`claim`](Self::claim), for at most until `deadline`; `None` if it is not the caller's turn by then.
+    ///
+    /// # Panics
+    /// Inside a cell, which must not wait.
+    ///
+    /// ```
+    /// use raddle_core::csp::Shared;
+    /// use std::time::Duration;
+    /// let shared = Shared::new(1);
+    /// let claimed = shared.claim();
+    /// assert!(shared.claim_timeout(Duration::from_millis(1)).is_none());
+    /// drop(claimed);
+    /// assert_eq!(*shared.claim_timeout(Duration::from_millis(1)).unwrap(), 1);
+    /// ```
+    #[track_caller]
+    pub fn claim_deadline(&self, deadline: Instant) -> Option<Claimed<'_, E>> {
+        if let Some(claimed) = self.try_claim() {
+            return Some(claimed);
+        }
+        // Before anything is in a list that a panic would leave there.
+        wait::caller(CLAIM.name());
+        let shown = Wait::on(const { &CLAIM }, &self.0.holder, Location::caller());
+        let _shown = shown.show();
+        let late = Arc::new(Late::default());
+        let place = late.place();
+        if self.0.claim.claim(place) == Word::Now {
+            // SAFETY: it was made by `place`, and nobody has seen it.
+            drop(unsafe { Box::from_raw(place) });
+        } else if !late.wait(CLAIM.name(), Some(deadline)) && late.give_up() {
+            return None;
+        }
+        self.0.holder.note(Location::caller());
+        Some(Claimed(&self.0))
+    }
+
+    /// As [`claim_deadline`](Self::claim_deadline), `timeout` from now.
+    ///
+    /// # Panics
+    /// As there.
+    #[track_caller]
+    pub fn claim_timeout(&self, timeout: Duration) -> Option<Claimed<'_, E>> {
+        self.claim_deadline(after(timeout))
     }
 
     /// The end, if nobody has claimed it.
@@ -142,11 +186,12 @@ impl<E> DerefMut for Claimed<'_, E> {
 impl<E> Drop for Claimed<'_, E> {
     fn drop(&mut self) {
         point("csp::Claimed::drop");
-        if let Some(next) = self.0.claim.release() {
-            // SAFETY: it waits until this wakes it.
-            let header = unsafe { &*next }.who.get();
-            // SAFETY: the claim was handed to it, and it is woken once.
-            unsafe { worker::wake(header) };
+        // One who has given up has not got it: then it is still this one's to release.
+        while let Some(next) = self.0.claim.release() {
+            // SAFETY: the claim was handed to it, and it is told once.
+            if unsafe { late::end(next) } {
+                return;
+            }
         }
     }
 }

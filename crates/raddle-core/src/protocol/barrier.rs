@@ -14,6 +14,7 @@
 //! | `arrive` | `p, m, 1` | `!p, m, m`: completes |
 //! | `resign` | `p, m, r > 1`, or `p, 1, 1` | `p, m - 1, r - 1` |
 //! | `resign` | `p, m > 1, 1` | `!p, m - 1, m - 1`: completes |
+//! | `resign_arrived` in `p` | `p, m, r` | `p, m - 1, r` |
 //!
 //! Phases do not overlap: whoever is in a list is a member who is missing from the next phase until it has been woken,
 //! so the next cannot be complete before the list has been taken, and the list is not used again before that.
@@ -69,6 +70,10 @@ impl<W> Iterator for Released<W> {
     }
 }
 
+/// One of two that follow each other. The next one does not end before a member of this one has arrived in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase(u64);
+
 /// The word and the lists.
 #[derive(Debug)]
 pub struct Barrier<W> {
@@ -95,6 +100,29 @@ impl<W> Barrier<W> {
     /// How many of them have not arrived.
     pub fn missing(&self) -> u64 {
         self.word.load(Ordering::Relaxed) & MISSING
+    }
+
+    /// The phase that has not ended, for a member that has not arrived in it.
+    pub fn phase(&self) -> Phase {
+        Phase(self.word.load(Ordering::Relaxed) & PHASE)
+    }
+
+    /// A member that has arrived in `phase`, and does not wait, leaves for good. If that phase has ended, it was
+    /// missing from the next, and may have been the last.
+    pub fn resign_arrived(&self, phase: Phase) -> Option<Released<W>> {
+        let mut now = self.word.load(Ordering::Relaxed);
+        while now & PHASE == phase.0 {
+            match self.word.compare_exchange_weak(
+                now,
+                now - MEMBER,
+                order::BARRIER_ARRIVE(),
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return None,
+                Err(other) => now = other,
+            }
+        }
+        self.resign()
     }
 
     /// One more member, missing from this phase. By anybody.

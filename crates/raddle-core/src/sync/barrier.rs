@@ -7,11 +7,12 @@
 //! processes enrol and from which they resign, are another thing.
 
 use super::monitor::{Condition, Monitor};
-use super::sleepers::refuse_to_wait_in_cell;
+use super::sleepers::{deadline, refuse_to_wait_in_cell};
 use crate::explore::point;
 use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
 
 /// Where `n` threads wait for each other, again and again, as [`std::sync::Barrier`].
 ///
@@ -65,12 +66,33 @@ impl Barrier {
         Barrier { state, changed: Condition::new(), threads: n }
     }
 
+    /// As [`wait`](Self::wait), for at most `timeout`; `None` if too few have come by then: the caller has not come,
+    /// then. Not part of `std`'s.
+    ///
+    /// # Panics
+    /// Inside a cell, if it has to wait.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let barrier = raddle_core::sync::Barrier::new(2);
+    /// assert!(barrier.wait_timeout(Duration::from_millis(1)).is_none());
+    /// ```
+    #[track_caller]
+    pub fn wait_timeout(&self, timeout: Duration) -> Option<BarrierWaitResult> {
+        self.wait_until(deadline(timeout))
+    }
+
     /// Waits until `n` threads have come. One of them, the last, is told that it is the leader.
     ///
     /// # Panics
     /// Inside a cell, if it has to wait.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
+        self.wait_until(None).expect("there is no deadline")
+    }
+
+    #[track_caller]
+    fn wait_until(&self, until: Option<Instant>) -> Option<BarrierWaitResult> {
         point("Barrier::wait");
         let mut state = self.state.lock();
         let phase = state.phase;
@@ -80,16 +102,21 @@ impl Barrier {
             state.arrived += 1;
             let wait = Wait::on(const { &WAIT }, self, Location::caller());
             let _shown = wait.show();
+            let mut in_time = true;
             while state.phase == phase {
-                state = self.changed.wait(&self.state, state, WAIT.name(), None).0;
+                if !in_time {
+                    state.arrived -= 1;
+                    return None;
+                }
+                (state, in_time) = self.changed.wait(&self.state, state, WAIT.name(), until);
             }
-            return BarrierWaitResult(false);
+            return Some(BarrierWaitResult(false));
         }
         state.arrived = 0;
         state.phase = state.phase.wrapping_add(1);
         drop(state);
         self.changed.notify_all();
-        BarrierWaitResult(true)
+        Some(BarrierWaitResult(true))
     }
 }
 

@@ -175,6 +175,76 @@ fn processes_see_a_queue() {
     }
 }
 
+fn sender(kind: u64, number: u64, to: &mut csp::Sender<u64>) -> Did {
+    match kind % 3 {
+        0 => to.try_send(number).map_or(Did::Full, |()| Did::Sent(number)),
+        1 => to.send_timeout(number, Duration::from_micros(20)).map_or(Did::GaveUp, |()| Did::Sent(number)),
+        _ => to.send(number).map_or(Did::GaveUp, |()| Did::Sent(number)),
+    }
+}
+
+fn receiver(kind: u64, from: &mut csp::Receiver<u64>) -> Did {
+    let moment = Duration::from_micros(20);
+    match kind % 4 {
+        0 => from.try_recv().map_or(Did::Empty, Did::Received),
+        1 => from.recv_timeout(moment).map_or(Did::GaveUp, Did::Received),
+        2 => csp::alt! {
+            recv(*from) -> got => got.map_or(Did::GaveUp, Did::Received),
+            after(moment) => Did::GaveUp,
+        },
+        _ => from.recv().map_or(Did::GaveUp, Did::Received),
+    }
+}
+
+/// A history of the two ends of one csp channel: each message is handed over while both sides are there, in order, and
+/// none is lost or doubled, whoever tries, alternates or gives up.
+fn csp_history(seed: u64, processes: bool) {
+    let clock = Arc::new(AtomicU64::new(0));
+    let (mut to, mut from) = csp::channel();
+    let steps = |end: u64, clock: Arc<AtomicU64>, act: Box<dyn FnMut(u64, u64) -> Did + Send>| {
+        move || {
+            // Its end of the channel goes with it.
+            let mut act = act;
+            let mut random = (seed * 2 + end + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            // SeqCst pairs with the other end's ticks: the times are those of one clock.
+            let tick = || clock.fetch_add(1, Ordering::SeqCst);
+            let step = |n| {
+                let kind = next(&mut random);
+                let began = tick();
+                let did = act(kind, n);
+                Step { began, ended: tick(), did }
+            };
+            (0..2 * EACH).map(step).collect::<Vec<Step>>()
+        }
+    };
+    let sends = steps(0, clock.clone(), Box::new(move |kind, n| sender(kind, n, &mut to)));
+    let receives = steps(1, clock, Box::new(move |kind, _| receiver(kind, &mut from)));
+    let (sent, received) = if processes {
+        let (sends, receives) = (csp::spawn(sends), csp::spawn(receives));
+        (sends.join().unwrap(), receives.join().unwrap())
+    } else {
+        let sends = std::thread::spawn(sends);
+        let received = receives();
+        (sends.join().unwrap(), received)
+    };
+    let number = |step: &Step| match step.did {
+        Did::Sent(number) | Did::Received(number) => Some(number),
+        _ => None,
+    };
+    let (gave, had): (Vec<u64>, Vec<u64>) =
+        (sent.iter().filter_map(number).collect(), received.iter().filter_map(number).collect());
+    assert_eq!(gave, had, "seed {seed}: {sent:#?} {received:#?}");
+    assert!(meets(&[sent, received].concat()), "seed {seed}: handed over to somebody who was not there");
+}
+
+#[test]
+fn csp_ends_meet() {
+    (0..150).for_each(|seed| csp_history(seed, false));
+    for workers in [1, 2] {
+        runtime(workers).run(|| (0..300).for_each(|seed| csp_history(seed, true)));
+    }
+}
+
 #[test]
 fn the_search_knows_what_no_queue_does() {
     let step = |began, ended, did| Step { began, ended, did };

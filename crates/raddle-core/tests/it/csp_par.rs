@@ -4,6 +4,7 @@ use crate::runtime;
 use raddle_core::csp::{self, Barrier, Shared};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[test]
 fn branches_borrow_run_concurrently_and_return() {
@@ -232,6 +233,100 @@ fn claims_are_given_in_the_order_of_asking() {
         let order = shared.claim();
         assert_eq!(order[0], 100);
         assert!(order[1..].is_sorted(), "{order:?}");
+    });
+}
+
+/// A member whose deadline has passed has come all the same: phases do not overlap, whoever gives up and comes back.
+#[test]
+fn a_barrier_with_deadlines_keeps_its_phases() {
+    const MEMBERS: usize = 4;
+    const PHASES: usize = 200;
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let counts: Vec<_> = (0..PHASES).map(|_| AtomicUsize::new(0)).collect();
+            csp::scope(|s| {
+                let first = Barrier::new();
+                for (who, mut member) in (0..MEMBERS).map(|_| first.enrol()).enumerate() {
+                    let counts = &counts;
+                    s.spawn(move || {
+                        for (phase, count) in counts.iter().enumerate() {
+                            count.fetch_add(1, Ordering::Relaxed);
+                            match (phase + who) % 3 {
+                                0 => member.sync(),
+                                1 => while !member.sync_timeout(Duration::ZERO) {},
+                                _ => {
+                                    let _came = member.sync_timeout(Duration::from_micros(20)) || {
+                                        member.sync();
+                                        true
+                                    };
+                                }
+                            }
+                            assert_eq!(count.load(Ordering::Relaxed), MEMBERS, "phase {phase} ended early");
+                        }
+                    });
+                }
+            });
+        });
+    }
+}
+
+#[test]
+fn a_member_that_has_come_may_resign() {
+    let mut barrier = Barrier::new();
+    let mut second = barrier.enrol();
+    let mut third = barrier.enrol();
+    assert!(!second.sync_timeout(Duration::from_micros(10)));
+    drop(second);
+    assert_eq!(barrier.members(), 2);
+    assert!(!third.sync_timeout(Duration::from_micros(10)), "the first has not come");
+    barrier.sync();
+    // The phase has ended; the third has not seen it, and is missing from the next.
+    drop(third);
+    barrier.sync();
+    assert_eq!(barrier.members(), 1);
+}
+
+#[test]
+fn claims_with_deadlines_are_given_up_or_had() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let shared = Shared::new(0_usize);
+            let all: Vec<_> = (0..8)
+                .map(|who| {
+                    let shared = shared.clone();
+                    csp::spawn(move || {
+                        let mut had = 0;
+                        for round in 0..100 {
+                            let moment = Duration::from_micros((who + round) % 40);
+                            let Some(mut claimed) = shared.claim_timeout(moment) else { continue };
+                            let before = *claimed;
+                            csp::yield_now();
+                            *claimed = before + 1;
+                            had += 1;
+                        }
+                        had
+                    })
+                })
+                .collect();
+            let had: usize = all.into_iter().map(|h| h.join().unwrap()).sum();
+            assert_eq!(*shared.claim(), had);
+        });
+    }
+}
+
+#[test]
+fn a_holder_that_panics_lets_the_next_one_have_it() {
+    runtime(1).run(|| {
+        let shared = Shared::new(1);
+        let (panics, next) = (shared.clone(), shared.clone());
+        let panics = csp::spawn(move || {
+            let _claimed = panics.claim();
+            csp::yield_now();
+            panic!("on purpose, with a claimed end");
+        });
+        let next = csp::spawn(move || *next.claim());
+        assert!(panics.join().is_err());
+        assert_eq!(next.join().unwrap(), 1);
     });
 }
 

@@ -135,3 +135,38 @@ fn one_is_enrolled_while_a_phase_ends() {
         assert_eq!(hall.barrier.members(), 0);
     });
 }
+
+/// As a membership with a deadline that has passed, and is dropped then.
+#[test]
+fn one_resigns_after_it_has_arrived() {
+    check(Some(2), || {
+        let hall = Hall::new(2);
+        let other = {
+            let hall = hall.clone();
+            go(move || {
+                let phase = hall.barrier.phase();
+                hall.work(1);
+                let place: &'static Place<Bed> = Box::leak(Box::new(Place::new(Bed::default())));
+                let address = std::ptr::from_ref(place).cast_mut();
+                let released = hall.barrier.arrive(address);
+                released.into_iter().flatten().filter(|other| *other != address).for_each(wake);
+                let released = hall.barrier.resign_arrived(phase);
+                released.into_iter().flatten().for_each(wake);
+                address as usize
+            })
+        };
+        let place: &'static Place<Bed> = Box::leak(Box::new(Place::new(Bed::default())));
+        let address = std::ptr::from_ref(place).cast_mut();
+        place.who.wait(|| match hall.barrier.arrive(address) {
+            None => true,
+            Some(released) => {
+                // The other does not wait: it is in the list, and nobody wakes it.
+                assert!(released.filter(|one| *one != address).count() <= 1);
+                false
+            }
+        });
+        assert_eq!(hall.seen(1), 1);
+        other.join().unwrap();
+        assert_eq!(hall.barrier.members(), 1);
+    });
+}

@@ -1,6 +1,7 @@
 //! Schedules from a seed: the same seed goes the same way, planted bugs are found, correct programs pass.
 
 mod bugs;
+mod compositions;
 mod correct;
 mod same_way;
 mod threads;

@@ -73,6 +73,43 @@ fn a_mutex_tells_where_it_was_taken_and_by_whom() {
     drop(guard);
 }
 
+/// Whoever holds a lock does not get it again; a wait with a deadline says so, and `held` says who it is.
+#[test]
+fn a_second_lock_is_refused() {
+    let (mutex, lock, mcs) = (Mutex::new(()), RwLock::new(()), McsLock::new(()));
+    let held = (mutex.lock().unwrap(), lock.write().unwrap(), mcs.lock());
+    assert!(mutex.try_lock().is_err() && mutex.held().unwrap().by_caller());
+    assert!(lock.try_read().is_err() && lock.try_write().is_err() && lock.held().unwrap().by_caller());
+    assert!(mcs.try_lock().is_none());
+    drop(held);
+    let semaphore = Semaphore::new(1);
+    let _permit = semaphore.acquire().unwrap();
+    let again = semaphore.acquire_timeout(Duration::from_millis(1)).map(|permit| permit.count());
+    assert_eq!(again, Err(TryAcquireError::NoPermits));
+    let end = csp::Shared::new(());
+    let _claimed = end.claim();
+    assert!(end.claim_timeout(Duration::from_millis(1)).is_none());
+    assert!(Barrier::new(2).wait_timeout(Duration::from_millis(1)).is_none());
+}
+
+/// A guard is dropped where it was made: none is `Send`, or the functions of the two traits would be ambiguous here.
+#[test]
+fn no_guard_leaves_its_thread() {
+    trait IsOrNot<A> {
+        fn ask() {}
+    }
+    struct Sent;
+    impl<T: ?Sized> IsOrNot<()> for T {}
+    impl<T: ?Sized + Send> IsOrNot<Sent> for T {}
+    <raddle::sync::MutexGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::RwLockReadGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::RwLockWriteGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::McsGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::ClhGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::TicketGuard<'static, u8> as IsOrNot<_>>::ask();
+    <raddle::sync::SpinGuard<'static, u8> as IsOrNot<_>>::ask();
+}
+
 /// A panic while one is held frees it: these are not poisoned.
 #[test]
 fn a_panic_frees_what_is_not_poisoned() {

@@ -1,0 +1,117 @@
+//! Several services at once, under many seeds: channels beside locks, selections and alternations with time-outs,
+//! claims and barriers that are given up, queue locks with more waiters than look.
+
+use super::seeds;
+use raddle_core::explore::{Options, Strategy, explore};
+use raddle_core::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
+use raddle_core::{channel, csp};
+use std::time::Duration;
+
+fn check(strategy: Strategy, program: impl Fn() + Send + Sync + Copy + 'static) {
+    explore(Options { strategy, iterations: seeds().div_ceil(4), ..Options::default() }, program);
+}
+
+/// Two feed a channel, one over a condition variable; who receives gives up now and then. Nothing is lost or doubled.
+#[test]
+fn a_channel_behind_a_lock_and_a_selection_that_gives_up() {
+    check(Strategy::Mixed, || {
+        let (s, r) = channel::bounded(1);
+        let (late_s, late_r) = channel::bounded(0);
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        let (opens, feeds) = (gate.clone(), s.clone());
+        let first = csp::spawn(move || {
+            (0..3).for_each(|n| feeds.send(n).unwrap());
+            *opens.0.lock().unwrap() = true;
+            opens.1.notify_all();
+        });
+        let second = csp::spawn(move || {
+            let open = gate.0.lock().unwrap();
+            drop(gate.1.wait_while(open, |open| !*open).unwrap());
+            s.send(3).unwrap();
+            late_s.send(4).unwrap();
+        });
+        let (mut had, mut patience) = (Vec::new(), 0);
+        while had.len() < 5 {
+            channel::select! {
+                recv(r) -> n => had.extend(n),
+                recv(late_r) -> n => had.extend(n),
+                default(Duration::from_micros(5)) => patience += 1,
+            }
+            assert!(patience < 10_000, "it waits for ever: {had:?}");
+        }
+        had.sort_unstable();
+        assert_eq!(had, [0, 1, 2, 3, 4]);
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+/// An alternation, a claim and a barrier, each with a deadline, and the very same without.
+#[test]
+fn what_is_given_up_is_nobody_elses_harm() {
+    check(Strategy::Mixed, || {
+        let moment = Duration::from_micros(3);
+        let (to, mut from) = csp::channel();
+        let to = csp::Shared::new(to);
+        let mut barrier = csp::Barrier::new();
+        let senders: Vec<_> = (0..2_u32)
+            .map(|who| {
+                let (to, mut member) = (to.clone(), barrier.enrol());
+                csp::spawn(move || {
+                    let mut claimed = loop {
+                        if let Some(claimed) = to.claim_timeout(moment) {
+                            break claimed;
+                        }
+                    };
+                    let mut message = who;
+                    while let Err(refused) = claimed.send_timeout(message, moment) {
+                        message = match refused {
+                            std::sync::mpsc::TrySendError::Full(message) => message,
+                            std::sync::mpsc::TrySendError::Disconnected(_) => panic!("the receiver is there"),
+                        };
+                    }
+                    drop(claimed);
+                    if !member.sync_timeout(moment) {
+                        member.sync();
+                    }
+                })
+            })
+            .collect();
+        let mut had = Vec::new();
+        while had.len() < 2 {
+            csp::alt! {
+                recv(from) -> n => had.push(n.unwrap()),
+                after(moment) => csp::yield_now(),
+            }
+        }
+        barrier.sync();
+        had.sort_unstable();
+        assert_eq!(had, [0, 1]);
+        senders.into_iter().for_each(|one| one.join().unwrap());
+    });
+}
+
+/// Eight at once: some look, some sleep and are called up.
+#[test]
+fn far_waiters_of_queue_locks_come_to_their_turn() {
+    check(Strategy::Random, || {
+        let locks = Arc::new((McsLock::new(0), ClhLock::new(0)));
+        let all: Vec<_> = (0..8)
+            .map(|_| {
+                let locks = locks.clone();
+                csp::spawn(move || {
+                    locks.0.with(|n| {
+                        csp::yield_now();
+                        *n += 1;
+                    });
+                    locks.1.with(|n| {
+                        csp::yield_now();
+                        *n += 1;
+                    });
+                })
+            })
+            .collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+        assert_eq!((locks.0.with(|n| *n), locks.1.with(|n| *n)), (8, 8));
+    });
+}

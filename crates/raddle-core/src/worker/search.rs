@@ -41,6 +41,9 @@ const DRAIN_NS: u64 = 20 * STEAL_NS;
 /// A victim that only spawns is let go on for so long, ns: then it may have stopped, and have shown how fast it drains.
 const BURST_NS: u64 = 100 * STEAL_NS;
 
+/// A victim that has started nothing for so long is in a long slice, ns.
+const STUCK_NS: u64 = 10 * STEAL_NS;
+
 /// What a thief saw of a list when it looked last.
 #[derive(Clone, Copy, Default)]
 struct Look {
@@ -262,6 +265,11 @@ impl Worker {
             if now - look.grows_since_ns < BURST_NS {
                 return 0;
             }
+        }
+        if grown == 0 && taken == 0 && now - before.at_ns < STUCK_NS {
+            // Its owner may have been stopped by the kernel, or by the machine below: from then on counts.
+            *look = before;
+            return 0;
         }
         let left = look.reach.saturating_sub(look.passed) as u64;
         let drains_ns = left * (now - before.at_ns) / (taken as u64).max(1);

@@ -41,6 +41,7 @@ impl Keys {
     /// Asks for one key, which comes as news.
     pub(crate) fn ask(&mut self) {
         let asks = self.asks.get_or_insert_with(|| {
+            self.world.opens_keyboard();
             let (asks, requests) = channel::<()>();
             let (world, news) = (self.world.clone(), self.news.clone());
             // If the system has no thread for it, the sender is dropped, and the keyboard is at its end.

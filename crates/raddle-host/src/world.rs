@@ -15,6 +15,10 @@ pub trait World: Send + Sync + 'static {
     /// thread of its own, only when the program wants to read.
     fn key(&self) -> Option<u8>;
 
+    /// The program is about to read the keyboard for the first time. Called once at most, by the thread that called
+    /// [`run`](crate::run): what is changed here can be changed back behind that call without a race.
+    fn opens_keyboard(&self) {}
+
     /// Whether the program is to end now. Asked some tens of times in a second.
     fn wants_end(&self) -> bool {
         false

@@ -75,10 +75,13 @@ impl World for Streams {
     }
 
     fn key(&self) -> Option<u8> {
-        terminal::one_key_at_a_time();
         let key = Streams::next_key();
         self.ended.fetch_or(key.is_none(), Ordering::Relaxed);
         key
+    }
+
+    fn opens_keyboard(&self) {
+        terminal::one_key_at_a_time();
     }
 
     fn wants_end(&self) -> bool {

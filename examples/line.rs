@@ -1,5 +1,6 @@
 //! A line of 2000 threads, each of which takes a number from its left, adds 1 and hands it to its right: the case that
-//! ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; with segments, each is placed on one worker.
+//! ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; segments are placed on two workers in turn:
+//! with 2 of them few numbers cross, and with as many as there are stages each does.
 //!
 //! ```console
 //! $ raddle trace run -o one.rdt -- --workers 1 examples/line.rs
@@ -29,7 +30,7 @@ fn main() {
         let left = std::mem::replace(&mut last, next);
         let mut builder = Builder::new().name(format!("stage {place}"));
         if segments > 0 {
-            builder = builder.worker((place * segments / stages) as usize);
+            builder = builder.worker((place * segments / stages % 2) as usize);
         }
         builder.spawn(move || stage(left, right)).expect("there is memory for a stage");
     }

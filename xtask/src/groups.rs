@@ -64,6 +64,13 @@ const RUST_WITH_SOURCE: Need = Need {
 const LLD: Need =
     Need { tool: "the linker lld", probe: "command -v ld.lld", packages: &["lld"], otherwise: "" };
 
+const GHC_EVENTS: Need = Need {
+    tool: "GHC with ghc-events, ThreadScope's reader",
+    probe: "ghc-pkg describe ghc-events",
+    packages: &["ghc", "libghc-ghc-events-dev"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -109,6 +116,20 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "the benchmark runner builds and counts right",
         needs: &[],
         steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
+    },
+    Group {
+        name: "trace",
+        what: "the trace of a run adds up, and ThreadScope's own reader finds its export valid",
+        needs: &[GHC_EVENTS],
+        steps: &[
+            "cargo build --package raddle --example line && cargo build --package raddle-cli",
+            "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt target/debug/examples/line 200 50 2",
+            "target/debug/raddle trace check target/trace.rdt",
+            "mkdir -p target/ghc && ghc -O0 -outputdir target/ghc -o target/ghc/validate \
+                  crates/raddle-trace/tests/foreign/Validate.hs",
+            "target/debug/raddle trace export --format eventlog target/trace.rdt && \
+                  target/ghc/validate target/trace.eventlog",
+        ],
     },
     Group {
         name: "release",

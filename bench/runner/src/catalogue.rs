@@ -584,6 +584,20 @@ pub const BENCHES: &[Bench] = &[
         },
         ..USUAL
     },
+    Bench {
+        name: "trace_event",
+        program: "trace_event",
+        what: "a bare reading of the clock, a record in a ring, and a switch without and with a trace",
+        variants: &[
+            always("form=stamp,count=100000,level=0"),
+            always("form=record,count=100000,level=0"),
+            always("form=switch,count=100000,level=0"),
+            always("form=switch,count=100000,level=1"),
+        ],
+        runtimes: &[("raddle", ONE)],
+        checksum: |p| p.number("count"),
+        ..USUAL
+    },
 ];
 
 fn locked(params: &Params) -> u64 {

@@ -175,6 +175,7 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=process"), 0.2),
     ratio("flat", RADDLE.with("batch=250,kind=future"), RADDLE.with("kind=thread"), 0.025),
     ratio("leaves", RADDLE_TWO, RADDLE, 0.5263),
+    ratio("trace_event", RADDLE.with("form=record"), RADDLE.with("form=stamp"), 1.15),
 ];
 
 /// How a requirement stands, as cells of a table: what, required, measured, interval, pairs, verdict.

@@ -52,7 +52,9 @@ impl Kind {
     {
         match self {
             Kind::Process => csp::spawn(f),
-            Kind::Thread | Kind::Scattered => csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible"),
+            Kind::Thread | Kind::Scattered => {
+                csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible")
+            }
         }
     }
 }

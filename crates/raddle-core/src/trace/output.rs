@@ -73,9 +73,9 @@ impl<W: Write> Output<W> {
             // SAFETY: places of sites are all that this process's workers put into a ring of births.
             let site = |birth: Record| Some((birth.a, unsafe { site_at(birth.b) }?.to_string()));
             named.extend(births.records.into_iter().filter_map(site));
-            let names = worker.tracer.names();
-            named.extend(names.iter().skip(done.names).map(|(number, name)| (*number, name.to_string())));
-            done.names = names.len();
+            let names = worker.tracer.names_from(done.names);
+            done.names += names.len();
+            named.extend(names.into_iter().map(|(number, name)| (number, name.to_string())));
         }
         let mut threads = Vec::with_capacity(named.len());
         let mut new = Vec::new();

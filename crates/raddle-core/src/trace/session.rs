@@ -171,7 +171,7 @@ impl Session {
     fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Seen) -> io::Result<()> {
         // Under another name until it is whole: an earlier file stays if this fails.
         let part = path.with_extension("rdt.part");
-        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
         let mut output = Output::begin(File::create(&part)?, &about(shared))?;
         output.drain(shared, &births, seen)?;
         output.end(shared)?;
@@ -235,7 +235,7 @@ impl Session {
     }
 
     fn stream(&self, shared: &Shared, control: &mut Control) {
-        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
         let Control { stream, seen, .. } = control;
         if let Some(output) = stream
             && let Err(cause) = output.drain(shared, &births, seen)
@@ -337,16 +337,14 @@ fn about(shared: &Shared) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// `%p` is the number of the process; a program's second trace gets a 2 before its extension.
+/// `%p` is the number of the process; a name that a program uses again gets a 2 before its extension, and so on.
 fn name_of_file(wanted: &Path) -> PathBuf {
-    static TRACES: AtomicUsize = AtomicUsize::new(1);
-    let number = TRACES.fetch_add(1, Ordering::Relaxed);
-    let name = wanted.to_string_lossy().replace("%p", &std::process::id().to_string());
-    if number == 1 {
-        PathBuf::from(name)
-    } else {
-        PathBuf::from(name).with_extension(format!("{number}.rdt"))
-    }
+    static USED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let name = PathBuf::from(wanted.to_string_lossy().replace("%p", &std::process::id().to_string()));
+    let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = used.iter().filter(|path| **path == name).count();
+    used.push(name.clone());
+    if before == 0 { name } else { name.with_extension(format!("{}.rdt", before + 1)) }
 }
 
 /// A program that exits without dropping its runtimes has its files, too.

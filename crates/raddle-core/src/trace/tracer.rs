@@ -154,8 +154,10 @@ impl Tracer {
         self.rings.get()
     }
 
-    pub(super) fn names(&self) -> Vec<Named> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The names from this place in the list on.
+    pub(super) fn names_from(&self, from: usize) -> Vec<Named> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.get(from..).unwrap_or(&[]).to_vec()
     }
 
     /// Writes a record. Called on the worker's OS thread.

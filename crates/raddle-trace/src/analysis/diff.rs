@@ -32,6 +32,8 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// Wakes that crossed workers.
     pub crossing: [u64; 2],
+    /// The second suffers from wakes that cross workers, and the first does not.
+    pub crosses: bool,
     /// What to do about the second.
     pub advice: Advice,
 }
@@ -47,6 +49,7 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         wall_ns: [one.wall_ns, two.wall_ns],
         workers: [one.workers.len(), two.workers.len()],
         changes,
+        crosses: two.verdict.crossed.is_some() && one.verdict.crossed.is_none(),
         crossing: both(&|a| a.edges.iter().map(|edge| edge.count).sum()),
         advice: two.verdict.advice.clone(),
     }
@@ -63,6 +66,16 @@ impl fmt::Display for Diff {
             d(self.wall_ns[0]),
             d(self.wall_ns[1])
         )?;
+        if self.crosses {
+            let all: i128 = self.changes.iter().map(Change::more_ns).sum();
+            let more = d(u64::try_from(all).unwrap_or(0));
+            let [before, now] = self.crossing;
+            writeln!(
+                f,
+                "the cause: {}: {now} wakes crossed workers ({before} before), {more} more worker time",
+                Class::HandOff.words()
+            )?;
+        }
         match self.changes.first().filter(|change| change.more_ns() > 0) {
             Some(most) => writeln!(
                 f,

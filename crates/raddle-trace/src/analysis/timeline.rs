@@ -129,6 +129,10 @@ impl Line {
         let ns = at.ns.clamp(self.begin, self.end);
         match at.event {
             Event::Switch => {
+                if !self.seen {
+                    // Before a worker says anything, its OS thread has not begun.
+                    self.gap(self.begin, ns, false);
+                }
                 let (reason, object) = unpack(at.b);
                 self.stop(ns, StopReason::of_number(reason), object);
                 if at.a != 0 {
@@ -137,7 +141,7 @@ impl Line {
             }
             Event::IdleBegin => {
                 self.stop(ns, StopReason::Wait, 0);
-                self.idle_since = Some(ns);
+                self.idle_since = Some(if self.seen { ns } else { self.begin });
                 self.stole = false;
             }
             Event::IdleEnd => {

@@ -6,6 +6,7 @@ use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
 use super::timeline::WorkerTime;
+use crate::event::Event;
 use crate::log::Log;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -22,6 +23,8 @@ pub struct Verdict {
     pub workers: usize,
     /// What cost the most beside running, and its share of the workers' time; none if all is well.
     pub worst: Option<(Class, f64)>,
+    /// What share of the wakes crossed workers, if that is what such short runs suffer from.
+    pub crossed: Option<f64>,
     /// What to do about it.
     pub advice: Advice,
 }
@@ -37,6 +40,8 @@ pub enum Advice {
     Together(String, String),
     /// Let idle workers take ready threads.
     Migrate,
+    /// They may take what can move, and light processes that have started cannot.
+    MakeMovable,
     /// This thread ran alone, for so many nanoseconds: split it.
     Split(String, u64),
     /// There is not enough parallel work.
@@ -68,6 +73,10 @@ impl fmt::Display for Advice {
             Advice::Migrate => {
                 f.write_str("let idle workers take them: RADDLE_MIGRATION=on, RADDLE_BALANCE=steal")
             }
+            Advice::MakeMovable => f.write_str(
+                "started light processes stay where they are: place a share of them on each worker (`spawn_on`), \
+                 or make them threads, which move: RADDLE_PROCESSES=full",
+            ),
             Advice::Split(thread, ns) => {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
             }
@@ -83,7 +92,9 @@ impl fmt::Display for Advice {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2} of {} workers busy", self.busy, self.workers)?;
-        if let Some((class, share)) = self.worst {
+        if let Some(share) = self.crossed {
+            write!(f, "; {:.0} % of wakes cross workers, between runs that are shorter", share * 100.0)?;
+        } else if let Some((class, share)) = self.worst {
             write!(f, "; {:.0} % of worker time is {}", share * 100.0, class.words())?;
         }
         if self.advice != Advice::None {
@@ -100,8 +111,11 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
     let share = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>() as f64 / all;
     let worst = Class::ALL.into_iter().map(|class| (class, share(class))).max_by(|a, b| a.1.total_cmp(&b.1));
     let worst = worst.filter(|(_, share)| workers.len() > 1 && *share >= WORTH_SAYING);
+    let crossed = crossed(log, workers, edges);
     let advice = match worst {
+        _ if crossed.is_some() => together(log, workers, edges),
         Some((Class::HandOff, _)) => together(log, workers, edges),
+        Some((Class::Misplaced, _)) if moves_already(log) => Advice::MakeMovable,
         Some((Class::Misplaced, _)) => Advice::Migrate,
         Some((Class::Starved, _)) => longest_alone(log, workers),
         Some((Class::Stealing, _)) => Advice::Coarser,
@@ -110,7 +124,37 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
         }
         None => Advice::None,
     };
-    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, advice }
+    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, crossed, advice }
+}
+
+/// A run that is shorter than this costs less than to wake another worker's thread.
+const SHORT_NS: u64 = 10_000;
+/// From this share of crossing wakes on they are what short runs suffer from: not in gaps alone, but in all that
+/// touches another core's memory.
+const MUCH_CROSSING: f64 = 0.2;
+
+/// The share of the wakes that crossed workers, if it is much and what they wake is short.
+fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
+    let events = log.workers.iter().flat_map(|worker| &worker.events);
+    let wakes = events.filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns).count();
+    let crossing: u64 = edges.iter().map(|edge| edge.count).sum();
+    let slices: usize = workers.iter().map(|worker| worker.slices.len()).sum();
+    let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
+    let share = crossing as f64 / wakes.max(1) as f64;
+    let short = running / (slices as u64).max(1) < SHORT_NS;
+    (share >= MUCH_CROSSING && short && slices >= SLICES_MIN).then_some(share)
+}
+
+/// Fewer runs say nothing of how the rest would be.
+const SLICES_MIN: usize = 1000;
+
+/// The runtime's settings let idle workers take what they can.
+fn moves_already(log: &Log) -> bool {
+    log.about("policy").is_some_and(|policy| {
+        policy.contains("migration: true")
+            && !policy.contains("balance: None")
+            && !policy.contains("balance: Share")
+    })
 }
 
 /// Who should stand together, so that fewer wakes cross.

@@ -2,7 +2,7 @@
 // Draws what analysis has computed. All times are nanoseconds.
 const $ = id => document.getElementById(id);
 const F = JSON.parse($('f').textContent), N = F.names;
-const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#c3ccd6', stealing: '#8a6fb8', kernel: '#4c5b6b' };
+const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#d3dae1', stealing: '#8a6fb8', kernel: '#4c5b6b' };
 const LEFT = 84, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28;
 
 const time = ns => {
@@ -35,6 +35,7 @@ async function unpack() {
     const since = column(); let last = F.begin;
     w.wake = { at: since.map(d => last += d), thread: column(), to: column() };
     w.busy = sums(w.begin, w.end);
+    w.gap.sums = w.gap.parts.map(part => { const s = new Float64Array(part.length + 1); part.forEach((ns, i) => { s[i + 1] = s[i] + ns; }); return s; });
     workers.push(w);
   }
   return workers;
@@ -50,6 +51,13 @@ function sums(begin, end) {
 function place(a, x) { let l = 0, h = a.length; while (l < h) { const m = l + h >> 1; if (a[m] < x) l = m + 1; else h = m; } return l; }
 // How long a worker ran before t: exact at every zoom, without a pyramid.
 function ran(w, t) { const i = place(w.begin, t); return i ? w.busy[i - 1] + Math.min(w.end[i - 1], t) - w.begin[i - 1] : 0; }
+
+// How long a worker was idle in a class before t; within a gap its classes are spread evenly.
+function idled(w, c, t) {
+  const i = place(w.gap.begin, t); if (!i) return 0;
+  const b = w.gap.begin[i - 1], part = Math.min(1, (t - b) / Math.max(1, w.gap.end[i - 1] - b));
+  return w.gap.sums[c][i - 1] + w.gap.parts[c][i - 1] * part;
+}
 
 let W = [], from = F.begin, to = F.end, picked = null, found = null, drawMs = 0;
 const canvas = $('lanes'), g = canvas.getContext('2d');
@@ -136,8 +144,15 @@ function gapBar(w, i, y) {
 function crowded(w, y, width, k) {
   for (let p = 0; p < width; p++) {
     const a = from + p * k, u = (ran(w, a + k) - ran(w, a)) / k;
-    g.fillStyle = '#e9d3cc'; g.fillRect(LEFT + p, y, 1, BAR);
+    g.fillStyle = '#eef1f4'; g.fillRect(LEFT + p, y, 1, BAR);
     g.fillStyle = '#2f7d55'; g.fillRect(LEFT + p, y + BAR * (1 - u), 1, BAR * u);
+    // What it did not run, from above, by class.
+    let top = y;
+    for (let c = 0; c < F.classes.length; c++) {
+      const h = BAR * (idled(w, c, a + k) - idled(w, c, a)) / k;
+      if (h < .2) continue;
+      g.fillStyle = COLOURS[F.classes[c].name]; g.fillRect(LEFT + p, top, 1, h); top += h;
+    }
   }
 }
 

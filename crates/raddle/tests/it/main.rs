@@ -11,3 +11,4 @@ mod jobs;
 mod on_raddle;
 mod on_std;
 mod sync;
+mod trace;

@@ -1,0 +1,51 @@
+//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch with and without it.
+//! May use: raddle, raddle-trace's ring and clock.
+//! Never: a file.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use bench_raddle::{joined, runtime};
+use raddle::csp;
+use raddle::trace::Level;
+use raddle_measure::{Job, Sample, program};
+use raddle_trace::clock::Source;
+use raddle_trace::{Event, Record, Ring};
+
+/// As many records as fill the ring of a worker, by default, a sixteenth.
+const RECORDS: usize = 1 << 18;
+
+fn main() -> ExitCode {
+    program::main(run)
+}
+
+fn run(job: &Job) -> Result<Vec<Sample>, String> {
+    let (count, plan) = (job.number("count")?, job.plan);
+    let (source, ring) = (Source::of_this_machine(), Ring::new(RECORDS));
+    match job.text("form")? {
+        "stamp" => plan.time(count, || {
+            (0..count).for_each(|_| {
+                black_box(source.ticks());
+            });
+            count
+        }),
+        "record" => plan.time(count, || {
+            (0..count)
+                .for_each(|n| black_box(&ring).push(Record::new(source.ticks(), Event::Switch, n as u32, 0)));
+            count
+        }),
+        _ => {
+            let runtime = runtime(job.workers)?;
+            runtime.set_trace_level(if job.number("level")? == 0 { Level::Off } else { Level::Sched });
+            runtime.run(move || plan.time(count, || yields(count)))
+        }
+    }
+}
+
+/// Two processes that yield to each other; `count` switches together.
+fn yields(count: u64) -> u64 {
+    let yielder = move || (0..count / 2).for_each(|_| csp::yield_now());
+    let two = [csp::spawn(yielder), csp::spawn(yielder)];
+    two.into_iter().for_each(joined);
+    count
+}

@@ -1,0 +1,173 @@
+//! What is recorded of a run, read back: it adds up, agrees with what is always counted, and outlives its program.
+
+use raddle::csp::{self, Builder};
+use raddle::trace::{Level, Mark};
+use raddle::{Balance, Runtime};
+use raddle_trace::analysis::{Analysis, Class};
+use raddle_trace::event::Event;
+use raddle_trace::log::Log;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const CHILD: &str = "TRACE_TEST_CHILD";
+
+/// A file of its own for each test.
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("raddle-trace-{name}-{}.rdt", std::process::id()))
+}
+
+/// The trace of `body` on so many workers, to the runtime's end.
+fn traced(name: &str, balance: Balance, body: impl FnOnce() + Send) -> (Log, Analysis) {
+    let path = file(name);
+    let runtime = Runtime::builder().workers(2).balance(balance).trace(&path).trace_level(Level::User);
+    let runtime = runtime.build().expect("a runtime");
+    runtime.run(body);
+    drop(runtime);
+    let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");
+    std::fs::remove_file(&path).expect("it is ours");
+    let analysis = Analysis::of(&log);
+    (log, analysis)
+}
+
+fn busy(time: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+fn count(log: &Log, event: Event) -> u64 {
+    log.workers.iter().flat_map(|worker| &worker.events).filter(|at| at.event == event).count() as u64
+}
+
+fn counted(log: &Log, counter: &str) -> u64 {
+    log.workers.iter().filter_map(|worker| worker.counter(counter)).sum()
+}
+
+/// Threads in pairs that talk, sleep and end.
+fn a_bit_of_all() {
+    let pairs = (0..50).map(|pair| {
+        let (mut to, mut from) = csp::channel();
+        let sender = Builder::new().name(format!("sender {pair}")).spawn(move || {
+            for number in 0..20_u32 {
+                to.send(number).expect("somebody receives");
+            }
+            csp::sleep(Duration::from_micros(300));
+        });
+        let receiver = csp::spawn(move || while from.recv().is_ok() {});
+        [sender.expect("there is memory"), receiver]
+    });
+    let all: Vec<_> = pairs.flatten().collect();
+    all.into_iter().for_each(|process| process.join().expect("none panics"));
+}
+
+#[test]
+fn times_add_up_and_agree_with_what_is_always_counted() {
+    let (log, analysis) = traced("sum", Balance::Steal, a_bit_of_all);
+    assert!(log.ended && log.damage.is_empty());
+    assert_eq!(analysis.workers.len(), 2);
+    for worker in &analysis.workers {
+        let idle: u64 = Class::ALL.into_iter().map(|class| worker.idle_ns(class)).sum();
+        let sum = worker.running_ns + idle + worker.overhead_ns;
+        assert!(sum.abs_diff(analysis.wall_ns) * 100 <= analysis.wall_ns, "{sum} of {}", analysis.wall_ns);
+    }
+    for (event, counter) in [
+        (Event::IdleEnd, "idle_incidents"),
+        (Event::Steal, "steals"),
+        (Event::Migrate, "migrations"),
+        (Event::Spawn, "spawns"),
+    ] {
+        assert_eq!(count(&log, event), counted(&log, counter), "{counter}");
+    }
+    let by_decade: u64 =
+        raddle::DECADE_NAMES.iter().map(|decade| counted(&log, &format!("idle {decade}"))).sum();
+    assert_eq!(by_decade, counted(&log, "idle_incidents"));
+    assert!(analysis.waits.iter().any(|wait| wait.label == "sender"), "{:?}", analysis.waits);
+    assert!(analysis.spreads.iter().any(|spread| spread.label.contains("trace.rs:")), "sites are names");
+}
+
+#[test]
+fn one_long_thread_starves_the_other_worker() {
+    let (_, analysis) = traced("long", Balance::Steal, || {
+        let long = Builder::new().name("sorter").spawn(|| busy(Duration::from_millis(30)));
+        long.expect("there is memory").join().expect("it does not panic");
+    });
+    let others = [Class::HandOff, Class::Misplaced, Class::Stealing].map(|class| analysis.idle_ns(class));
+    assert!(analysis.idle_ns(Class::Starved) > others.iter().sum(), "{:?}", analysis.verdict);
+}
+
+#[test]
+fn threads_that_must_wait_where_they_were_put_are_misplaced() {
+    let (_, analysis) = traced("placed", Balance::None, || {
+        let all: Vec<_> = (0..4).map(|_| csp::spawn_on(0, || busy(Duration::from_millis(8)))).collect();
+        all.into_iter().for_each(|process| process.join().expect("none panics"));
+    });
+    assert!(analysis.idle_ns(Class::Misplaced) > analysis.idle_ns(Class::Starved), "{:?}", analysis.verdict);
+}
+
+#[test]
+fn the_programs_own_events_have_names() {
+    static HALF: Mark = Mark::new("half way");
+    let (log, _) = traced("own", Balance::Steal, || {
+        let _span = raddle::trace::enter(&HALF);
+        raddle::trace::mark(&HALF, 50);
+    });
+    let mark = log.workers.iter().flat_map(|worker| &worker.events).find(|at| at.event == Event::Mark);
+    let mark = mark.expect("it was recorded");
+    assert_eq!(mark.b, 50);
+    assert!(log.string(mark.a).starts_with("half way ("), "{}", log.string(mark.a));
+    assert_eq!((count(&log, Event::SpanBegin), count(&log, Event::SpanEnd)), (1, 1));
+}
+
+#[test]
+fn a_panic_leaves_a_file_at_once() {
+    let path = file("panic");
+    let runtime = Runtime::builder().workers(1).trace(&path).build().expect("a runtime");
+    assert!(runtime.spawn(|| panic!("as planned")).join().is_err());
+    let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");
+    assert!(log.ended && count(&log, Event::Switch) > 0);
+    drop(runtime);
+    std::fs::remove_file(&path).expect("it is ours");
+}
+
+#[test]
+fn a_level_is_switched_while_the_program_runs() {
+    let path = file("switched");
+    let runtime = Runtime::builder().workers(2).build().expect("a runtime");
+    assert!(runtime.dump_trace(&path).is_err(), "nothing has been recorded");
+    runtime.set_trace_level(Level::Sched);
+    runtime.run(a_bit_of_all);
+    runtime.set_trace_level(Level::Off);
+    runtime.run(a_bit_of_all);
+    runtime.dump_trace(&path).expect("it can be written");
+    let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");
+    // The first process came from outside; a hundred were spawned by it, and none later was recorded.
+    assert_eq!(count(&log, Event::Spawn), 100);
+    std::fs::remove_file(&path).expect("it is ours");
+}
+
+/// Runs for ever; a killer waits until the file has grown.
+#[test]
+fn a_program_that_is_killed_leaves_its_stream() {
+    let path = file("killed");
+    if std::env::var_os(CHILD).is_some() {
+        loop {
+            csp::spawn(a_bit_of_all).join().expect("none panics");
+        }
+    }
+    let program = std::env::current_exe().expect("the test's own path");
+    let mut child = Command::new(program);
+    child.args(["--exact", "trace::a_program_that_is_killed_leaves_its_stream"]).env(CHILD, "1");
+    child.env("RADDLE_TRACE", &path).env("RADDLE_TRACE_STREAM", "on").env("RADDLE_WORKERS", "2");
+    let mut child = child.stdout(Stdio::null()).spawn().expect("it starts");
+    while std::fs::metadata(&path).map_or(0, |file| file.len()) < 200_000 {
+        assert!(child.try_wait().expect("it can be asked").is_none(), "it runs for ever");
+        std::thread::yield_now();
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it has been killed");
+    let log = Log::read(&std::fs::read(&path).expect("it is there")).expect("it is a trace");
+    assert!(!log.ended && count(&log, Event::Switch) > 1000);
+    std::fs::remove_file(&path).expect("it is ours");
+}

@@ -76,7 +76,8 @@ fn pingpong<P: Parties>(count: u64) -> u64 {
 fn flow<P: Parties>(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
     let (s, r) = if capacity == 1_000_000 { unbounded() } else { bounded(capacity as usize) };
     let each = count / senders;
-    let receivers: Vec<_> = (0..receivers).map(|_| r.clone()).map(|r| P::spawn(move || r.iter().sum::<u64>())).collect();
+    let take_all = |r: Receiver<u64>| P::spawn(move || r.iter().sum::<u64>());
+    let receivers: Vec<_> = (0..receivers).map(|_| take_all(r.clone())).collect();
     let send = |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
     let senders: Vec<_> = (0..senders).map(|part| P::spawn(send(s.clone(), part * each))).collect();
     drop((s, r));
@@ -107,7 +108,8 @@ fn ready(count: u64, width: u64) -> u64 {
 /// A selection over rendezvous that waits for whichever comes.
 fn wait(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(0)).unzip();
-    let sender = Processes::spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));
+    let send = move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received"));
+    let sender = Processes::spawn(send);
     let mut select = select_over(&receivers);
     let sum = (0..count).fold(0, |sum, _| {
         let operation = select.select();

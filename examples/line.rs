@@ -8,6 +8,8 @@
 //! $ raddle trace diff one.rdt two.rdt
 //! ```
 
+#![expect(clippy::print_stdout, reason = "an example talks to its user")]
+
 use raddle::csp::{self, Builder, Receiver, Sender};
 
 fn stage(mut left: Receiver<u64>, mut right: Sender<u64>) {

@@ -69,10 +69,14 @@ mod ours_mixed {
     }
 
     impl<T> Handle<T> {
-        pub(crate) fn join(self) -> std::thread::Result<T> {
+        pub(crate) fn join(self) -> std::thread::Result<T>
+        where
+            T: Send,
+        {
             match self {
                 Handle::Process(handle) => handle.join(),
-                Handle::Thread(handle) => handle.join(),
+                // What is joined may wait for a process of this very worker.
+                Handle::Thread(handle) => raddle::blocking(|| handle.join()),
             }
         }
     }

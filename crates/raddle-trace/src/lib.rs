@@ -12,7 +12,7 @@
 //! | [`event`] | the one table of events |
 //! | [`ring`] | one writer, nobody waits |
 //! | [`clock`] | ticks, and what they are in nanoseconds |
-//! | [`file`] | `.rdt`, chunk by chunk |
+//! | [`mod@file`] | `.rdt`, chunk by chunk |
 //! | [`log`] | what a reader has |
 //! | [`analysis`] | where each worker's time went, and the verdict |
 //! | [`export`] | ThreadScope, Perfetto, CSV |

@@ -74,10 +74,10 @@ impl<'scope> ScopeFifo<'scope> {
     }
 }
 
-/// As [`spawn`](super::spawn); of the jobs that one worker has spawned, the oldest starts first.
+/// As [`spawn`](fn@super::spawn); of the jobs that one worker has spawned, the oldest starts first.
 ///
 /// # Panics
-/// As [`spawn`](super::spawn).
+/// As [`spawn`](fn@super::spawn).
 #[track_caller]
 pub fn spawn_fifo<F>(f: F)
 where

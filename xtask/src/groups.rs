@@ -215,7 +215,7 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
         // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
-        // and resident sizes of memory are its own, too. What `explore` abandons takes up mappings, which it has few of.
+        // and resident sizes of memory are its own, too. What `explore` abandons takes mappings, of which it has few.
         steps: &["STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \

@@ -10,6 +10,12 @@ const time = ns => {
   return v.toFixed(u === 'ns' || v >= 100 ? 0 : v >= 10 ? 1 : 2) + ' ' + u;
 };
 
+// With as many digits as tell moments `step` apart.
+const moment = (ns, step) => {
+  const [scale, u] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+  return (ns / scale).toFixed(Math.max(0, Math.ceil(Math.log10(scale / step)))) + ' ' + u;
+};
+
 async function unpack() {
   const text = atob($('d').textContent), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -79,7 +85,7 @@ function draw() {
   W.forEach((w, r) => lane(w, r));
   if (found !== null) foundLane();
   arrows(); selection();
-  $('range').textContent = `${time(from - F.begin)} to ${time(to - F.begin)} (${time(to - from)})`;
+  $('range').textContent = `${moment(from - F.begin, (to - from) / 100)} to ${moment(to - F.begin, (to - from) / 100)} (${time(to - from)})`;
   drawMs = performance.now() - t0;
   document.body.dataset.drawMs = drawMs.toFixed(1);
 }
@@ -90,7 +96,7 @@ function axis(height) {
   for (let t = Math.ceil((from - F.begin) / step) * step; t < to - F.begin; t += step) {
     const x = X(t + F.begin);
     g.fillStyle = '#e8edf2'; g.fillRect(x, AXIS, 1, height);
-    g.fillStyle = '#5d6b7a'; g.fillText(time(t), x + 3, 14);
+    g.fillStyle = '#5d6b7a'; g.fillText(moment(t, step), x + 3, 14);
   }
 }
 

@@ -191,7 +191,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
                   link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
                   STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  TSAN_OPTIONS=report_thread_leaks=0 \
+                  TSAN_OPTIONS=\"report_thread_leaks=0 suppressions=$PWD/xtask/tsan.supp\" \
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \

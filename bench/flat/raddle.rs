@@ -17,13 +17,14 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let (count, batch, plan) = (job.number("count")?, job.number("batch")?, job.plan);
+    let (count, plan) = (job.number("count")?, job.plan);
     let futures = match job.text("kind")? {
         "future" => true,
         "process" => false,
         "thread" => return plan.repeat(|| as_fresh_threads(count, job.workers)),
         other => return Err(format!("kind is `{other}`; it can be future, process or thread")),
     };
+    let batch = job.number("batch")?;
     runtime(job.workers)?
         .run(move || if futures { as_futures(count, batch, plan) } else { as_processes(count, batch, plan) })
 }

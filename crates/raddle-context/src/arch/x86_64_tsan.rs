@@ -112,6 +112,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
     )
 }
 
+// SAFETY: as `sanitizer/tsan_interface.h` declares them.
 unsafe extern "C" {
     fn __tsan_switch_to_fiber(fiber: *mut core::ffi::c_void, flags: u32);
     fn __tsan_destroy_fiber(fiber: *mut core::ffi::c_void);

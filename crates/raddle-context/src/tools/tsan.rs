@@ -19,6 +19,7 @@ use core::ffi::{c_int, c_void};
 use core::ops::Range;
 use core::ptr::null_mut;
 
+// SAFETY: as `sanitizer/tsan_interface.h` declares them.
 unsafe extern "C" {
     fn __tsan_get_current_fiber() -> *mut c_void;
     fn __tsan_create_fiber(flags: u32) -> *mut c_void;

@@ -66,7 +66,8 @@ fn as_fresh_threads(count: u64, workers: usize) -> Result<Sample, String> {
             })
         };
         let threads: Vec<_> = (0..count).map(thread).collect();
-        let ended = threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned()));
+        let ended =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned()));
         let sum = ended.sum::<Result<u64, String>>()?;
         Ok(Sample::new(start.elapsed().as_nanos() as f64 / count as f64, sum))
     })

@@ -380,6 +380,7 @@ pub use crate::protocol::barrier::{Barrier, Place};
 pub use crate::protocol::claim::{Claim, Claimed};
 pub use crate::protocol::promise::{Asked, Asker, Interest, Promise};
 pub use crate::protocol::rendezvous::{Answer, Ended, Rendezvous, Seen};
+pub use crate::protocol::shares::Shares;
 
 pub use selection::WaitNumber;
 

@@ -180,6 +180,11 @@ mod rows {
             "the flow would look at an asker, or queue a context, that it does not see yet; or use a place again while \
              who has dropped the handle still looks at it";
 
+        SHARES_LEAVE: AcqRel, pairs with "SHARES_LEAVE and SHARES_ALONE",
+            "who uses a chunk of futures next would write what one that has left still reads";
+        SHARES_ALONE: Acquire, pairs with "SHARES_LEAVE",
+            "a flow would use a chunk again while one that has left still reads it";
+
         RENDEZVOUS_ENTER: Release, pairs with "RENDEZVOUS_LOOK and RENDEZVOUS_TAKE",
             "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
         RENDEZVOUS_LOOK: Acquire, pairs with "RENDEZVOUS_ENTER",

@@ -1,5 +1,5 @@
 //! Owns: `Bag`, where a flow's private futures lie, and `Chunk`, the page that they lie in.
-//! May use: `prim`, `protocol::promise`.
+//! May use: `protocol::promise`, `protocol::shares`.
 //! Never: memory of its own; chunks are given to it and come back from it.
 //!
 //! A future that nobody asks for is written once and read once, so that with a million of them alive the bytes are
@@ -11,10 +11,10 @@
 //! |---|---|
 //! | `home` | written when a bag takes the chunk; then whoever has a handle reads it |
 //! | `live`, `scanned`, `stride`, `older`, `younger` | the flow whose bag it is in; of a free chunk: its holder |
-//! | `shared` | anybody: one for the bag, and one for each handle to a promoted future; the last one gives it back |
+//! | `shares` | anybody: one for the bag, and one for each handle to a promoted future; the last one gives it back |
 
 use super::promise::Promise;
-use crate::prim::{AtomicUsize, Ordering};
+use super::shares::Shares;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
@@ -52,7 +52,7 @@ pub(crate) struct Chunk {
     stride: Cell<usize>,
     pub(crate) older: Cell<*mut Chunk>,
     younger: Cell<*mut Chunk>,
-    shared: AtomicUsize,
+    shares: Shares,
 }
 
 #[cfg(not(loom))]
@@ -68,7 +68,7 @@ impl Chunk {
             stride: Cell::new(STRIDES[0]),
             older: Cell::new(next),
             younger: Cell::new(null_mut()),
-            shared: AtomicUsize::new(0),
+            shares: Shares::none(),
         }
     }
 
@@ -95,18 +95,7 @@ impl Chunk {
     pub(crate) unsafe fn let_go(place: *mut Place) -> Option<*mut Chunk> {
         let chunk = Chunk::of(place);
         // SAFETY: as in `home`.
-        unsafe { &*chunk }.unshare().then_some(chunk)
-    }
-
-    /// True for the last.
-    fn unshare(&self) -> bool {
-        // AcqRel, pairs with itself: whoever uses the chunk next comes after all that were done with it.
-        self.shared.fetch_sub(1, Ordering::AcqRel) == 1
-    }
-
-    fn is_unshared(&self) -> bool {
-        // Acquire, pairs with the release of `unshare`: as there.
-        self.shared.load(Ordering::Acquire) == 1
+        unsafe { &*chunk }.shares.leave().then_some(chunk)
     }
 
     fn first(chunk: *mut Chunk) -> *mut Place {
@@ -193,8 +182,7 @@ impl Bag {
         new.home.set(home);
         new.stride.set(STRIDES[size]);
         new.renew(chunk);
-        // Relaxed: handles tell others of it, and their way there publishes.
-        new.shared.store(1, Ordering::Relaxed);
+        new.shares.begin();
         new.younger.set(null_mut());
         new.older.set(self.youngest.get());
         // SAFETY: null, or a chunk of this bag.
@@ -231,7 +219,7 @@ impl Bag {
         // SAFETY: passed on to the caller.
         let head = unsafe { &*chunk };
         if let Some(cursor) = self.cursor_of(chunk)
-            && head.is_unshared()
+            && head.shares.is_alone()
         {
             head.renew(chunk);
             cursor.set(Chunk::first(chunk), head.end(chunk));
@@ -268,7 +256,7 @@ impl Bag {
             Some(younger) => younger.older.set(older),
             None => self.youngest.set(older),
         }
-        head.unshare().then_some(chunk)
+        head.shares.leave().then_some(chunk)
     }
 
     /// The oldest private future, and what to do with it.
@@ -295,9 +283,8 @@ impl Bag {
     /// # Safety
     /// `place` is in this bag, and was used.
     pub(crate) unsafe fn share(&self, place: *mut Place) {
-        // Relaxed: the bag has a share of its own meanwhile.
         // SAFETY: passed on to the caller.
-        unsafe { &*Chunk::of(place) }.shared.fetch_add(1, Ordering::Relaxed);
+        unsafe { &*Chunk::of(place) }.shares.add();
     }
 
     /// All has been promoted; the chunks go.

@@ -47,6 +47,8 @@ struct ThiefSide {
     claimed: AtomicUsize,
     /// The one range that the owner may still run into is `stolen_from .. claimed`.
     stolen_from: AtomicUsize,
+    /// How many were stolen, ever. For hints.
+    stolen: AtomicUsize,
 }
 
 /// One owner, many thieves. See the module.
@@ -123,6 +125,7 @@ impl FreshQueue {
             locked: AtomicBool::new(false),
             claimed: AtomicUsize::new(0),
             stolen_from: AtomicUsize::new(0),
+            stolen: AtomicUsize::new(0),
         };
         FreshQueue { owner, thieves, slots: Guarded::new(empty_slots(FIRST_CAPACITY)), asymmetric }
     }
@@ -207,7 +210,10 @@ impl FreshQueue {
             // SAFETY: the slot was filled before `tail` passed it, and the protocol makes this thief its only taker.
             keep(unsafe { Runnable::from_raw(header) }.expect("a pushed slot is not null"));
         }
-        to.saturating_sub(from)
+        let stolen = to.saturating_sub(from);
+        let before = self.thieves.stolen.load(Ordering::Relaxed);
+        self.thieves.stolen.store(before + stolen, Ordering::Relaxed);
+        stolen
     }
 
     /// How many slots there are. By the owner only.
@@ -244,6 +250,11 @@ impl FreshQueue {
     /// How far the owner has taken it, or a thief.
     pub(crate) fn passed(&self) -> usize {
         self.owner.head.load(Ordering::Relaxed).max(self.thieves.claimed.load(Ordering::Relaxed))
+    }
+
+    /// How many the owner has taken, ever. A hint: too many while a thief is at work.
+    pub(crate) fn passed_by_owner(&self) -> usize {
+        self.passed().saturating_sub(self.thieves.stolen.load(Ordering::Relaxed))
     }
 
     /// How far the list reached when the owner last knocked on an idle worker.

@@ -16,6 +16,7 @@
 //! | [`promise`] | the flow that made a future ↔ who has its handle | private, asked for, dropped, promoted |
 //! | [`rendezvous`] | the two ends of a channel | empty, a party that waits, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
+//! | [`shares`] | who hands places out ↔ who looks at them | how many look |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
 //! | [`mutex`] | who unlocks ↔ who wants the lock | flags, and the newest who waits |
@@ -46,6 +47,7 @@ pub(crate) mod rendezvous;
 pub(crate) mod rwlock;
 pub(crate) mod selection;
 pub(crate) mod semaphore;
+pub(crate) mod shares;
 pub(crate) mod short;
 pub(crate) mod sleeper;
 pub(crate) mod token;

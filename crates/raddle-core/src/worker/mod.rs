@@ -23,6 +23,7 @@
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
+//! | `looks` | what of another's lists is worth a steal |
 //! | `sleep` | when nothing is found |
 //! | `seeded` | all of this by a seed |
 //! | `trace` | what is recorded of all that |
@@ -30,6 +31,7 @@
 mod boundary;
 mod dispatch;
 mod engine;
+mod looks;
 mod promote;
 mod search;
 mod seeded;

@@ -2,11 +2,7 @@
 //! May use: the windows, fresh lists and timers of other workers.
 //! Never: a wait for a victim.
 //!
-//! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs. The searcher knows its age
-//! without the owner's clock: it remembers how far each list reached at its last look, and how far its owner had come.
-//! Two kinds of list are left alone for that. One that its owner drains so fast that little would be left: what runs so
-//! briefly waits for something, most likely for its neighbours in the list (PERF: `line2000` with 2 workers took twice
-//! the time of 1). And one that only grows: its owner is spawning, and has not shown yet how fast it drains.
+//! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs, and is worth one: `looks`.
 //!
 //! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
 //! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old
@@ -16,45 +12,26 @@
 //! behind an endless slice waited for 64 looks: bench `started` took 40 ms on two workers, as on one.)
 
 use super::Worker;
+use super::looks::{Look, Seen};
 use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::Runnable;
 use crate::policy::Victim;
-use crate::protocol::fresh::FreshQueue;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
 /// A steal and the wake before it cost about so much, ns.
 pub(crate) const STEAL_NS: u64 = 10_000;
 /// A catch that lasts less than this was not worth it, ns.
-const PROFIT_NS: u64 = 2 * STEAL_NS;
+pub(super) const PROFIT_NS: u64 = 2 * STEAL_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
 const COUPLED_WAKES: u32 = 16;
-const BACK_OFF_MAX: u32 = 64;
-/// Who has been called so often in vain takes no closer look than after fewer times.
-const IN_VAIN_MAX: u32 = 4;
 /// The lists of a victim in which age decides.
 const FRESH: usize = 0;
 const READY: usize = 1;
-/// What a victim will have started by itself in this time is not worth a steal, ns.
-const DRAIN_NS: u64 = 20 * STEAL_NS;
-/// A victim that only spawns is let go on for so long, ns: then it may have stopped, and have shown how fast it drains.
-const BURST_NS: u64 = 100 * STEAL_NS;
-
-/// A victim that has started nothing for so long is in a long slice, ns.
-const STUCK_NS: u64 = 10 * STEAL_NS;
-
-/// What a thief saw of a list when it looked last.
-#[derive(Clone, Copy, Default)]
-struct Look {
-    at_ns: u64,
-    /// How far the list reached, and how far its owner had taken.
-    reach: usize,
-    passed: usize,
-    /// The first of the looks that each saw it grow; 0 if this one did not.
-    grows_since_ns: u64,
-}
-
+const BACK_OFF_MAX: u32 = 64;
+/// Who has been called so often in vain takes no closer look than after fewer times.
+const IN_VAIN_MAX: u32 = 4;
 /// What a worker remembers between its searches.
 pub(super) struct Hunter {
     /// What each other worker's lists were like when this worker last looked.
@@ -214,7 +191,7 @@ impl Worker {
 
     /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
     fn steal_threads(&self, victim: &Worker, now: u64) -> Option<Runnable> {
-        let aged = self.aged_reach(victim.index, READY, &victim.ready, now);
+        let aged = self.aged_threads(victim, now);
         let caught = Fifo::new();
         victim.ready.steal_half(aged, |runnable| caught.push(runnable));
         let oldest = caught.pop()?;
@@ -228,7 +205,7 @@ impl Worker {
     /// Half of what has waited long enough in the victim's fresh list becomes fresh here; the oldest runs at once.
     fn steal_fresh(&self, victim: &Worker, now: u64, passes_by: bool) -> Option<Runnable> {
         let caught = Fifo::new();
-        let aged = self.aged_reach(victim.index, FRESH, &victim.fresh, now);
+        let aged = self.aged_fresh(victim, now);
         let mut count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
         if count == 0 && !passes_by {
             count = victim.later.steal_half(victim.later.reach(), |runnable| caught.push(runnable));
@@ -245,36 +222,27 @@ impl Worker {
         oldest
     }
 
-    /// Everything below this index of the victim's list has waited longer than a steal costs, and is worth one.
-    fn aged_reach(&self, victim: usize, which: usize, list: &FreshQueue, now: u64) -> usize {
+    /// Everything below this index of the victim's ready list has waited longer than a steal costs.
+    fn aged_threads(&self, victim: &Worker, now: u64) -> usize {
+        let list = &victim.ready;
+        self.with_looks(victim.index, |looks| looks[READY].threads(now, list.reach(), list.mark()))
+    }
+
+    /// Everything below this index of the victim's fresh list has waited longer than a steal costs, and is worth one.
+    fn aged_fresh(&self, victim: &Worker, now: u64) -> usize {
+        let seen = Seen {
+            reach: victim.fresh.reach(),
+            passed: victim.fresh.passed(),
+            started: victim.fresh.passed_by_owner(),
+            ended: victim.counters.exits.load(Ordering::Relaxed),
+        };
+        self.with_looks(victim.index, |looks| looks[FRESH].fresh(now, seen))
+    }
+
+    fn with_looks(&self, victim: usize, f: impl FnOnce(&mut [Look; 2]) -> usize) -> usize {
         let mut looks = self.hunter.looks.borrow_mut();
-        looks.resize(self.shared().workers().len(), [Look::default(); 2]);
-        let look = &mut looks[victim][which];
-        if now - look.at_ns < STEAL_NS {
-            return if which == FRESH { 0 } else { list.mark() };
-        }
-        let before = *look;
-        *look = Look { at_ns: now, reach: list.reach(), passed: list.passed(), grows_since_ns: 0 };
-        if which == READY {
-            return before.reach.max(list.mark());
-        }
-        let (grown, taken) = (look.reach - before.reach, look.passed - before.passed);
-        if grown > 0 {
-            // In the middle of a burst of spawns, or just behind: nothing shows yet how long they will run.
-            look.grows_since_ns = if before.grows_since_ns == 0 { now } else { before.grows_since_ns };
-            if now - look.grows_since_ns < BURST_NS {
-                return 0;
-            }
-        }
-        if grown == 0 && taken == 0 && now - before.at_ns < STUCK_NS {
-            // Its owner may have been stopped by the kernel, or by the machine below: from then on counts.
-            *look = before;
-            return 0;
-        }
-        let left = look.reach.saturating_sub(look.passed) as u64;
-        let drains_ns = left * (now - before.at_ns) / (taken as u64).max(1);
-        // Short slices, as of processes that start only to wait for each other: apart they would be slower.
-        if taken > 0 && drains_ns < DRAIN_NS { 0 } else { before.reach }
+        looks.resize(self.shared().workers().len(), Default::default());
+        f(&mut looks[victim])
     }
 
     pub(super) fn has_fresh(&self) -> bool {

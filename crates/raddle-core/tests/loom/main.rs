@@ -30,6 +30,7 @@ mod rwlock;
 mod scope;
 mod selection;
 mod semaphore;
+mod shares;
 mod short;
 mod timer;
 mod token;

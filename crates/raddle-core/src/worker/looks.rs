@@ -1,0 +1,175 @@
+//! Owns: `Look`, by which a thief tells what of another worker's lists is worth a steal.
+//! May use: nothing; what a list is like comes as numbers.
+//! Never: a list, a clock.
+//!
+//! A fresh runnable may be taken when it has waited longer than a steal costs. The thief knows its age without the
+//! owner's clock: it remembers how far each list reached at its last look. And it remembers how far the owner had come,
+//! and how many runnables had ended there, since four kinds of list are left alone:
+//!
+//! | the list | why |
+//! |---|---|
+//! | only grows | its owner is spawning, and has not shown yet how fast it drains |
+//! | stands still | the kernel, or the machine below, may have stopped its owner: for a while |
+//! | drains fast | little would be left |
+//! | its runnables start only to wait | they wait for each other: apart they would be slower |
+//!
+//! The last is the line of processes that pass something on. A light process cannot come back once it has started, so
+//! a line that was cut stays so, and each message is then a wake of another worker. How fast the list drains does not
+//! tell it: on fresh stacks each start costs page faults, so that a list of 2000 takes milliseconds and the thief
+//! thought it worth its while. What tells it is that those which its owner starts neither end nor run for long: the
+//! owner comes to the next at once. (PERF: bench `line2000`, 500 and 2000 messages, two workers over one: 1.14 and 1.36
+//! without this rule, when the process began with cut lines and so had half of its stacks on either worker.)
+//!
+//! Considered instead: to take one or two as a probe, and more when they end (they stay, and with them two places in
+//! which the line is cut); to follow who wakes whom, as the kernel's wake-affine balancing does (in time only when the
+//! processes have started); to make a cut cheap by looking out before sleeping, as Go's spinning threads do (burns the
+//! second core, which others may want).
+
+use super::search::{PROFIT_NS, STEAL_NS};
+
+/// What a victim will have started by itself in this time is not worth a steal, ns.
+const DRAIN_NS: u64 = 20 * STEAL_NS;
+/// A victim that only spawns is let go on for so long, ns: then it may have stopped, and have shown how fast it drains.
+const BURST_NS: u64 = 100 * STEAL_NS;
+/// A victim that has started nothing for so long is in a long slice, ns.
+const STUCK_NS: u64 = 10 * STEAL_NS;
+/// So many starts show what kind of list it is, if they come before that.
+const SAMPLE: usize = 4;
+
+/// What a list is like now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// How far it reaches, and how far its owner and thieves have taken.
+    pub(super) reach: usize,
+    pub(super) passed: usize,
+    /// How many the owner has taken, ever; and how many runnables have ended at it, ever.
+    pub(super) started: usize,
+    pub(super) ended: u64,
+}
+
+/// What a thief saw of a list when it looked last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    at_ns: u64,
+    seen: Seen,
+    /// The first of the looks that each saw it grow; 0 if this one did not.
+    grows_since_ns: u64,
+}
+
+impl Look {
+    /// How far threads that are ready have waited for long enough, if a list reaches so far now and reached to `mark`
+    /// when its owner last knocked.
+    pub(super) fn threads(&mut self, now: u64, reach: usize, mark: usize) -> usize {
+        if now - self.at_ns < STEAL_NS {
+            return mark;
+        }
+        let before = self.seen.reach;
+        *self = Look { at_ns: now, seen: Seen { reach, ..Seen::default() }, grows_since_ns: 0 };
+        before.max(mark)
+    }
+
+    /// How far what is fresh has waited for long enough and is worth a steal; 0 for nowhere.
+    pub(super) fn fresh(&mut self, now: u64, seen: Seen) -> usize {
+        let passed_ns = now - self.at_ns;
+        if passed_ns < STEAL_NS {
+            return 0;
+        }
+        let before = *self;
+        *self = Look { at_ns: now, seen, grows_since_ns: 0 };
+        let (grown, taken) = (seen.reach - before.seen.reach, seen.passed - before.seen.passed);
+        if grown > 0 {
+            // In the middle of a burst of spawns, or just behind: nothing shows yet how long they will run.
+            self.grows_since_ns = if before.grows_since_ns == 0 { now } else { before.grows_since_ns };
+            if now - self.grows_since_ns < BURST_NS {
+                return 0;
+            }
+        }
+        if grown == 0 && taken < SAMPLE && passed_ns < STUCK_NS {
+            *self = before; // from then on counts
+            return 0;
+        }
+        let left = seen.reach.saturating_sub(seen.passed) as u64;
+        let drains_ns = left * passed_ns / (taken as u64).max(1);
+        let drains_fast = taken > 0 && drains_ns < DRAIN_NS;
+        if drains_fast || self.shows_that_they_wait(&before, passed_ns) { 0 } else { before.seen.reach }
+    }
+
+    /// What the owner has started meanwhile has not run for long and, most of it, not ended. (What spawns more than it
+    /// is itself waits for that, and not for its neighbours.)
+    fn shows_that_they_wait(&self, before: &Look, passed_ns: u64) -> bool {
+        let started = self.seen.started.saturating_sub(before.seen.started) as u64;
+        let (ended, grown) =
+            (self.seen.ended - before.seen.ended, (self.seen.reach - before.seen.reach) as u64);
+        started > 0 && passed_ns / started < PROFIT_NS && ended < started / 2 && grown < started / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGO: u64 = 1_000_000;
+
+    /// A list of 1000, of which `started` had been started at the first look and those of `then` meanwhile.
+    fn look_twice(after_ns: u64, then: Seen) -> usize {
+        let mut look = Look::default();
+        let first = Seen { reach: 1000, passed: 100, started: 100, ended: 7 };
+        let spawning = look.fresh(AGO, first);
+        assert_eq!(spawning, 0, "it has grown");
+        look.fresh(AGO + after_ns, then)
+    }
+
+    fn started(count: usize, ended: u64) -> Seen {
+        Seen { reach: 1000, passed: 100 + count, started: 100 + count, ended: 7 + ended }
+    }
+
+    #[test]
+    fn what_ends_is_worth_a_steal_and_what_waits_is_not() {
+        assert_eq!(look_twice(50_000, started(10, 9)), 1000);
+        assert_eq!(look_twice(50_000, started(10, 1)), 0);
+    }
+
+    #[test]
+    fn what_runs_for_long_is_worth_a_steal_though_it_waits_then() {
+        assert_eq!(look_twice(500_000, started(10, 0)), 1000);
+    }
+
+    #[test]
+    fn what_drains_at_once_is_left_alone() {
+        assert_eq!(look_twice(50_000, started(500, 500)), 0);
+    }
+
+    #[test]
+    fn a_standstill_is_a_long_slice_after_a_while() {
+        assert_eq!(look_twice(50_000, started(0, 0)), 0);
+        assert_eq!(look_twice(200_000, started(0, 0)), 1000);
+    }
+
+    #[test]
+    fn parents_that_wait_for_their_children_are_worth_a_steal() {
+        let mut look = Look::default();
+        let at = |now: u64| Seen {
+            reach: 10 * now as usize,
+            passed: now as usize,
+            started: now as usize,
+            ended: 0,
+        };
+        let steps = (1..=12).map(|step| look.fresh(AGO + step * 100_000, at(step)));
+        assert!(steps.last() > Some(0), "after a burst of a millisecond");
+    }
+
+    #[test]
+    fn what_another_thief_has_taken_says_nothing_of_what_waits() {
+        let stolen = Seen { reach: 1000, passed: 560, started: 110, ended: 16 };
+        assert_eq!(look_twice(500_000, stolen), 1000);
+    }
+
+    #[test]
+    fn few_starts_in_a_short_time_are_looked_at_again() {
+        let mut look = Look::default();
+        look.fresh(AGO, started(0, 0));
+        assert_eq!(look.fresh(AGO + 20_000, started(2, 0)), 0);
+        assert_eq!(look.fresh(AGO + 40_000, started(4, 0)), 0, "four have started, to wait");
+        assert_eq!(look.fresh(AGO + 60_000, started(8, 4)), 1000, "the last four have ended");
+    }
+}

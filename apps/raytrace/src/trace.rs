@@ -36,8 +36,8 @@ impl<'a> View<'a> {
     /// A picture of `width` by `height` points.
     pub fn new(scene: &'a Scene, width: u32, height: u32) -> Self {
         let forward = (scene.camera.to - scene.camera.at).normal();
-        let right = forward.cross(Vector::new(0.0, 1.0, 0.0)).normal();
-        let down = forward.cross(right);
+        let right = Vector::new(0.0, 1.0, 0.0).cross(forward).normal();
+        let down = right.cross(forward);
         let half = (scene.camera.angle.to_radians() / 2.0).tan();
         let step = 2.0 * half / f64::from(height);
         let corner = forward - right * (step * f64::from(width) / 2.0) - down * half;

@@ -253,6 +253,17 @@ fn placed_threads_stay() {
 
 #[test]
 fn fair_moves_threads_while_nobody_is_idle() {
+    fair_moves(6, 1);
+}
+
+/// Two threads on one worker and one on the other: none of the three is to have a worker for itself for good.
+#[test]
+fn fair_passes_on_the_one_too_many() {
+    fair_moves(2, 10);
+}
+
+/// Returns when so many threads, beside a process on the other worker, have been moved so often.
+fn fair_moves(threads: usize, moves: u64) {
     let _dog = watched("the balance `fair` moves a thread");
     let runtime = Runtime::builder().workers(2).balance(Balance::Fair).tick(Duration::from_micros(200));
     let runtime = Arc::new(runtime.build().unwrap());
@@ -270,7 +281,7 @@ fn fair_moves_threads_while_nobody_is_idle() {
     let fair = {
         let (runtime, over) = (runtime.clone(), over.clone());
         move || {
-            while runtime.stats().iter().all(|s| s.fair_moves == 0) {
+            while runtime.stats().iter().map(|s| s.fair_moves).sum::<u64>() < moves {
                 std::thread::yield_now();
             }
             over.store(true, Ordering::Relaxed);
@@ -282,7 +293,7 @@ fn fair_moves_threads_while_nobody_is_idle() {
         while !begun.load(Ordering::Relaxed) {
             csp::yield_now();
         }
-        let all: Vec<_> = (0..6).map(|_| thread(yields(&over, &begun))).collect();
+        let all: Vec<_> = (0..threads).map(|_| thread(yields(&over, &begun))).collect();
         all.into_iter().for_each(|t| t.join().unwrap());
     };
     runtime.run(|| {

@@ -139,14 +139,9 @@ impl<W: Write> Output<W> {
 
 /// Level 0: all that is always counted.
 fn counters_of(worker: &Worker) -> Vec<(String, u64)> {
-    let plain = worker.counters.snapshot();
-    let mut entries: Vec<(String, u64)> =
-        plain.entries().map(|(name, value)| (name.to_owned(), value)).collect();
-    for (name, decade) in crate::idle_times::DECADE_NAMES.into_iter().zip(worker.idle_times.snapshot()) {
-        entries.push((format!("idle {name}"), decade.incidents));
-        entries.push((format!("idle {name}, ns"), decade.ns));
-    }
-    entries
+    let always = worker.always();
+    let plain = always.stats.entries().map(|(name, value)| (name.to_owned(), value));
+    plain.chain(always.beside()).collect()
 }
 
 /// What stands in the file of the program.

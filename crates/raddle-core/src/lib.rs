@@ -47,6 +47,8 @@ mod ids;
 #[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
+mod live;
+#[cfg(not(loom))]
 mod load;
 #[cfg(not(loom))]
 mod policy;

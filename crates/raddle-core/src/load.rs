@@ -83,6 +83,7 @@ impl Sampler {
                 let ready = worker.published.ready.load(Ordering::Relaxed) as u64;
                 worker.loads.add(ready, worker.published.backlog_ns.load(Ordering::Relaxed));
             }
+            shared.live.look(shared, now);
         }
     }
 }

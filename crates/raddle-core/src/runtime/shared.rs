@@ -8,6 +8,7 @@ use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::fork;
 use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::live::Live;
 use crate::load::{Always, Sampler};
 use crate::policy::Policy;
 use crate::process::block::Block;
@@ -45,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) only_threads: bool,
     pub(crate) trace: Session,
     pub(crate) sampler: Sampler,
+    pub(crate) live: Live,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -86,6 +88,7 @@ impl Shared {
             only_threads: looks.only_threads,
             trace: Session::new(looks.trace),
             sampler: Sampler::new(),
+            live: Live::default(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),

@@ -12,6 +12,7 @@ use crate::explain::Explain;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::{Error, Program};
 use crate::settings::Settings;
+use crate::top::Top;
 use crate::trace::Trace;
 
 /// Runs programs made of very many small concurrent pieces on all cores of a machine
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     /// Record what the scheduler does, and say why a program is no faster on more workers
     #[command(after_help = TRACE_HELP)]
     Trace(Trace),
+    /// Show what a running program's workers do, now and again
+    #[command(after_help = TOP_HELP)]
+    Top(Top),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
 }
@@ -97,6 +101,20 @@ Exit codes, but for `run`, which ends as the program does:
     2  the command line makes no sense
   126  a file cannot be read or written, or is no trace
   127  a file does not exist";
+
+const TOP_HELP: &str = "\
+Examples:
+  raddle top                    programs that can be looked at
+  raddle top 1234               one of them, once a second until it ends
+  raddle top --count 1 1234     once: since its beginning
+
+The program is neither stopped nor changed; it writes down what its workers count ten times a second as long as any of
+them is awake.
+
+Exit codes:
+    0  done
+    2  the command line makes no sense
+  127  that process shows nothing";
 
 /// `raddle run`.
 #[derive(clap::Args)]

@@ -14,6 +14,7 @@ mod occam;
 mod program;
 mod project;
 mod settings;
+mod top;
 mod trace;
 
 use std::io::Write as _;
@@ -70,6 +71,10 @@ fn main() -> ExitCode {
                 show(&text);
                 if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
             }
+            Err(error) => complain(&error),
+        },
+        Command::Top(top) => match top.carry_out() {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),
         },
         Command::Info => show(&info::report()),

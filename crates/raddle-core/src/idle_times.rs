@@ -15,6 +15,8 @@ pub const DECADES: usize = 8;
 pub(crate) struct IdleTimes {
     count: [AtomicU64; DECADES],
     ns: [AtomicU64; DECADES],
+    /// Since when it is idle, on the runtime's clock; 0 if it is not.
+    since: AtomicU64,
 }
 
 /// The idle incidents of one length.
@@ -36,8 +38,19 @@ fn decade(ns: u64) -> usize {
 }
 
 impl IdleTimes {
+    /// An incident begins. Called by the owner.
+    pub(crate) fn begin(&self, now: u64) {
+        self.since.store(now.max(1), Ordering::Relaxed);
+    }
+
+    /// Since when the worker is idle, on the runtime's clock, if it is.
+    pub(crate) fn since(&self) -> Option<u64> {
+        Some(self.since.load(Ordering::Relaxed)).filter(|since| *since > 0)
+    }
+
     /// An incident is over. Called by the owner.
     pub(crate) fn add(&self, ns: u64) {
+        self.since.store(0, Ordering::Relaxed);
         let more = |to: &AtomicU64, by| to.store(to.load(Ordering::Relaxed) + by, Ordering::Relaxed);
         more(&self.count[decade(ns)], 1);
         more(&self.ns[decade(ns)], ns);

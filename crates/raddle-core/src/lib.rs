@@ -47,6 +47,10 @@ mod ids;
 #[cfg(not(loom))]
 mod job;
 #[cfg(not(loom))]
+mod live;
+#[cfg(not(loom))]
+mod load;
+#[cfg(not(loom))]
 mod policy;
 #[cfg(not(loom))]
 mod process;
@@ -82,6 +86,8 @@ pub use job::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
+#[cfg(not(loom))]
+pub use load::{Load, READY_LENGTHS, READY_NAMES};
 #[cfg(not(loom))]
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 #[cfg(not(loom))]

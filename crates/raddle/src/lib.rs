@@ -82,7 +82,7 @@ pub use raddle_core::explore::explore;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
-pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade};
+pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
 pub use raddle_core::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,

@@ -8,6 +8,7 @@ mod process;
 mod programs;
 mod source;
 mod terminal;
+mod top;
 mod transcripts;
 
 use std::process::Command;

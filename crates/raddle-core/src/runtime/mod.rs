@@ -21,6 +21,7 @@ pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
 use crate::idle_times::{DECADES, IdleDecade};
+use crate::load::Load;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::spawn_in;
@@ -92,6 +93,17 @@ impl Runtime {
     /// ```
     pub fn idle_times(&self) -> Vec<[IdleDecade; DECADES]> {
         self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
+    }
+
+    /// How much waited at each worker until now, by samples 10 ms apart, of which there are none while all workers sleep.
+    ///
+    /// ```
+    /// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+    /// assert!(runtime.loads().iter().all(|load| load.samples() == 0), "nothing has run");
+    /// # Ok::<(), raddle_core::BuildError>(())
+    /// ```
+    pub fn loads(&self) -> Vec<Load> {
+        self.shared.workers().iter().map(|worker| worker.loads.snapshot()).collect()
     }
 
     /// Writes what has been recorded into a file `.rdt`: [`trace::dump`](crate::trace::dump) for this runtime.

@@ -8,6 +8,8 @@ use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::fork;
 use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::live::Live;
+use crate::load::{Always, Sampler};
 use crate::policy::Policy;
 use crate::process::block::Block;
 use crate::protocol::idle::IdleSet;
@@ -43,6 +45,8 @@ pub(crate) struct Shared {
     /// Each process is a thread.
     pub(crate) only_threads: bool,
     pub(crate) trace: Session,
+    pub(crate) sampler: Sampler,
+    pub(crate) live: Live,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -83,6 +87,8 @@ impl Shared {
             scatters: looks.scatters,
             only_threads: looks.only_threads,
             trace: Session::new(looks.trace),
+            sampler: Sampler::new(),
+            live: Live::default(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -367,20 +373,16 @@ impl Shared {
 
     /// The counters of all workers and of each, for `RADDLE_STATS`.
     pub(crate) fn stats_text(&self) -> String {
-        let total = self.total();
         let outside = self.spawned_outside.load(Ordering::Relaxed);
+        let mut total = Always::default();
+        self.workers().iter().for_each(|worker| total += worker.always());
         let mut text =
             format!("raddle: {} workers, {outside} spawned from outside\n{total}", self.workers().len());
         if let Some(deepest) = self.deepest_stack() {
             let _infallible = writeln!(text, "deepest_stack_bytes  {deepest}");
         }
         for worker in self.workers() {
-            let _infallible = write!(text, "worker {}\n{}", worker.index, worker.counters.snapshot());
-            let idle = crate::DECADE_NAMES.into_iter().zip(worker.idle_times.snapshot());
-            for (name, decade) in idle.filter(|(_, decade)| decade.incidents > 0) {
-                let name = format!("idle {name}");
-                let _infallible = writeln!(text, "{name:20} {} in {} ns", decade.incidents, decade.ns);
-            }
+            let _infallible = write!(text, "worker {}\n{}", worker.index, worker.always());
             for (from, count) in self.migrations_to(worker).enumerate().filter(|(_, count)| *count > 0) {
                 let _infallible = writeln!(text, "{:20} {count}", format!("migrations_from_{from}"));
             }

@@ -10,20 +10,26 @@
 //! |---|---|
 //! | `tracer` | one worker's rings and names |
 //! | `session` | one runtime's trace: its levels, its helper, its requests |
+//! | `waits` | what is sampled beside the records |
+//! | `ends` | the program's exit, and `SIGUSR2` |
 //! | `output` | from rings to chunks |
 //! | `user` | what programs record themselves |
 //!
 //! What is recorded where stands in `worker/trace.rs`.
 
+mod ends;
 mod output;
 mod session;
 mod tracer;
 mod user;
+mod waits;
 
 pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
 pub(crate) use tracer::{Tracer, number_of, reason};
-pub use user::{Entered, Mark, counter, enter, mark};
+#[doc(inline)]
+pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
+pub use user::{Entered, Mark, counter, enter, leave, mark};
 
 use crate::runtime;
 use std::io;

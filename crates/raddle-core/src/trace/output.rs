@@ -6,11 +6,12 @@ use super::session::Birth;
 use super::tracer::{mark_at, site_at};
 use crate::runtime::Shared;
 use crate::worker::Worker;
-use raddle_trace::clock::Reading;
+use raddle_trace::clock::{Reading, Source};
 use raddle_trace::file::{Sample, Writer};
 use raddle_trace::{Event, Record};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::thread;
 
 /// So many records go into a chunk: a mebibyte.
 const RECORDS_A_CHUNK: usize = 1 << 16;
@@ -138,12 +139,21 @@ impl<W: Write> Output<W> {
 
 /// Level 0: all that is always counted.
 fn counters_of(worker: &Worker) -> Vec<(String, u64)> {
-    let plain = worker.counters.snapshot();
-    let mut entries: Vec<(String, u64)> =
-        plain.entries().map(|(name, value)| (name.to_owned(), value)).collect();
-    for (name, decade) in crate::idle_times::DECADE_NAMES.into_iter().zip(worker.idle_times.snapshot()) {
-        entries.push((format!("idle {name}"), decade.incidents));
-        entries.push((format!("idle {name}, ns"), decade.ns));
-    }
-    entries
+    let always = worker.always();
+    let plain = always.stats.entries().map(|(name, value)| (name.to_owned(), value));
+    plain.chain(always.beside()).collect()
+}
+
+/// What stands in the file of the program.
+pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
+    let arguments: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    vec![
+        ("program", arguments.join(" ")),
+        ("pid", std::process::id().to_string()),
+        ("workers", shared.workers().len().to_string()),
+        ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
+        ("clock", Source::of_this_machine().name().to_owned()),
+        ("policy", format!("{:?}", shared.policy)),
+    ]
 }

@@ -6,21 +6,21 @@
 //! and for how long the kernel made each of them wait, streams if it shall, and looks whether a file was asked for. So
 //! a panicking process, whose stack may be small, only asks and waits.
 
-use super::output::{Output, Seen};
+use super::ends;
+use super::output::{Output, Seen, about};
+use super::waits::Waits;
 use crate::fork;
 use crate::process::block::Block;
 use crate::report;
 use crate::runtime::Shared;
 use raddle_trace::Level;
 use raddle_trace::clock::Source;
-use raddle_trace::file::Sample;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -79,14 +79,11 @@ struct Control {
     /// Files asked for by failures, and written since.
     asked: u64,
     written: u64,
+    /// Signals that it has seen to.
+    signals: usize,
     seen: Seen,
     stream: Option<Output<File>>,
 }
-
-/// How often `SIGUSR2` has come.
-static SIGNALS: AtomicUsize = AtomicUsize::new(0);
-/// The runtimes that have a trace.
-static SESSIONS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
 impl Session {
     pub(crate) fn new(plan: Plan) -> Session {
@@ -130,9 +127,7 @@ impl Session {
     }
 
     fn start_helper(&self, shared: Arc<Shared>) {
-        register_exit();
-        catch_signal();
-        SESSIONS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&shared));
+        ends::watch_over(&shared);
         let mut control = self.control();
         control.seen.clock.push(Source::of_this_machine().read());
         if self.plan.stream
@@ -255,8 +250,8 @@ impl Session {
         if control.stream.is_some() {
             self.stream(shared, control);
         }
-        let signals = SIGNALS.load(Ordering::Relaxed);
-        let signalled = std::mem::replace(&mut waits.signals, signals) != signals;
+        let signals = ends::signals();
+        let signalled = std::mem::replace(&mut control.signals, signals) != signals;
         if signalled || control.written < control.asked {
             if !self.plan.stream {
                 control.seen.clock.push(Source::of_this_machine().read());
@@ -271,8 +266,9 @@ impl Session {
 /// The helper's life.
 fn watch(shared: &Shared) {
     let session = &shared.trace;
-    let mut waits = Waits { files: Vec::new(), signals: SIGNALS.load(Ordering::Relaxed) };
+    let mut waits = Waits::default();
     let mut control = session.control();
+    control.signals = ends::signals();
     let mut tick = 0;
     let mut next = Instant::now();
     while !control.stopping {
@@ -286,57 +282,6 @@ fn watch(shared: &Shared) {
     }
 }
 
-/// What Linux counts for each worker's OS thread.
-struct Waits {
-    files: Vec<Option<File>>,
-    signals: usize,
-}
-
-impl Waits {
-    /// A sample of each worker; none while all sleep.
-    fn sample(&mut self, shared: &Shared) -> Vec<Sample> {
-        let workers = shared.workers();
-        if shared.idle.sleepers() == workers.len() {
-            return Vec::new();
-        }
-        let ticks = Source::of_this_machine().ticks();
-        self.files.resize_with(workers.len(), || None);
-        let of_one = |(worker, file): (&crate::worker::Worker, &mut Option<File>)| Sample {
-            ticks,
-            worker: worker.index as u32,
-            ready: worker.published.ready.load(Ordering::Relaxed) as u32,
-            backlog_ns: worker.published.backlog_ns.load(Ordering::Relaxed),
-            kernel_wait_ns: kernel_wait_ns(file, worker.tracer.os_thread()),
-        };
-        workers.iter().zip(&mut self.files).map(of_one).collect()
-    }
-}
-
-/// For how long the kernel has made an OS thread wait for a core; 0 where it does not say.
-fn kernel_wait_ns(file: &mut Option<File>, os_thread: i32) -> u64 {
-    if file.is_none() && os_thread != 0 {
-        *file = File::open(format!("/proc/self/task/{os_thread}/schedstat")).ok();
-    }
-    let mut text = [0; 96];
-    let read = file.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
-    let text = String::from_utf8_lossy(&text[..read]).into_owned();
-    text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
-}
-
-/// What stands in the file of the program.
-fn about(shared: &Shared) -> Vec<(&'static str, String)> {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    vec![
-        ("program", arguments.join(" ")),
-        ("pid", std::process::id().to_string()),
-        ("workers", shared.workers().len().to_string()),
-        ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
-        ("clock", Source::of_this_machine().name().to_owned()),
-        ("policy", format!("{:?}", shared.policy)),
-    ]
-}
-
 /// `%p` is the number of the process; a name that a program uses again gets a 2 before its extension, and so on.
 fn name_of_file(wanted: &Path) -> PathBuf {
     static USED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -345,42 +290,4 @@ fn name_of_file(wanted: &Path) -> PathBuf {
     let before = used.iter().filter(|path| **path == name).count();
     used.push(name.clone());
     if before == 0 { name } else { name.with_extension(format!("{}.rdt", before + 1)) }
-}
-
-/// A program that exits without dropping its runtimes has its files, too.
-fn register_exit() {
-    static REGISTERED: Once = Once::new();
-    extern "C" fn at_exit() {
-        let sessions = std::mem::take(&mut *SESSIONS.lock().unwrap_or_else(PoisonError::into_inner));
-        for shared in sessions.iter().filter_map(Weak::upgrade) {
-            shared.trace.finish(&shared);
-            // Whoever holds it last would free workers that still run.
-            std::mem::forget(shared);
-        }
-    }
-    REGISTERED.call_once(|| {
-        // SAFETY: registers a function that lives as long as the program. Full tables leave the file out.
-        unsafe { libc::atexit(at_exit) };
-    });
-}
-
-/// `SIGUSR2` asks for a file, unless the program has another use for it.
-fn catch_signal() {
-    static CAUGHT: Once = Once::new();
-    extern "C" fn note(_signal: libc::c_int) {
-        SIGNALS.fetch_add(1, Ordering::Relaxed);
-    }
-    CAUGHT.call_once(|| {
-        // SAFETY: all zeroes is a value of this struct.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes the present action there, and changes nothing.
-        let asked = unsafe { libc::sigaction(libc::SIGUSR2, std::ptr::null(), &raw mut action) };
-        if asked == 0 && action.sa_sigaction == libc::SIG_DFL {
-            action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
-            // On the alternate stack, if the thread has one: a process's own may be full.
-            action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-            // SAFETY: the handler touches one atomic, which a handler may.
-            unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()) };
-        }
-    });
 }

@@ -7,25 +7,76 @@ use crate::worker::Worker;
 use raddle_trace::{Event, Level};
 use std::panic::Location;
 
-/// The name of a mark, a counter or a span: a static of the program's.
+/// The name of a mark, a counter or a span: a static of the program's. [`span!`], [`mark!`] and [`counter!`] make it.
 ///
 /// It stands for the place in the source at which it was made, too.
+///
+/// [`span!`]: crate::trace::span!
+/// [`mark!`]: crate::trace::mark!
+/// [`counter!`]: crate::trace::counter!
 #[derive(Debug)]
 pub struct Mark {
     name: &'static str,
-    site: &'static Location<'static>,
+    file: &'static str,
+    line: u32,
 }
 
 impl Mark {
     /// A name.
     #[track_caller]
     pub const fn new(name: &'static str) -> Mark {
-        Mark { name, site: Location::caller() }
+        let site = Location::caller();
+        Mark::at(name, site.file(), site.line())
+    }
+
+    /// A name that stands for this place in the source.
+    pub const fn at(name: &'static str, file: &'static str, line: u32) -> Mark {
+        Mark { name, file, line }
     }
 
     pub(super) fn text(&self) -> String {
-        format!("{} ({}:{})", self.name, self.site.file(), self.site.line())
+        format!("{} ({}:{})", self.name, self.file, self.line)
     }
+}
+
+/// Records a span from here to the end of what it returns: [`enter`] with a name.
+///
+/// ```
+/// use raddle_core::trace;
+/// let _sorting = trace::span!("sorting");
+/// trace::mark!("half way");
+/// trace::counter!("rows", 50);
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trace_span {
+    ($name:expr) => {{
+        static MARK: $crate::trace::Mark = $crate::trace::Mark::new($name);
+        $crate::trace::enter(&MARK)
+    }};
+}
+
+/// Records that the program is here, with a value if there is one: [`mark()`](fn@mark) with a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trace_mark {
+    ($name:expr) => {
+        $crate::trace::mark!($name, 0)
+    };
+    ($name:expr, $value:expr) => {{
+        static MARK: $crate::trace::Mark = $crate::trace::Mark::new($name);
+        $crate::trace::mark(&MARK, $value)
+    }};
+}
+
+/// Records a value of the program's own: [`counter()`](fn@counter) with a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __trace_counter {
+    ($name:expr, $value:expr) => {{
+        static MARK: $crate::trace::Mark = $crate::trace::Mark::new($name);
+        $crate::trace::counter(&MARK, $value)
+    }};
 }
 
 fn record(event: Event, mark: &'static Mark, value: u32) {
@@ -63,12 +114,17 @@ pub fn enter(span: &'static Mark) -> Entered {
     Entered(span)
 }
 
+/// Records that a span ends which began by an [`enter`] that was forgotten: for who cannot keep what that returns.
+pub fn leave(span: &'static Mark) {
+    record(Event::SpanEnd, span, 0);
+}
+
 /// A span that has begun.
 #[derive(Debug)]
 pub struct Entered(&'static Mark);
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        record(Event::SpanEnd, self.0, 0);
+        leave(self.0);
     }
 }

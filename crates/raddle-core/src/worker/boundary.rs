@@ -82,6 +82,7 @@ impl Worker {
         self.budget.set(budget + 1);
         self.keep_budget();
         self.publish_backlog(self.pace.slice_ns.get());
+        self.shared().sampler.look(self.shared(), now);
     }
 
     /// Time has passed while the worker slept: not the slices' time.

@@ -47,6 +47,7 @@ use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::job::{Chunks, Slots};
+use crate::load::Loads;
 use crate::policy::Futures;
 use crate::process::block::Block;
 use crate::process::entry::end_life;
@@ -137,6 +138,7 @@ pub(crate) struct Worker {
     pub(crate) published: Published,
     pub(crate) counters: Counters,
     pub(crate) idle_times: IdleTimes,
+    pub(crate) loads: Loads,
     timers: Timers,
     /// How many started runnables came here from each worker. Written by the owner.
     pub(crate) came_from: Box<[AtomicU64]>,
@@ -207,6 +209,7 @@ impl Worker {
             published: Published::default(),
             counters: Counters::default(),
             idle_times: IdleTimes::default(),
+            loads: Loads::default(),
             timers: Timers::new(),
             came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
         }

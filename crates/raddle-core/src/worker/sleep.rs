@@ -29,12 +29,13 @@ impl Worker {
         let shared = self.shared();
         let began = shared.clock.now_ns();
         self.renew_budget(began);
-        self.trace_idle_begin();
+        self.note_idle_begin(began);
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
+            shared.sampler.look(shared, now);
             // SAFETY: this is the owner's OS thread.
             let mut found = self.batch.pop().or_else(|| unsafe { self.ready.pop() });
             // SAFETY: as above. A waker that an alarm has called may have spawned.

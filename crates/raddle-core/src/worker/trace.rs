@@ -11,6 +11,7 @@
 
 use super::Worker;
 use crate::header::{Header, Kind};
+use crate::load::Always;
 use crate::process::block::Block;
 use crate::trace::{self, number_of};
 use raddle_context::Context;
@@ -128,10 +129,20 @@ impl Worker {
         }
     }
 
-    /// The worker has nothing to run.
-    pub(super) fn trace_idle_begin(&self) {
+    /// The worker has nothing to run from now on.
+    pub(super) fn note_idle_begin(&self, now: u64) {
+        self.idle_times.begin(now);
         if self.traces() {
             self.tracer.record(Event::IdleBegin, 0, 0);
+        }
+    }
+
+    /// All that is always counted of it.
+    pub(crate) fn always(&self) -> Always {
+        Always {
+            stats: self.counters.snapshot(),
+            idle: self.idle_times.snapshot(),
+            load: self.loads.snapshot(),
         }
     }
 

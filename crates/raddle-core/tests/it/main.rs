@@ -15,6 +15,7 @@ mod fairness;
 mod fork;
 mod jobs;
 mod join;
+mod level0;
 mod native;
 mod panics;
 mod park;

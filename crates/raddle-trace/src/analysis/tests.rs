@@ -152,6 +152,72 @@ fn what_the_kernel_took_is_no_running_time() {
     assert_eq!(analysis.verdict.advice, Advice::FewerWorkers(1));
 }
 
+/// Two workers in turn: one runs for `run` and wakes the other's next, which is on its way for `gap`; for so long of it,
+/// the kernel says, the woken OS thread waited for a core.
+fn in_turn(run: u64, gap: u64, kernel_wait: u64) -> Analysis {
+    let mut script = Script::new(2, 0);
+    let (mut ns, mut idle_since, mut waited) = (0, [0_u64; 2], [0_u64; 2]);
+    for step in 0..2000_u32 {
+        let worker = step % 2;
+        let at = worker as usize;
+        script.idle(worker, idle_since[at], ns, IdleCause::Mail).switch(
+            worker,
+            ns,
+            StopReason::None,
+            worker + 1,
+        );
+        waited[at] += kernel_wait;
+        ns += run;
+        script.wake(worker, ns, 2 - worker, 1 - worker as u8).switch(worker, ns, StopReason::Receive, 0);
+        idle_since[at] = ns;
+        ns += gap;
+        if step % 100 > 97 {
+            let sample =
+                Sample { ticks: ns - gap + 1, worker, ready: 0, backlog_ns: 0, kernel_wait_ns: waited[at] };
+            script.samples.push(sample);
+        }
+    }
+    Analysis::of(&script.log())
+}
+
+#[test]
+fn a_wake_on_a_calm_machine_is_a_hand_off_and_nobody_took_the_core() {
+    // Linux counts 17 us of waiting with each wake of a core that sleeps: a fifth of the time here.
+    let analysis = in_turn(20_000, 20_000, 17_000);
+    conserved(&analysis);
+    assert_eq!(analysis.idle_ns(Class::Kernel), 0);
+    assert!(analysis.idle_ns(Class::HandOff) > 0);
+    assert_eq!(analysis.verdict.kernel, None);
+}
+
+#[test]
+fn what_the_program_can_change_comes_first_and_the_kernel_beside_it() {
+    // A wait of 120 us is 95 more than a wake needs: a quarter of the time, and hand-off and starvation are the rest.
+    let analysis = in_turn(20_000, 170_000, 120_000);
+    conserved(&analysis);
+    let kernel = analysis.verdict.kernel.expect("it is worth saying");
+    assert!((0.2..0.3).contains(&kernel), "{kernel}");
+    assert!(analysis.verdict.worst.is_some_and(|worst| worst.0 != Class::Kernel), "{:?}", analysis.verdict);
+    let said = analysis.verdict.to_string();
+    assert!(said.ends_with("% was taken by the kernel for others"), "{said}");
+}
+
+#[test]
+fn small_shares_that_are_much_together_are_worth_saying() {
+    let shares = |kernel| {
+        move |class| match class {
+            Class::HandOff => 0.04,
+            Class::Misplaced => 0.03,
+            Class::Kernel => kernel,
+            Class::Starved | Class::Stealing => 0.01,
+        }
+    };
+    assert_eq!(verdict::worst(shares(0.0)), Some((Class::HandOff, 0.04)));
+    assert_eq!(verdict::worst(shares(0.08)), Some((Class::HandOff, 0.04)));
+    assert_eq!(verdict::worst(shares(0.10)), Some((Class::Kernel, 0.10)));
+    assert_eq!(verdict::worst(|_| 0.008), None);
+}
+
 #[test]
 fn a_steal_that_ends_a_gap_is_stealing() {
     let mut script = Script::new(2, 1000);

@@ -48,6 +48,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     worker_table(&mut text, analysis);
     decade_table(&mut text, analysis);
     lists(&mut text, analysis);
+    counter_table(&mut text, log);
     text
 }
 
@@ -95,6 +96,25 @@ fn decade_table(text: &mut String, analysis: &Analysis) {
             let _ = write!(text, " {cell:>22}");
         }
         text.push('\n');
+    }
+}
+
+/// Level 0: what each worker counted from its beginning to the end, whatever was recorded and lost.
+fn counter_table(text: &mut String, log: &Log) {
+    let counting = || log.workers.iter().filter(|worker| !worker.counters.is_empty());
+    let Some(names) = counting().next().map(|worker| worker.counters.iter().map(|(name, _)| name)) else {
+        return;
+    };
+    let _ = write!(text, "\n{:<28}", "always counted");
+    counting().for_each(|worker| text.push_str(&format!(" {:>14}", format!("worker {}", worker.number))));
+    text.push('\n');
+    for name in names {
+        let values: Vec<u64> = counting().map(|worker| worker.counter(name).unwrap_or(0)).collect();
+        if values.iter().any(|value| *value > 0) {
+            let _ = write!(text, "{name:<28}");
+            values.iter().for_each(|value| text.push_str(&format!(" {value:>14}")));
+            text.push('\n');
+        }
     }
 }
 
@@ -146,6 +166,10 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "migrations": analysis.migrations,
         "steals": analysis.steals,
         "workers": analysis.workers.iter().map(worker_json).collect::<Vec<_>>(),
+        "counters": log.workers.iter().map(|worker| {
+            let counters = worker.counters.iter().map(|(name, value)| (name.clone(), (*value).into()));
+            counters.collect::<serde_json::Map<_, _>>()
+        }).collect::<Vec<_>>(),
         "edges": analysis.edges.iter().map(|edge| json!({
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
         })).collect::<Vec<_>>(),

@@ -23,6 +23,8 @@ pub struct Verdict {
     pub workers: usize,
     /// What cost the most beside running, and its share of the workers' time; none if all is well.
     pub worst: Option<(Class, f64)>,
+    /// The kernel's share of the workers' time, if it is worth saying and something else is the worst.
+    pub kernel: Option<f64>,
     /// What share of the wakes crossed workers, if that is what such short runs suffer from.
     pub crossed: Option<f64>,
     /// What to do about it.
@@ -100,6 +102,9 @@ impl fmt::Display for Verdict {
         if self.advice != Advice::None {
             write!(f, "; {}", self.advice)?;
         }
+        if let Some(share) = self.kernel {
+            write!(f, "; besides, {:.0} % was {}", share * 100.0, Class::Kernel.words())?;
+        }
         Ok(())
     }
 }
@@ -109,8 +114,9 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
     let all = wall * workers.len().max(1) as f64;
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
     let share = |class| workers.iter().map(|worker| worker.idle_ns(class)).sum::<u64>() as f64 / all;
-    let worst = Class::ALL.into_iter().map(|class| (class, share(class))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let worst = worst.filter(|(_, share)| workers.len() > 1 && *share >= WORTH_SAYING);
+    let worst = worst(share).filter(|_| workers.len() > 1);
+    let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
+    let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
     let crossed = crossed(log, workers, edges);
     let advice = match worst {
         _ if crossed.is_some() => together(log, workers, edges),
@@ -124,7 +130,22 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
         }
         None => Advice::None,
     };
-    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, crossed, advice }
+    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, kernel, crossed, advice }
+}
+
+/// What cost the most. Other programs are blamed only if they took more than everything that a change of this one could
+/// bring back: a wait for a core makes hand-offs longer, and looks like the cause of what it only comes along with.
+pub(super) fn worst(share: impl Fn(Class) -> f64) -> Option<(Class, f64)> {
+    let own = Class::ALL.into_iter().filter(|class| *class != Class::Kernel);
+    let own: Vec<(Class, f64)> = own.map(|class| (class, share(class))).collect();
+    let kernel = share(Class::Kernel);
+    let sum: f64 = own.iter().map(|(_, share)| share).sum();
+    if kernel > sum && kernel >= WORTH_SAYING {
+        return Some((Class::Kernel, kernel));
+    }
+    // Each may be below what is worth saying, and yet together they are not.
+    let most = own.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    most.filter(|_| sum >= WORTH_SAYING)
 }
 
 /// A run that is shorter than this costs less than to wake another worker's thread.

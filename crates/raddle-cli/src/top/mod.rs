@@ -1,0 +1,132 @@
+//! Owns: `raddle top`: its grammar, its pace, and where it finds programs.
+//! May use: clap, `/proc`, the terminal.
+//! Never: a signal to the program, a stop of it, a number that its page does not give.
+
+mod page;
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use crate::program::Error;
+use page::{Page, frame};
+
+/// What the runtime calls its page among a program's open files.
+const NAME: &str = "/memfd:raddle-top";
+/// A page is read until it reads the same twice, but not for ever.
+const TRIES: usize = 100;
+
+/// `raddle top`.
+#[derive(clap::Args)]
+pub(crate) struct Top {
+    /// How long between two looks, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    every: f64,
+    /// Look so many times, then end
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// The number of a process; without it, all programs are listed
+    #[arg(value_name = "PID")]
+    pid: Option<u32>,
+}
+
+impl Top {
+    /// Shows frames until there have been enough, or the program has ended.
+    pub(crate) fn carry_out(self) -> Result<(), Error> {
+        if !(self.every > 0.0 && self.every <= 86_400.0) {
+            return Err(Error::Setting(format!("`{}`: write a time above 0, in seconds", self.every)));
+        }
+        let Some(pid) = self.pid else {
+            print(&list());
+            return Ok(());
+        };
+        let Some(file) = pages_of(pid).into_iter().next() else {
+            return Err(Error::NotFound(format!(
+                "process {pid} shows nothing: no program of Raddle's, not yours, or it has run for less than 100 ms"
+            )));
+        };
+        let clears = io::stdout().is_terminal();
+        let mut before = None;
+        let mut shown = 0;
+        while let Some(now) = read(&file) {
+            let home = if clears { "\x1b[H\x1b[J" } else { "" };
+            if !print(&format!("{home}{}\n", frame(&program_of(pid), before.as_ref(), &now))) {
+                break;
+            }
+            before = Some(now);
+            shown += 1;
+            if self.count.is_some_and(|count| shown >= count) || !lives(pid) {
+                break;
+            }
+            thread::sleep(Duration::from_secs_f64(self.every));
+        }
+        Ok(())
+    }
+}
+
+/// Whether anybody still reads.
+fn print(text: &str) -> bool {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+/// The process is there, and has not ended.
+fn lives(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+fn program_of(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// The pages of a process, its oldest runtime's first. Those that it has inherited are another's.
+fn pages_of(pid: u32) -> Vec<File> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    let mut open: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    open.sort_by_key(|path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
+    let is_page = |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(NAME));
+    let files = open.into_iter().filter(is_page).filter_map(|path| File::open(path).ok());
+    files.filter(|file| read(file).is_some_and(|page| page.pid == u64::from(pid))).collect()
+}
+
+/// The page, when it has read the same twice: it may be written meanwhile.
+fn read(file: &File) -> Option<Page> {
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        let text = all_of(file)?;
+        if text == last {
+            return Page::of(&text);
+        }
+        last = text;
+    }
+    None
+}
+
+fn all_of(file: &File) -> Option<String> {
+    let mut bytes = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A line for each program that can be looked at.
+fn list() -> String {
+    let mut text = String::from("    pid  workers  program\n");
+    let none = text.len();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        for page in pages_of(pid).iter().filter_map(read) {
+            text.push_str(&format!("{pid:>7}  {:>7}  {}\n", page.workers, program_of(pid)));
+        }
+    }
+    if text.len() == none {
+        return "no program of yours runs under Raddle\n".to_owned();
+    }
+    text
+}

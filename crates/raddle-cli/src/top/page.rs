@@ -1,0 +1,162 @@
+//! Owns: what a page says, and a frame made of two of them.
+//! May use: nothing.
+//! Never: the clock; a page has its own time.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use raddle_trace::analysis::duration;
+
+/// What a runtime said of itself at one moment.
+pub(super) struct Page {
+    pub(super) pid: u64,
+    pub(super) workers: usize,
+    ns: u64,
+    lines: HashMap<String, Vec<u64>>,
+}
+
+/// The columns that are changes a second: their titles and the counters that they add up.
+const RATES: [(&str, &[&str]); 7] = [
+    ("turns/s", &["dispatches"]),
+    ("spawns/s", &["spawns"]),
+    ("wakes/s", &["local_wakes"]),
+    ("remote/s", &["remote_wakes"]),
+    ("steals/s", &["steals"]),
+    ("moved/s", &["migrations"]),
+    ("sleeps/s", &["parks"]),
+];
+
+impl Page {
+    /// Reads a page; none if it is not whole.
+    pub(super) fn of(text: &str) -> Option<Page> {
+        let mut lines = HashMap::new();
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let name = words.next()?.to_owned();
+            let values: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+            let ends = name == "end";
+            lines.insert(name, values);
+            if ends {
+                break;
+            }
+        }
+        let one = |name: &str| lines.get(name).and_then(|values| values.first().copied());
+        let whole = one("raddle-top") == Some(1) && one("page").is_some() && one("page") == one("end");
+        let workers = usize::try_from(one("workers")?).ok()?;
+        whole.then_some(())?;
+        Some(Page { pid: one("pid")?, ns: one("ns")?, workers, lines })
+    }
+
+    fn at(&self, name: &str, worker: usize) -> u64 {
+        self.lines.get(name).and_then(|values| values.get(worker).copied()).unwrap_or(0)
+    }
+
+    /// How long a worker was idle, with what is not over.
+    fn idle_ns(&self, worker: usize) -> u64 {
+        let since = self.at("idle_since", worker);
+        let now = if since == 0 { 0 } else { self.ns.saturating_sub(since) };
+        self.at("idle_ns", worker) + now
+    }
+
+    /// What share of the time since `before` a worker was busy; since its beginning if there is none. None if nothing
+    /// has been written since: all sleep.
+    fn busy(&self, before: Option<&Page>, worker: usize) -> f64 {
+        let (then, idle) = before.map_or((0, 0), |page| (page.ns, page.idle_ns(worker)));
+        let time = self.ns.saturating_sub(then);
+        if time == 0 {
+            return 0.0;
+        }
+        1.0 - (self.idle_ns(worker).saturating_sub(idle) as f64 / time as f64).min(1.0)
+    }
+
+    fn rate(&self, before: Option<&Page>, names: &[&str], worker: usize) -> f64 {
+        let sum = |page: &Page| names.iter().map(|name| page.at(name, worker)).sum::<u64>();
+        let (then, count) = before.map_or((0, 0), |page| (page.ns, sum(page)));
+        let time = self.ns.saturating_sub(then);
+        if time == 0 { 0.0 } else { sum(self).saturating_sub(count) as f64 * 1e9 / time as f64 }
+    }
+}
+
+/// A number a second for people: three digits.
+fn many(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{:.1}M", v / 1e6),
+        v if v >= 1e4 => format!("{:.0}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// What is shown of a program: since the page before, else since its beginning.
+pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page) -> String {
+    let workers = 0..now.workers;
+    let busy: f64 = workers.clone().map(|worker| now.busy(before, worker)).sum();
+    let since = if before.is_some() { "" } else { ", since its beginning" };
+    let mut text = format!(
+        "{program}\npid {}, runs for {}: {busy:.2} of {} workers busy{since}\n\n",
+        now.pid,
+        duration(now.ns),
+        now.workers
+    );
+    let _ = write!(text, "{:<8}{:>8}", "worker", "busy");
+    RATES.iter().for_each(|(title, _)| text.push_str(&format!("{title:>10}")));
+    let _ = writeln!(text, "{:>8}{:>10}", "ready", "backlog");
+    for worker in workers.clone() {
+        let _ = write!(text, "{worker:<8}{:>6.1} %", 100.0 * now.busy(before, worker));
+        for (_, names) in RATES {
+            let _ = write!(text, "{:>10}", many(now.rate(before, names, worker)));
+        }
+        let backlog = duration(now.at("backlog_ns", worker));
+        let _ = writeln!(text, "{:>8}{backlog:>10}", now.at("ready", worker));
+    }
+    text.push_str("\nidle since the beginning: incidents, and their time\n");
+    for decade in raddle::DECADE_NAMES {
+        let name = format!("idle_{}", decade.replace(' ', "_"));
+        let cell = |worker| {
+            let (count, ns) = (now.at(&name, worker), now.at(&format!("{name},_ns"), worker));
+            format!("{count} = {}", duration(ns))
+        };
+        if workers.clone().any(|worker| now.at(&name, worker) > 0) {
+            let _ = write!(text, "{decade:<14}");
+            workers.clone().for_each(|worker| text.push_str(&format!("{:>22}", cell(worker))));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(number: u64, ns: u64, dispatches: u64, idle_ns: u64, idle_since: u64) -> String {
+        format!(
+            "raddle-top 1\npid 7\npage {number}\nns {ns}\nworkers 2\ndispatches {dispatches} 0\nidle_ns {idle_ns} 0\n\
+             idle_0-10_us 3 0\nidle_0-10_us,_ns 900 0\nidle_since 0 {idle_since}\nready 12 0\nbacklog_ns 4000 0\n\
+             end {number}\nof a longer page 1"
+        )
+    }
+
+    #[test]
+    fn a_torn_page_is_none() {
+        assert!(Page::of(&page(1, 5, 0, 0, 0)).is_some());
+        assert!(Page::of(&page(1, 5, 0, 0, 0).replace("end 1", "end 2")).is_none());
+        assert!(Page::of("").is_none() && Page::of("raddle-top 1\npage 1").is_none());
+    }
+
+    #[test]
+    fn a_frame_is_what_changed_between_two_pages() {
+        let one = Page::of(&page(1, 1_000_000_000, 500, 0, 1)).unwrap();
+        let two = Page::of(&page(11, 2_000_000_000, 2_000_500, 250_000_000, 1)).unwrap();
+        let text = frame("line 2000", Some(&one), &two);
+        assert!(text.contains("pid 7, runs for 2.00 s: 0.75 of 2 workers busy\n"), "{text}");
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows.iter().any(|row| row.starts_with(&["0", "75.0", "%", "2.0M", "0"])), "{text}");
+        assert!(
+            rows.iter().any(|row| row.starts_with(&["1", "0.0", "%", "0"])),
+            "it slept all the time: {text}"
+        );
+        assert!(text.contains("0-10 us                  3 = 900 ns"), "{text}");
+        let still = frame("line 2000", Some(&two), &two);
+        assert!(still.contains("0.00 of 2 workers busy"), "nothing was written: all sleep: {still}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Owns: the page of a runtime that `raddle top` reads: what is always counted, ten times a second.
+//! May use: an anonymous file in memory, `load`'s samples.
+//! Never: a name in the file system, a thread, a signal; a page for what ran less than a tenth of a second.
+//!
+//! The file has no name and goes with the program, however that ends. Whoever may look at the program (its user, by the
+//! rules of `/proc`) finds it among its open files as `memfd:raddle-top`. Writing it costs a few microseconds in each
+//! tenth of a second in which something runs; what sleeps keeps its last page, which says when it was written.
+//!
+//! It is text, so that a reader of another version, or a person, can make something of it: first `raddle-top 1`, then
+//! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. What follows
+//! is the rest of a longer page. A reader reads until it gets the same twice.
+
+use crate::runtime::Shared;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::os::fd::FromRawFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+/// Pages are so far apart, at least.
+const PAGE_NS: u64 = 100_000_000;
+
+/// One runtime's page.
+#[derive(Debug, Default)]
+pub(crate) struct Live(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    file: Option<File>,
+    /// The kernel gives no such file.
+    refused: bool,
+    written_at: u64,
+    pages: u64,
+}
+
+impl Live {
+    /// Writes the page if the last is old. Called by whoever takes samples.
+    pub(crate) fn look(&self, shared: &Shared, now: u64) {
+        // Somebody else does it. A poisoned page stays as it was.
+        let Ok(mut state) = self.0.try_lock() else { return };
+        if state.refused || now < state.written_at + PAGE_NS || shared.clock.virtual_now().is_some() {
+            return;
+        }
+        if state.file.is_none() {
+            state.file = anonymous();
+            state.refused = state.file.is_none();
+        }
+        state.written_at = now;
+        state.pages += 1;
+        let page = page(shared, now, state.pages);
+        if let Some(file) = &state.file
+            && file.write_all_at(page.as_bytes(), 0).is_err()
+        {
+            state.refused = true;
+        }
+    }
+}
+
+fn anonymous() -> Option<File> {
+    // SAFETY: the name is a string that ends in a zero and lives through the call.
+    let file = unsafe { libc::memfd_create(c"raddle-top".as_ptr(), libc::MFD_CLOEXEC) };
+    // SAFETY: the kernel has just made it, for nobody else.
+    (file >= 0).then(|| unsafe { File::from_raw_fd(file) })
+}
+
+fn page(shared: &Shared, now: u64, number: u64) -> String {
+    let workers = shared.workers();
+    let all: Vec<_> = workers.iter().map(|worker| worker.always()).collect();
+    let mut text = String::with_capacity(4096);
+    let head = [
+        ("raddle-top", 1),
+        ("pid", u64::from(std::process::id())),
+        ("page", number),
+        ("ns", now),
+        ("workers", workers.len() as u64),
+    ];
+    for (name, value) in head {
+        let _infallible = writeln!(text, "{name} {value}");
+    }
+    let mut line = |name: &str, values: &mut dyn Iterator<Item = u64>| {
+        text.push_str(&name.replace(' ', "_"));
+        values.for_each(|value| {
+            let _infallible = write!(text, " {value}");
+        });
+        text.push('\n');
+    };
+    let names: Vec<_> = all
+        .iter()
+        .map(|one| one.stats.entries().map(|(name, _)| name))
+        .next()
+        .into_iter()
+        .flatten()
+        .collect();
+    for (place, name) in names.into_iter().enumerate() {
+        line(name, &mut all.iter().filter_map(|one| one.stats.entries().nth(place)).map(|(_, value)| value));
+    }
+    let beside: Vec<Vec<(String, u64)>> = all.iter().map(|one| one.beside().collect()).collect();
+    for (place, (name, _)) in beside.first().into_iter().flatten().enumerate() {
+        line(name, &mut beside.iter().map(|one| one[place].1));
+    }
+    line("idle_since", &mut workers.iter().map(|worker| worker.idle_times.since().unwrap_or(0)));
+    line("ready", &mut workers.iter().map(|worker| worker.published.ready.load(Ordering::Relaxed) as u64));
+    line("backlog_ns", &mut workers.iter().map(|worker| worker.published.backlog_ns.load(Ordering::Relaxed)));
+    line("end", &mut std::iter::once(number));
+    text
+}

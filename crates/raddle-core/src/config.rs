@@ -7,6 +7,7 @@
 //! environment, since a program that fixes its number of workers has a reason.
 
 use crate::explore::{Plan, Strategy};
+use crate::hang::{DeadlockHandler, OnDeadlock, Plan as HangPlan};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 use crate::trace::{Level, Plan as TracePlan};
 use raddle_context::SizeClass;
@@ -155,6 +156,22 @@ pub const SETTINGS: &[Setting] = &[
         read: |c, v| on_off(v).map(|b| c.stats = Some(b)),
     },
     Setting {
+        variable: "RADDLE_DEADLOCK",
+        allowed: "exit, report, off",
+        what: "when nothing can ever run again: say who waits for whom and exit with code 3, only say it, or nothing",
+        read: |c, v| {
+            let known =
+                [("exit", OnDeadlock::Exit), ("report", OnDeadlock::Report), ("off", OnDeadlock::Off)];
+            one_of(v, &known).map(|on| c.deadlock = Some(on))
+        },
+    },
+    Setting {
+        variable: "RADDLE_SIGQUIT",
+        allowed: "on, off",
+        what: "whether SIGQUIT has it said on standard error what all processes are at, unless the program handles it",
+        read: |c, v| on_off(v).map(|b| c.sigquit = Some(b)),
+    },
+    Setting {
         variable: "RADDLE_SEED",
         allowed: "a number from 0, or a schedule as `12:1,30:2`",
         what: "one worker, which takes every choice from this seed: one number, one schedule; time is virtual",
@@ -233,6 +250,8 @@ pub(crate) struct Config {
     pub(crate) membarrier: Option<bool>,
     pub(crate) measure_stacks: Option<bool>,
     pub(crate) stats: Option<bool>,
+    pub(crate) deadlock: Option<OnDeadlock>,
+    pub(crate) sigquit: Option<bool>,
     pub(crate) seed: Option<Plan>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) trace_level: Option<Level>,
@@ -282,6 +301,8 @@ impl Config {
             membarrier: self.membarrier.or(other.membarrier),
             measure_stacks: self.measure_stacks.or(other.measure_stacks),
             stats: self.stats.or(other.stats),
+            deadlock: self.deadlock.or(other.deadlock),
+            sigquit: self.sigquit.or(other.sigquit),
             seed: self.seed.or(other.seed),
             trace: self.trace.or(other.trace),
             trace_level: self.trace_level.or(other.trace_level),
@@ -336,6 +357,12 @@ impl Config {
             tick: self.tick.unwrap_or(default.tick),
             spin: self.spin.unwrap_or(default.spin),
         })
+    }
+
+    /// What is done about hangs.
+    pub(crate) fn hang_plan(&self, handler: Option<DeadlockHandler>) -> HangPlan {
+        let deadlock = self.deadlock.unwrap_or_default();
+        HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true) }
     }
 
     /// What is to be recorded, and where it goes.

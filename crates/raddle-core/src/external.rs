@@ -5,6 +5,7 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
+use crate::hang::seat::{Asleep, note_wake};
 use crate::header::{AWAY, Header, Kind};
 use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use crate::report;
@@ -32,6 +33,7 @@ impl External {
     /// Blocks the OS thread until it is woken. False if the deadline passes first.
     #[must_use]
     pub(crate) fn sleep(&self, deadline: Option<Instant>) -> bool {
+        let asleep = Asleep::new(deadline.is_none());
         let mut patience = in_process().then(|| Instant::now() + Duration::from_secs(1));
         // Acquire pairs with the release in `wake`.
         while self.woken.load(Ordering::Acquire) == 0 {
@@ -46,6 +48,7 @@ impl External {
             let first = deadline.into_iter().chain(patience).min();
             futex_wait(&self.woken, 0, first.map(|first| first - now));
         }
+        asleep.woken();
         true
     }
 }
@@ -74,6 +77,7 @@ pub(crate) unsafe fn wake(header: *mut Header) {
     // SAFETY: the owner does not leave before `woken` is set; the header is its first field.
     let bed = unsafe { &*header.cast::<External>() };
     let word: *const AtomicU32 = &raw const bed.woken;
+    note_wake();
     // Release pairs with the acquire in `sleep`. After it the owner's frame may be gone.
     bed.woken.store(1, Ordering::Release);
     futex_wake_one(word);

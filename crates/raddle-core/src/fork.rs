@@ -19,6 +19,7 @@
 //! | of the default runtime's start | it starts another |
 //! | of the depots of blocks, jobs and thread-local storage, and of glibc's list of them | what it spawns |
 //! | of the spare OS threads | its calls of `blocking` |
+//! | of the runtimes and OS threads that are watched for hangs | what it starts is watched there |
 //! | of the job queues of the runtime whose process forks | it takes back what it has forked and nobody has taken |
 //!
 //! What of the parent's runtime has a lock besides is not touched in the child: to wake a process of the parent's, or
@@ -26,6 +27,7 @@
 //! if another thread has it, as with POSIX threads.
 
 use crate::blocking;
+use crate::hang::{self, seat::Seats, watch::Runtimes};
 use crate::header::OWN_TLS;
 use crate::job;
 use crate::process::pool;
@@ -39,9 +41,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct Held {
     _starting: MutexGuard<'static, ()>,
+    runtimes: Runtimes,
     _blocks: pool::DepotGuard,
     _jobs: job::DepotGuard,
     spares: blocking::PoolGuard,
+    seats: Seats,
     _storages: tls::Held,
     _queues: Option<HeldQueues>,
 }
@@ -83,9 +87,11 @@ thread_local! {
 extern "C" fn prepare() {
     HELD.set(Some(Held {
         _starting: runtime::starting(),
+        runtimes: hang::watch::runtimes(),
         _blocks: pool::depot(),
         _jobs: job::depot(),
         spares: blocking::lock_pool(),
+        seats: hang::seat::seats(),
         _storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
     }));
@@ -98,6 +104,8 @@ extern "C" fn parent() {
 extern "C" fn child() {
     if let Some(mut held) = HELD.take() {
         held.spares.forget();
+        held.runtimes.clear();
+        hang::seat::forget(&mut held.seats);
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();

@@ -75,6 +75,14 @@ impl Header {
         }
     }
 
+    /// The flags, for whoever looks at it without holding it.
+    #[cfg(not(loom))]
+    pub(crate) fn flags_now(&self) -> u8 {
+        // SAFETY: as large as an atomic byte.
+        unsafe { std::sync::atomic::AtomicU8::from_ptr(self.flags.as_ptr()) }
+            .load(std::sync::atomic::Ordering::Relaxed)
+    }
+
     #[inline(always)]
     pub(crate) fn is(&self, flag: u8) -> bool {
         self.flags.get() & flag != 0

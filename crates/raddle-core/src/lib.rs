@@ -41,6 +41,8 @@ mod external;
 #[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
+pub mod hang;
+#[cfg(not(loom))]
 mod idle_times;
 #[cfg(not(loom))]
 mod ids;

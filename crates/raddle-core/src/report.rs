@@ -94,8 +94,8 @@ pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
 }
 
-/// The counters, as `RADDLE_STATS` asks.
-pub(crate) fn stats(text: &str) {
+/// The counters, as `RADDLE_STATS` asks; a dump.
+pub(crate) fn say(text: &str) {
     let _unwritable = std::io::stderr().write_all(text.as_bytes());
 }
 

@@ -72,6 +72,8 @@ macro_rules! settings_table {
 | `RADDLE_TRACE_LAST` | bytes from 64K to 4096M, for each worker | `64M` |
 | `RADDLE_TRACE_STREAM` | `on`, `off` | `off` |
 | `RADDLE_STATS` | `on`, `off` | `off` |
+| `RADDLE_DEADLOCK` | `exit`, `report`, `off` | `exit`, with code 3 |
+| `RADDLE_SIGQUIT` | `on`, `off` | `on`: a dump, unless the program handles it |
 | `RADDLE_SEED` | a number, or a schedule as `12:1,30:2` | none: as it comes |
 "
     };
@@ -79,6 +81,7 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::explore::explore;
+pub use raddle_core::hang::dump;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
@@ -87,7 +90,7 @@ pub use raddle_core::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
-pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, sync, task, thread, trace};
+pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, hang, sync, task, thread, trace};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;
 

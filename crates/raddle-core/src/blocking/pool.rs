@@ -46,6 +46,11 @@ impl Pool {
         Pool { idle: Vec::new(), waiting: VecDeque::new(), living: 0, starting: 0 }
     }
 
+    /// Whether no spare has anything to do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle.len() == self.living && self.waiting.is_empty() && self.starting == 0
+    }
+
     /// In a forked child: no spare lives there, and no call waits that could be made.
     pub(crate) fn forget(&mut self) {
         self.idle.drain(..).for_each(std::mem::forget);

@@ -25,6 +25,7 @@ use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to do with the payload; one static table a closure type.
 #[derive(Debug)]
@@ -137,6 +138,31 @@ impl Block {
     pub(crate) fn storage_base(&self) -> usize {
         // SAFETY: set before it starts and taken at its end, by its holder, who calls.
         unsafe { &*self.storage.get() }.as_ref().map_or(0, TlsBlock::base)
+    }
+
+    /// The number of the life that the block is in; for whoever walks over all blocks, at any time.
+    pub(crate) fn number(&self) -> Option<u64> {
+        // Acquire pairs with the release in `begin_life`.
+        Some(self.life().load(Ordering::Acquire)).filter(|number| *number != 0)
+    }
+
+    /// The block, which is filled, is in a life of this number from now on.
+    #[inline(always)]
+    pub(crate) fn begin_life(&self, number: u64) {
+        // Release pairs with the acquire in `number`: what is in the block is seen with it.
+        self.life().store(number, Ordering::Release);
+    }
+
+    /// The block is in no life any more.
+    #[inline(always)]
+    pub(crate) fn leave_life(&self) {
+        self.life().store(0, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn life(&self) -> &AtomicU64 {
+        // SAFETY: as large as an atomic word and aligned as one; written only here.
+        unsafe { AtomicU64::from_ptr(self.id.as_ptr()) }
     }
 
     /// The name it was given, if any.

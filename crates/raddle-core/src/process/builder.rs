@@ -284,10 +284,10 @@ fn fill<F: FnOnce() -> T, T>(
         unsafe { *block.name.get() = name };
     }
     block.site.set(site);
-    block.id.set(id);
     block.scope.set(scope);
     block.class.set(class);
     block.header.flags.set(MOVABLE);
+    block.begin_life(id);
 }
 
 /// A block that was just filled becomes a thread's.

@@ -153,6 +153,7 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
 
 /// Takes what is left of a life out of the block. The caller is its only holder.
 pub(crate) fn end_life(block: &'static Block) {
+    block.leave_life();
     // SAFETY: nobody else looks at the name any more: handles carry their own copy.
     drop(unsafe { (*block.name.get()).take() });
     block.token.end_life();

@@ -3,7 +3,6 @@
 //! Never: a process's stack.
 
 use super::block::Block;
-use super::entry;
 use super::pool;
 use super::wait;
 use crate::explore::{self, point};
@@ -176,10 +175,7 @@ impl<T> Drop for Joiner<T> {
 fn free(block: &'static Block) {
     match Worker::current() {
         Some(worker) => worker.free_block(block),
-        None => {
-            entry::end_life(block);
-            pool::give_to_depot(block);
-        }
+        None => pool::give_to_depot(block),
     }
 }
 

@@ -13,6 +13,7 @@
 //! processes; a list that is too long hands a chain to the depot, an empty one takes a chain from it.
 
 use super::block::Block;
+use super::entry::end_life;
 use crate::header::Header;
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
@@ -40,6 +41,8 @@ pub(crate) struct Depot {
     uncut: *mut Block,
     uncut_len: usize,
     region_bytes: usize,
+    /// All regions that there are, and the blocks that there is room for in each.
+    regions: Vec<(*const Block, usize)>,
 }
 
 // SAFETY: the uncut region belongs to the depot, which is behind a lock.
@@ -50,6 +53,7 @@ static DEPOT: Mutex<Depot> = Mutex::new(Depot {
     uncut: std::ptr::null_mut(),
     uncut_len: 0,
     region_bytes: REGION_MIN,
+    regions: Vec::new(),
 });
 
 /// Holds the depot.
@@ -89,6 +93,31 @@ impl Depot {
         FreeChain { first, len }
     }
 
+    /// How many blocks there are, in a life or not.
+    pub(crate) fn cut_blocks(&self) -> usize {
+        self.regions.iter().map(|(_, len)| len).sum::<usize>() - self.uncut_len
+    }
+
+    /// Shows all blocks that there are, in a life or not.
+    pub(crate) fn for_each_block(&self, mut look: impl FnMut(&'static Block)) {
+        for (first, len) in &self.regions {
+            // SAFETY: the region's end.
+            let end = unsafe { first.add(*len) };
+            let cut = if std::ptr::eq(end, self.end_of_uncut()) { len - self.uncut_len } else { *len };
+            for at in 0..cut {
+                // SAFETY: within the region.
+                let block = unsafe { first.add(at) };
+                // SAFETY: it has been cut, and is never freed.
+                look(unsafe { &*block });
+            }
+        }
+    }
+
+    fn end_of_uncut(&self) -> *const Block {
+        // SAFETY: the last region's end.
+        unsafe { self.uncut.add(self.uncut_len) }
+    }
+
     fn map_region(&mut self) {
         let layout = Layout::from_size_align(self.region_bytes, self.region_bytes.min(REGION_MAX))
             .expect("a region's size is a power of two");
@@ -103,6 +132,7 @@ impl Depot {
         }
         self.uncut = region.cast();
         self.uncut_len = self.region_bytes / size_of::<Block>();
+        self.regions.push((self.uncut, self.uncut_len));
         self.region_bytes = (self.region_bytes * 2).min(REGION_MAX);
     }
 }
@@ -177,10 +207,13 @@ impl Drop for BlockPool {
     }
 }
 
-/// Gives back a block from a thread that is no worker.
+/// Gives back a block, whose life is over, from a thread that is no worker. Under the lock, which whoever walks over all
+/// blocks holds, too.
 pub(crate) fn give_to_depot(block: &'static Block) {
+    let mut depot = depot();
+    end_life(block);
     block.header.link.set(std::ptr::null_mut());
-    depot().chains.push(FreeChain { first: block.as_header(), len: 1 });
+    depot.chains.push(FreeChain { first: block.as_header(), len: 1 });
 }
 
 /// Takes a block on a thread that is no worker.

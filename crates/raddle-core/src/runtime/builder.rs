@@ -5,7 +5,9 @@
 use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
-use crate::explore::{Board, Plan, Strategy};
+use crate::explore::{Board, Plan as SeedPlan, Strategy};
+use crate::hang::seat::Seated;
+use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::prim::fence_is_asymmetric;
 use crate::report;
@@ -39,6 +41,7 @@ pub struct Builder {
     name: Option<String>,
     scatters: bool,
     board: Option<Arc<Board>>,
+    on_deadlock: Option<DeadlockHandler>,
 }
 
 /// Why a runtime could not be built.
@@ -240,12 +243,12 @@ impl Builder {
     /// assert_ne!(way(1), way(2));
     /// ```
     pub fn seed(mut self, seed: u64) -> Self {
-        self.config.seed = Some(Plan::Seed(seed, Strategy::Mixed));
+        self.config.seed = Some(SeedPlan::Seed(seed, Strategy::Mixed));
         self
     }
 
     /// One run of an exploration.
-    pub(crate) fn explored(mut self, plan: Plan, board: Arc<Board>) -> Self {
+    pub(crate) fn explored(mut self, plan: SeedPlan, board: Arc<Board>) -> Self {
         self.config.seed = Some(plan);
         self.board = Some(board);
         self
@@ -260,6 +263,25 @@ impl Builder {
     /// How much is recorded; default: `sched` if there is to be a file, else nothing.
     pub fn trace_level(mut self, level: Level) -> Self {
         self.config.trace_level = Some(level);
+        self
+    }
+
+    /// What a deadlock leads to; default: a report on standard error, and exit code 3. See [`crate::hang`].
+    pub fn deadlock(mut self, on: OnDeadlock) -> Self {
+        self.config.deadlock = Some(on);
+        self
+    }
+
+    /// Has `f` called with the report of a deadlock, on an OS thread of the runtime's, in place of the report on standard
+    /// error and the exit. The program goes on waiting, unless `f` does something about it.
+    pub fn on_deadlock(mut self, f: impl Fn(&Dump) + Send + Sync + 'static) -> Self {
+        self.on_deadlock = Some(DeadlockHandler(Arc::new(f)));
+        self
+    }
+
+    /// Whether `SIGQUIT` has a dump printed on standard error; default: yes, unless the program handles it itself.
+    pub fn dump_on_quit(mut self, on: bool) -> Self {
+        self.config.sigquit = Some(on);
         self
     }
 
@@ -283,7 +305,8 @@ impl Builder {
     pub fn build(self) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
         let name = self.name.unwrap_or_else(|| "raddle".to_owned());
-        start(&config, &name, self.scatters, self.board)
+        let hangs = config.hang_plan(self.on_deadlock);
+        start(&config, &name, self.scatters, self.board, hangs)
     }
 
     /// Starts the workers as the default runtime, which lives until the program ends.
@@ -307,6 +330,7 @@ fn start(
     name: &str,
     scatters: bool,
     board: Option<Arc<Board>>,
+    hangs: Plan,
 ) -> Result<Runtime, BuildError> {
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
@@ -346,6 +370,9 @@ fn start(
             }
         }
     }
+    if !runtime.shared.is_explored() {
+        watch::enrol(&runtime.shared, hangs);
+    }
     Ok(runtime)
 }
 
@@ -357,6 +384,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
+    let _seat = Seated::worker(shared.worker(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         report::fatal("a worker panicked outside of any process or cell");

@@ -77,7 +77,7 @@ fn register_exit_report() {
         if let Some(shared) = unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
             && shared.prints_stats
         {
-            crate::report::stats(&shared.stats_text());
+            crate::report::say(&shared.stats_text());
         }
     }
     REGISTERED.call_once(|| {

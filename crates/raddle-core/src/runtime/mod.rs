@@ -20,6 +20,7 @@ pub(crate) use default::{forget as forget_default, here, starting};
 pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
+use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
 use crate::load::Load;
 use crate::policy::Policy;
@@ -236,9 +237,10 @@ impl Runtime {
 
 /// The last words of a runtime whose workers have ended. Returns how many it abandons.
 fn settle(shared: &Arc<Shared>) -> u64 {
+    watch::strike(shared);
     shared.trace.finish(shared);
     if shared.prints_stats {
-        report::stats(&shared.stats_text());
+        report::say(&shared.stats_text());
     }
     let abandoned = shared.alive(&shared.total());
     if abandoned > 0 {

@@ -257,23 +257,24 @@ impl Shared {
     /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
     pub(crate) fn note_quiet(&self) {
         if self.closing.load(Ordering::Relaxed)
-            && self.is_quiet()
+            && self.is_quiet().is_some()
             && !self.stopping.swap(true, Ordering::Relaxed)
         {
             self.idle.wake_all();
         }
     }
 
-    /// Whether nobody runs, is about to, or has an alarm set; argued in `protocol/idle.md`.
-    fn is_quiet(&self) -> bool {
+    /// If nobody runs, is about to, or has an alarm set: a number that is another as soon as anybody has lain down anew.
+    /// Argued in `protocol/idle.md`.
+    pub(crate) fn is_quiet(&self) -> Option<u64> {
         fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
-        let Some(before) = self.idle.all_asleep() else { return false };
+        let before = self.idle.all_asleep()?;
         let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
         let all_sleep = self.workers().iter().all(sleeps);
         fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
         // Counted on a worker that was awake then, so the fences above order this look, too.
         let nobody_is_away = self.away.load(Ordering::Relaxed) == 0;
-        all_sleep && nobody_is_away && self.idle.all_asleep() == Some(before)
+        (all_sleep && nobody_is_away && self.idle.all_asleep() == Some(before)).then_some(before)
     }
 
     /// Something goes to a spare OS thread. To be counted, and dropped, on a worker of this runtime, which looks for

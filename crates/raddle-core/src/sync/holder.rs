@@ -31,7 +31,7 @@ thread_local! {
 
 /// Who runs here, and on which worker.
 #[inline(always)]
-fn who_runs() -> (*mut (), *mut ()) {
+pub(crate) fn who_runs() -> (*mut (), *mut ()) {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     match unsafe { header.as_ref() } {

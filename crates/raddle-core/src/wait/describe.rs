@@ -11,7 +11,8 @@
 //! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
 //! stores into a frame, and one each into its control block before and after.
 
-use crate::header::Kind;
+use crate::hang::seat;
+use crate::header::{AWAY, Kind};
 use crate::process::block::Block;
 use crate::sync::Held;
 use crate::worker::current_header;
@@ -101,18 +102,26 @@ impl<'s> Wait<'s> {
     pub(crate) fn show(&self) -> Shown<'_> {
         let header = current_header();
         // SAFETY: the word is null or the header of what runs here, which is alive.
-        let is_process = unsafe { header.as_ref() }.is_some_and(|running| running.kind == Kind::Process);
+        let Some(running) = (unsafe { header.as_ref() }) else { return self.show_outside() };
+        if running.kind != Kind::Process || running.is(AWAY) {
+            return Shown { before: Before::Nothing, wait: PhantomData };
+        }
         // SAFETY: the kind says that it is a block.
-        let block = is_process.then(|| unsafe { Block::of_header(header) });
-        let before = block.map(|block| block.waits.replace(std::ptr::from_ref(self).cast()));
-        Shown { before: block.zip(before), wait: PhantomData }
+        self.show_at(unsafe { Block::of_header(header) })
+    }
+
+    /// Shows it at the seat of the OS thread.
+    #[cold]
+    fn show_outside(&self) -> Shown<'_> {
+        let before = Before::OsThread(seat::show_outside(std::ptr::from_ref(self).cast()));
+        Shown { before, wait: PhantomData }
     }
 
     /// As [`show`](Self::show), at the control block of the caller.
     #[inline(always)]
     pub(crate) fn show_at(&self, block: &'static Block) -> Shown<'_> {
         let before = block.waits.replace(std::ptr::from_ref(self).cast());
-        Shown { before: Some((block, before)), wait: PhantomData }
+        Shown { before: Before::Process(block, before), wait: PhantomData }
     }
 
     /// The call that it waits in.
@@ -124,6 +133,17 @@ impl<'s> Wait<'s> {
     /// Where in the program it waits.
     pub(crate) fn site(&self) -> &'static Location<'static> {
         self.site
+    }
+
+    /// What kind of thing it waits for.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.call.kind
+    }
+
+    /// What the subject says of itself.
+    pub(crate) fn write_state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        // SAFETY: as in `held`.
+        unsafe { (self.call.state)(self.subject, out) }
     }
 
     /// The address by which two waits for the same object are known.
@@ -157,15 +177,25 @@ impl fmt::Display for Wait<'_> {
 /// The right of a [`Wait`] to be shown.
 #[must_use = "it is shown until this goes"]
 pub(crate) struct Shown<'w> {
-    before: Option<(&'static Block, *const Wait<'static>)>,
+    before: Before,
     wait: PhantomData<&'w ()>,
+}
+
+/// What was shown before, and where.
+enum Before {
+    /// Nobody looks at what a cell, or one that is away, waits for.
+    Nothing,
+    Process(&'static Block, *const Wait<'static>),
+    OsThread(*const Wait<'static>),
 }
 
 impl Drop for Shown<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some((block, before)) = self.before {
-            block.waits.set(before);
+        match self.before {
+            Before::Process(block, before) => block.waits.set(before),
+            Before::OsThread(before) => drop(seat::show_outside(before)),
+            Before::Nothing => {}
         }
     }
 }

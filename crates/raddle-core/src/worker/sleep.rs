@@ -5,6 +5,7 @@
 use super::Worker;
 use super::search::STEAL_NS;
 use crate::counters::Counters;
+use crate::hang::watch::note_busy;
 use crate::header::Runnable;
 use crate::protocol::idle::{Watch, Woken};
 use crate::report;
@@ -125,6 +126,7 @@ impl Worker {
         let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::add(&self.counters.parks, 1);
         let woken = self.sleep_watched(watch, at_most);
+        note_busy();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
         woken
     }

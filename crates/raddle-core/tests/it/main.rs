@@ -13,6 +13,7 @@ mod default;
 mod explore;
 mod fairness;
 mod fork;
+mod hang;
 mod jobs;
 mod join;
 mod level0;

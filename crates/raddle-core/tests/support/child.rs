@@ -27,6 +27,18 @@ pub(crate) fn in_child_with(test: &str, variables: &[(&str, &str)], body: impl F
     command(test, variables).output().expect("the child starts")
 }
 
+/// Runs one of the programs that run before there is a harness: see `hang`.
+pub(crate) fn in_program(name: &str, variables: &[(&str, &str)]) -> Output {
+    program(name, variables).output().expect("the program starts")
+}
+
+/// What starts one of these programs.
+pub(crate) fn program(name: &str, variables: &[(&str, &str)]) -> Command {
+    let mut command = command(name, variables);
+    command.env("TEST_PROGRAM", name);
+    command
+}
+
 fn command(test: &str, variables: &[(&str, &str)]) -> Command {
     let program = std::env::current_exe().expect("the test's own path");
     let runner = std::env::var(RUNNER).unwrap_or_default();

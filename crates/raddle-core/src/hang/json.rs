@@ -1,0 +1,105 @@
+//! Owns: a `Roll` as JSON, by the schema in `docs/HANGS.md`.
+//! May use: `roll`, `cycle`.
+//! Never: another schema under the same number.
+
+use super::cycle::{Cycle, Who};
+use super::roll::{Roll, Row, State, Waiting};
+use std::fmt::{self, Write};
+
+/// A text with quotes around it.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c < ' ' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+impl Roll {
+    pub(super) fn json(&self, kind: &str, cycles: &[Cycle], out: &mut impl Write) -> fmt::Result {
+        let (workers, cells, whole) = (self.workers, self.cells, !self.is_shallow);
+        write!(out, r#"{{"schema":"raddle-dump/1","kind":"{kind}","workers":{workers},"cells":{cells}"#)?;
+        write!(out, r#","whole":{whole},"cycles":["#)?;
+        for (at, cycle) in cycles.iter().enumerate() {
+            out.write_str(if at == 0 { "[" } else { ",[" })?;
+            for (at, who) in cycle.0.iter().enumerate() {
+                write!(out, "{}{}", if at == 0 { "" } else { "," }, self.json_name(*who))?;
+            }
+            out.write_char(']')?;
+        }
+        out.write_str(r#"],"processes":["#)?;
+        for (at, row) in self.rows.iter().enumerate() {
+            out.write_str(if at == 0 { "\n" } else { ",\n" })?;
+            self.json_row(row, out)?;
+        }
+        out.write_str(r#"],"os_threads":["#)?;
+        for (at, outsider) in self.outsiders.iter().enumerate() {
+            out.write_str(if at == 0 { "\n" } else { ",\n" })?;
+            write!(out, r#"{{"os_thread":{}"#, outsider.os_thread)?;
+            self.json_wait(&outsider.waits, out)?;
+            out.write_char('}')?;
+        }
+        out.write_str("]}\n")
+    }
+
+    /// The number of a process, or `"os-thread 4711"`.
+    fn json_name(&self, who: Who) -> String {
+        match who {
+            Who::Process(at) => self.rows[at].id.to_string(),
+            Who::OsThread(at) => format!("\"os-thread {}\"", self.outsiders[at].os_thread),
+        }
+    }
+
+    fn json_row(&self, row: &Row, out: &mut impl Write) -> fmt::Result {
+        write!(out, r#"{{"id":{}"#, row.id)?;
+        if let Some(name) = &row.name {
+            write!(out, r#","name":{}"#, Quoted(self.text(name)))?;
+        }
+        let kind = if row.is_thread { "thread" } else { "process" };
+        let site = row.site.to_string();
+        write!(out, r#","kind":"{kind}","spawned":{},"state":"{}""#, Quoted(&site), word(&row.state))?;
+        match &row.state {
+            State::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
+            State::Waits(waiting) => self.json_wait(waiting, out)?,
+            _ => {}
+        }
+        out.write_char('}')
+    }
+
+    fn json_wait(&self, waiting: &Waiting, out: &mut impl Write) -> fmt::Result {
+        let (call, kind, site) = (waiting.call, waiting.kind, waiting.site.to_string());
+        let (object, more) = (waiting.subject, Quoted(self.text(&waiting.more)));
+        write!(out, r#","wait":{{"call":"{call}","for":"{kind}","at":{}"#, Quoted(&site))?;
+        write!(out, r#","object":"{object:#x}","detail":{more}"#)?;
+        if let Some(child) = self.joined(waiting) {
+            write!(out, r#","joins":{}"#, child.id)?;
+        }
+        if let Some((holder, since)) = &waiting.held {
+            let since = since.to_string();
+            let process = self.rows.iter().position(|row| row.address == *holder).map(Who::Process);
+            let outside = self.outsiders.iter().position(|one| one.address == *holder).map(Who::OsThread);
+            let by = process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who));
+            write!(out, r#","held_by":{by},"held_since":{}"#, Quoted(&since))?;
+        }
+        out.write_char('}')
+    }
+}
+
+fn word(state: &State) -> &'static str {
+    match state {
+        State::Fresh => "fresh",
+        State::Ready => "ready",
+        State::Runs(_) => "runs",
+        State::Away => "blocking",
+        State::Waits(_) => "waits",
+        State::Unknown => "unknown",
+    }
+}

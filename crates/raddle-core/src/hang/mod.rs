@@ -1,0 +1,164 @@
+//! Owns: why a program hangs: who waits for what, and who holds it; the report of a deadlock, and dumps.
+//! May use: all that is known of those who wait (`wait::describe`), of runtimes, and of OS threads.
+//! Never: a cost where nothing is asked for; a guess.
+//!
+//! When nothing can run any more, ever, the program is told who waits for whom, and ends with code 3. Whoever wants to
+//! know before that what a program is at sends it `SIGQUIT`, or calls [`dump`]. The user's guide is `docs/HANGS.md`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `seat` | the OS threads that the runtime knows, and in what call they sleep |
+//! | `stop` | the workers stand still for a moment |
+//! | `roll` | what all live processes do, as it was in that moment |
+//! | `cycle` | who waits for whom |
+//! | `text`, `json` | the same in words |
+//! | `watch` | the OS thread that looks for deadlocks |
+//! | `quit` | signals |
+
+mod cycle;
+mod json;
+mod quit;
+mod roll;
+pub(crate) mod seat;
+mod stop;
+mod text;
+pub(crate) mod watch;
+
+pub use watch::OnDeadlock;
+pub(crate) use watch::{DeadlockHandler, Plan};
+
+use cycle::Cycle;
+use roll::{How, Roll};
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use watch::Watched;
+
+/// With this code a program exits whose processes wait for each other, and nothing can wake them.
+pub const DEADLOCK_EXIT_CODE: i32 = 3;
+
+/// What led to a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Dump,
+    Deadlock { exits: bool },
+}
+
+/// What all live processes and threads were at, at one moment: see [`dump`].
+///
+/// As text ([`Display`](fmt::Display)) it is a summary that fits a screen: cycles of waits first, then groups of those
+/// who were spawned at one place and wait at one place.
+#[derive(Debug)]
+pub struct Dump {
+    kind: Kind,
+    roll: Roll,
+    cycles: Vec<Cycle>,
+}
+
+/// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
+///
+/// The workers stand still meanwhile: for some microseconds, and about a second for a million processes. May be called
+/// from anywhere but a signal handler.
+///
+/// ```
+/// let (release, waiting) = std::sync::mpsc::channel::<()>();
+/// let child = raddle_core::csp::Builder::new().name("weaver").spawn(move || raddle_core::csp::park())?;
+/// while !raddle_core::hang::dump().to_string().contains("'weaver' (#") {}
+/// child.process().unpark();
+/// child.join().unwrap();
+/// # drop((release, waiting));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn dump() -> Dump {
+    Dump::of(&watch::runtimes(), How::Stopping, Kind::Dump)
+}
+
+impl Dump {
+    fn of(runtimes: &[Watched], how: How, kind: Kind) -> Dump {
+        let roll = Roll::call(runtimes, how);
+        let cycles = roll.cycles();
+        Dump { kind, roll, cycles }
+    }
+
+    /// How many processes and threads lived.
+    pub fn processes(&self) -> usize {
+        self.roll.rows.len()
+    }
+
+    /// How many cycles of waits there are: each in it waits for what the next one holds, or for its end.
+    pub fn cycles(&self) -> usize {
+        self.cycles.len()
+    }
+
+    /// Whether the workers stood still while they were looked at. If not, only names and numbers are known.
+    pub fn is_whole(&self) -> bool {
+        !self.roll.is_shallow
+    }
+
+    /// All of it as JSON, by the schema in `docs/HANGS.md`.
+    pub fn json(&self) -> String {
+        let mut json = String::new();
+        let kind = if self.kind == Kind::Dump { "dump" } else { "deadlock" };
+        let _infallible = self.roll.json(kind, &self.cycles, &mut json);
+        json
+    }
+
+    /// A line for each process and thread.
+    pub fn list(&self) -> String {
+        let mut list = String::new();
+        let _infallible = self.roll.list(&mut list);
+        list
+    }
+
+    fn write(&self) -> (String, bool) {
+        let first = self.roll.first_line(&self.cycles);
+        let what = match (self.kind, self.cycles.len()) {
+            (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
+            (Kind::Dump, 0) => "dump: ".to_owned(),
+            (Kind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
+        };
+        let mut text = if self.kind == Kind::Dump && self.cycles.is_empty() {
+            format!("raddle: {what}{} processes\n", self.roll.rows.len())
+        } else {
+            format!("raddle: {what}{first}\n")
+        };
+        let more = self.roll.summary(&self.cycles, &mut text);
+        (text, more)
+    }
+
+    /// The summary; and if it leaves something out, a file with all, and its name.
+    fn screen(&self) -> String {
+        let (mut text, more) = self.write();
+        if more {
+            match self.save() {
+                Ok(path) => text += &format!("  each by itself: {}\n", path.display()),
+                Err(cause) => text += &format!("  no file with each by itself: {cause}\n"),
+            }
+        }
+        if let Kind::Deadlock { exits: true } = self.kind {
+            let code = DEADLOCK_EXIT_CODE;
+            text +=
+                &format!("  exit code {code}; RADDLE_DEADLOCK=report goes on waiting, =off does not look\n");
+        }
+        text
+    }
+
+    /// Writes the list into a new file among the temporary ones.
+    fn save(&self) -> std::io::Result<PathBuf> {
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("raddle-{}-{number}.txt", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(self.list().as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// The summary: cycles first, then groups of those who are alike.
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.write().0)
+    }
+}

@@ -1,0 +1,38 @@
+//! Owns: which signals are ours, and `SIGQUIT`, which asks for a dump.
+//! May use: `sigaction`.
+//! Never: a signal that the program handles itself.
+
+use super::watch;
+use std::ffi::c_void;
+use std::sync::Once;
+
+/// What the kernel calls.
+pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Handles a signal, unless the program does. False if it does.
+pub(super) fn install(signal: libc::c_int, handler: Handler) -> bool {
+    // SAFETY: all zeroes is a value of this struct.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes the present action there, and changes nothing.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    if asked != 0 || action.sa_sigaction != libc::SIG_DFL {
+        return false;
+    }
+    action.sa_sigaction = handler as usize;
+    // On the alternate stack, if the thread has one: a process's own may be full.
+    action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK | libc::SA_SIGINFO;
+    // SAFETY: the handler does what a handler may.
+    unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0 }
+}
+
+extern "C" fn quit(_signal: libc::c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+    watch::ask_for_dump();
+}
+
+/// `SIGQUIT` asks for a dump, unless the program has another use for it.
+pub(super) fn catch() {
+    static CAUGHT: Once = Once::new();
+    CAUGHT.call_once(|| {
+        install(libc::SIGQUIT, quit);
+    });
+}

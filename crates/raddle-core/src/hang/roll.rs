@@ -1,0 +1,249 @@
+//! Owns: `Roll`, what all live processes do, as it was at one moment.
+//! May use: the list of all control blocks, `seat`, `stop`.
+//! Never: an allocation while the workers stand: one of them may hold the allocator's lock.
+//!
+//! Control blocks stay with the program, so that all that have ever lived can be walked (`process::pool`): those with
+//! a number live. A block that an OS thread of the program fills, or takes out of life, does so under the depot's lock
+//! or before its number stands there, and whoever walks holds that lock. All else is the workers', which stand still,
+//! or sleep for good.
+
+use super::seat::{self, Seat, Seats, Sitter};
+use super::stop::{self, Stopped};
+use super::watch::Watched;
+use crate::header::{AWAY, OWN_TLS, STARTED};
+use crate::process::block::Block;
+use crate::process::pool;
+use crate::runtime::Shared;
+use crate::wait::Wait;
+use crate::worker::Worker;
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+/// So many bytes of names and of states are kept for each process; what is more is cut off.
+const TEXT_BYTES_EACH: usize = 96;
+/// No text is longer.
+const TEXT_BYTES_MAX: usize = 160;
+
+/// Whether the workers are to be stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// They run.
+    Stopping,
+    /// Certainly nothing runs, and nothing ever will.
+    Still,
+}
+
+/// A piece of the roll's text.
+pub(super) type Span = Range<u32>;
+
+/// What one is at.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    /// It has not begun.
+    Fresh,
+    /// Its turn will come; or it is about to wait, or has just been woken.
+    Ready,
+    /// On the worker of this number.
+    Runs(usize),
+    /// In a call of `blocking`, on another OS thread.
+    Away,
+    Waits(Waiting),
+    /// The workers could not be stopped.
+    Unknown,
+}
+
+/// A wait, copied.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) call: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) site: &'static Location<'static>,
+    pub(super) subject: usize,
+    pub(super) more: Span,
+    pub(super) held: Option<(usize, &'static Location<'static>)>,
+}
+
+/// One process or thread.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) address: usize,
+    pub(super) id: u64,
+    pub(super) name: Option<Span>,
+    pub(super) is_thread: bool,
+    pub(super) site: &'static Location<'static>,
+    pub(super) state: State,
+}
+
+/// One OS thread of the program's that waits in a call of ours.
+#[derive(Clone, Debug)]
+pub(super) struct Outsider {
+    pub(super) address: usize,
+    pub(super) os_thread: i32,
+    pub(super) waits: Waiting,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Roll {
+    pub(super) rows: Vec<Row>,
+    pub(super) outsiders: Vec<Outsider>,
+    /// Cells that have not ended.
+    pub(super) cells: u64,
+    pub(super) workers: usize,
+    /// The workers did not stand still: nothing was followed.
+    pub(super) is_shallow: bool,
+    text: Text,
+}
+
+/// Text of a size that was fixed before.
+#[derive(Debug, Default)]
+struct Text(Vec<u8>);
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.0.capacity() - self.0.len();
+        let mut len = text.len().min(room);
+        while !text.is_char_boundary(len) {
+            len -= 1;
+        }
+        self.0.extend_from_slice(&text.as_bytes()[..len]);
+        Ok(())
+    }
+}
+
+impl Text {
+    fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
+        let begin = self.0.len();
+        let _infallible = write(self);
+        let mut end = self.0.len().min(begin + TEXT_BYTES_MAX);
+        while end < self.0.len() && self.0[end] & 0xc0 == 0x80 {
+            end -= 1;
+        }
+        self.0.truncate(end);
+        begin as u32..end as u32
+    }
+}
+
+/// The list of the runtimes that live, by the addresses of their workers.
+struct Homes<'a>(Vec<&'a [Worker]>);
+
+impl Homes<'_> {
+    fn has(&self, worker: *const ()) -> bool {
+        self.0.iter().any(|workers| workers.as_ptr_range().contains(&worker.cast()))
+    }
+}
+
+impl Roll {
+    /// Looks at everybody. `runtimes` are those that live; the caller holds their list, and is the only one who looks.
+    pub(super) fn call(runtimes: &[Watched], how: How) -> Roll {
+        let shared = || runtimes.iter().map(Watched::shared);
+        let homes = Homes(shared().map(Shared::workers).collect());
+        let workers = homes.0.iter().map(|workers| workers.len()).sum();
+        let depot = pool::depot();
+        let seats = seat::seats();
+        let most = depot.cut_blocks();
+        let mut roll = Roll {
+            rows: Vec::with_capacity(most),
+            outsiders: Vec::with_capacity(seats.len()),
+            cells: 0,
+            workers,
+            is_shallow: false,
+            text: Text(Vec::with_capacity((most + seats.len()) * TEXT_BYTES_EACH)),
+        };
+        let mut running: Vec<(*const (), usize)> = Vec::with_capacity(seats.len());
+        let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
+        let stopped = (how == How::Stopping).then(|| stop::stop(&seats));
+        roll.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
+        note_running(&mut running, stopped.as_ref(), &seats, &homes);
+        depot.for_each_block(|block| roll.look_at(block, &homes, &running));
+        roll.look_outside(&seats, how);
+        drop((stopped, depot, seats));
+        roll.cells = alive.saturating_sub(roll.rows.len() as u64);
+        roll.rows.sort_by_key(|row| row.id);
+        roll
+    }
+
+    /// The text of a piece.
+    pub(super) fn text(&self, span: &Span) -> &str {
+        std::str::from_utf8(&self.text.0[span.start as usize..span.end as usize]).unwrap_or("?")
+    }
+
+    fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>, running: &[(*const (), usize)]) {
+        let Some(id) = block.number() else { return };
+        let flags = block.header.flags_now();
+        let has_begun = flags & STARTED != 0;
+        let is_known = !has_begun || homes.has(block.header.worker.get());
+        if !is_known || block.join.is_done() {
+            return;
+        }
+        let address: *const () = block.as_header().cast_const().cast();
+        let state = if self.is_shallow {
+            State::Unknown
+        } else if !has_begun {
+            State::Fresh
+        } else if let Some((_, worker)) = running.iter().find(|(header, _)| *header == address) {
+            State::Runs(*worker)
+        } else if flags & AWAY != 0 {
+            State::Away
+        } else {
+            // SAFETY: it does not run, nor will it before this look is over.
+            unsafe { block.waits_for() }.map_or(State::Ready, |wait| State::Waits(self.copy(wait)))
+        };
+        let name = if self.is_shallow { None } else { self.name_of(block) };
+        let is_thread = flags & OWN_TLS != 0;
+        self.rows.push(Row { address: address.addr(), id, name, is_thread, site: block.site.get(), state });
+    }
+
+    fn name_of(&mut self, block: &Block) -> Option<Span> {
+        // SAFETY: whoever could end its life stands still, or waits for the depot's lock.
+        let name = unsafe { block.name() }?;
+        Some(self.text.span(|text| text.write_str(name)))
+    }
+
+    fn copy(&mut self, wait: &Wait<'_>) -> Waiting {
+        let more = self.text.span(|text| wait.write_state(text));
+        let held = wait.held().map(|held| (held.who().addr(), held.site()));
+        let (call, kind) = (wait.name(), wait.kind());
+        Waiting { call, kind, site: wait.site(), subject: wait.subject().addr(), more, held }
+    }
+
+    /// OS threads run on, so that what they wait for can be followed only if nothing runs at all.
+    fn look_outside(&mut self, seats: &[&'static Seat], how: How) {
+        if how != How::Still {
+            return;
+        }
+        for seat in seats.iter().filter(|seat| seat.is(Sitter::Outside) && seat.sleeps().is_some()) {
+            // SAFETY: it sleeps for good, so that its frame stays.
+            let Some(wait) = (unsafe { seat.wait().as_ref() }) else { continue };
+            let waits = self.copy(wait);
+            self.outsiders.push(Outsider { address: seat.address(), os_thread: seat.os_thread(), waits });
+        }
+    }
+}
+
+/// What runs where.
+fn note_running(
+    running: &mut Vec<(*const (), usize)>,
+    stopped: Option<&Stopped>,
+    seats: &Seats,
+    homes: &Homes<'_>,
+) {
+    let Some(stopped) = stopped else { return };
+    let index = |seat: &Seat| {
+        let known = homes.has(seat.worker().cast());
+        // SAFETY: a worker of a runtime that lives.
+        known.then(|| unsafe { (*seat.worker()).index }).unwrap_or(usize::MAX)
+    };
+    let own = raddle_context::current::get().cast_const();
+    // SAFETY: touches no memory of ours.
+    let own_thread = unsafe { libc::gettid() };
+    for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
+        if seat.os_thread() == own_thread {
+            running.push((own, index(seat)));
+        } else if stopped.has(seat) {
+            running.push((seat.running.load(Ordering::Relaxed).cast_const().cast(), index(seat)));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Owns: the gate at which all workers stand still while somebody looks at what they run, and the signal that leads there.
+//! May use: signals, futexes, `seat`.
+//! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
+//!
+//! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
+//! frame would go. So whoever looks stops the workers, as Go stops its threads: each gets a signal, and its handler
+//! notes what runs there and waits at the gate. The fast paths know nothing of it and pay nothing. A worker that runs
+//! a long loop, or sits in a system call, stops as well as any other.
+//!
+//! What is alternatively possible: a flag that workers look at when they switch. It costs a load at each switch, and
+//! a worker that hangs in a loop, which is what one wants to see, never comes to the flag.
+//!
+//! | gate | meaning |
+//! |---|---|
+//! | even | open; a handler that finds it so has come late, and goes |
+//! | odd | closed: a handler notes its arrival with this number, and sleeps until the number is another |
+//!
+//! *What may be read then.* A process is *current* on its worker from before its first instruction after a wait to
+//! after the last before the next one (`worker::dispatch`: who is next becomes current by a call that the compiler does
+//! not look into). So whoever is not current on any stopped worker has written what it says of its wait, stands off its
+//! stack, and cannot be resumed: only a worker resumes. OS threads of the program and spares run on; they may put
+//! things into inboxes, and touch no frame of a suspended process but by the protocols of what it waits for.
+//!
+//! A worker that does not come within a second (its OS thread has the signal blocked, or the machine is that busy)
+//! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
+//! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
+
+use super::seat::{Seat, Sitter};
+use crate::prim::futex_wait;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// The signal. Ignored by default, so that a stray one does no harm; hardly any program uses it.
+const SIGNAL: libc::c_int = libc::SIGURG;
+/// So long is waited for a worker.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+static GATE: AtomicU32 = AtomicU32::new(0);
+/// Changes with each arrival.
+static ARRIVALS: AtomicU32 = AtomicU32::new(0);
+
+/// The workers stand still until this is dropped.
+pub(super) struct Stopped {
+    gate: u32,
+    /// Whether all of them do.
+    pub(super) all: bool,
+}
+
+/// Stops all workers but the caller. The caller holds the list of the seats, and is the only one to stop anybody.
+pub(super) fn stop(seats: &[&'static Seat]) -> Stopped {
+    // Release pairs with the acquire in the handler.
+    let gate = GATE.fetch_add(1, Ordering::Release) + 1;
+    // SAFETY: touches no memory of ours.
+    let own = unsafe { libc::gettid() };
+    let others =
+        || seats.iter().filter(|seat| seat.is(Sitter::Worker) && ![0, own].contains(&seat.os_thread()));
+    if !can_stop() {
+        return Stopped { gate, all: false };
+    }
+    let until = Instant::now() + PATIENCE;
+    let asked = others().all(|seat| ask(seat));
+    let all = asked && others().all(|seat| wait_for(seat, gate, until));
+    Stopped { gate, all }
+}
+
+impl Stopped {
+    /// Whether this worker stands at the gate.
+    pub(super) fn has(&self, seat: &Seat) -> bool {
+        // Acquire pairs with the release in the handler.
+        seat.arrived.load(Ordering::Acquire) == self.gate
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // Release pairs with the acquire in the handler.
+        GATE.store(self.gate.wrapping_add(1), Ordering::Release);
+        let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: a wake reads no memory.
+        unsafe { libc::syscall(libc::SYS_futex, GATE.as_ptr(), flags, i32::MAX) };
+    }
+}
+
+fn wait_for(seat: &Seat, gate: u32, until: Instant) -> bool {
+    loop {
+        // Acquire pairs with the release in the handler.
+        let arrivals = ARRIVALS.load(Ordering::Acquire);
+        // Acquire pairs with the release in the handler: what the worker did before is seen.
+        if seat.arrived.load(Ordering::Acquire) == gate {
+            return true;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        futex_wait(&ARRIVALS, arrivals, Some(left));
+    }
+}
+
+/// What the kernel hands to a handler, as far as we fill it in. The same on all 64-bit machines.
+#[repr(C)]
+struct Info {
+    signal: libc::c_int,
+    errno: libc::c_int,
+    code: libc::c_int,
+    pad: libc::c_int,
+    process: libc::pid_t,
+    user: libc::uid_t,
+    value: *const Seat,
+    rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<Info>() == 128, "the kernel's `siginfo_t` has 128 bytes");
+
+/// Sends the signal to the worker that sits there. False if it cannot be sent.
+fn ask(seat: &'static Seat) -> bool {
+    // SAFETY: touches no memory of ours.
+    let (process, user) = unsafe { (libc::getpid(), libc::getuid()) };
+    let code = libc::SI_QUEUE;
+    let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: seat, rest: [0; 12] };
+    let at = &raw const info;
+    // SAFETY: the kernel reads the 128 bytes of `info`.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, seat.os_thread(), SIGNAL, at) == 0 }
+}
+
+/// Installs the handler, once. False if the program uses the signal itself, or where a context is not where it seems.
+fn can_stop() -> bool {
+    static INSTALLED: OnceLock<bool> = OnceLock::new();
+    // The twin's contexts are other OS threads; ThreadSanitizer hands signals over late.
+    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| super::quit::install(SIGNAL, halt))
+}
+
+/// On the worker that was asked: notes what runs, and stays until the gate opens.
+extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    // SAFETY: the kernel hands over a whole one.
+    let info = unsafe { &*info.cast::<Info>() };
+    // SAFETY: touches no memory of ours.
+    let own = unsafe { libc::getpid() };
+    // Acquire pairs with the release in `stop`.
+    let gate = GATE.load(Ordering::Acquire);
+    if info.code != libc::SI_QUEUE || info.process != own || info.value.is_null() || gate.is_multiple_of(2) {
+        return;
+    }
+    // SAFETY: the location is the calling thread's own, or of the storage that it has loaded.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    // SAFETY: we have sent it, with a seat, which is never freed.
+    let seat = unsafe { &*info.value };
+    seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
+    // Release pairs with the acquire in `wait_for`: all that this thread has done before is seen.
+    seat.arrived.store(gate, Ordering::Release);
+    // Release pairs with the acquire in `wait_for`.
+    ARRIVALS.fetch_add(1, Ordering::Release);
+    crate::prim::futex_wake_one(&raw const ARRIVALS);
+    // Acquire pairs with the release of the drop of `Stopped`.
+    while GATE.load(Ordering::Acquire) == gate {
+        futex_wait(&GATE, gate, None);
+    }
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+}

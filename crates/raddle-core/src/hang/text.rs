@@ -1,0 +1,182 @@
+//! Owns: the words in which a `Roll` is told: the cycle first, then groups of those who wait alike, then each by itself.
+//! May use: `roll`, `cycle`.
+//! Never: more lines than a screen has, in the summary.
+
+use super::cycle::{Cycle, Who};
+use super::roll::{Outsider, Roll, Row, State, Waiting};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+/// So many groups fit a screen.
+const GROUPS_MAX: usize = 20;
+/// So many members of a cycle, or of those who wait, stand in the first line.
+const FIRST_LINE_MAX: usize = 4;
+
+impl Roll {
+    /// `process 'name' (#7, spawned at src/main.rs:3:5)`.
+    pub(super) fn who(&self, row: &Row) -> String {
+        let kind = if row.is_thread { "thread" } else { "process" };
+        match &row.name {
+            Some(name) => format!("{kind} '{}' (#{}, spawned at {})", self.text(name), row.id, row.site),
+            None => format!("{kind} #{} (spawned at {})", row.id, row.site),
+        }
+    }
+
+    /// `'name'`, or `#7`.
+    fn short(&self, row: &Row) -> String {
+        row.name.as_ref().map_or_else(|| format!("#{}", row.id), |name| format!("'{}'", self.text(name)))
+    }
+
+    /// `Mutex::lock at src/main.rs:7:13, held by 'b' since src/main.rs:9:3`.
+    fn wait(&self, waiting: &Waiting) -> String {
+        let mut text = format!("{} at {}", waiting.call, waiting.site);
+        if let Some((holder, since)) = &waiting.held {
+            let _infallible = write!(text, ", held by {} since {since}", self.holder(*holder));
+        } else if let Some(child) = self.joined(waiting) {
+            let _infallible = write!(text, ", for {}", self.short(child));
+        } else if !self.text(&waiting.more).is_empty() && waiting.kind != "process" {
+            let _infallible = write!(text, " ({}: {})", waiting.kind, self.text(&waiting.more));
+        }
+        text
+    }
+
+    /// Whom a `join` waits for.
+    pub(super) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
+        (waiting.call == "join")
+            .then(|| self.rows.iter().find(|row| row.address == waiting.subject))
+            .flatten()
+    }
+
+    fn holder(&self, address: usize) -> String {
+        if let Some(row) = self.rows.iter().find(|row| row.address == address) {
+            return self.short(row);
+        }
+        let outsider = self.outsiders.iter().find(|outsider| outsider.address == address);
+        outsider.map_or_else(|| "one that has ended, or an OS thread".to_owned(), name_of)
+    }
+
+    fn sentence(&self, who: Who) -> String {
+        match who {
+            Who::Process(at) => {
+                let row = &self.rows[at];
+                format!("{} {}", self.who(row), self.state(row))
+            }
+            Who::OsThread(at) => {
+                let outsider = &self.outsiders[at];
+                format!("{} waits in {}", name_of(outsider), self.wait(&outsider.waits))
+            }
+        }
+    }
+
+    fn state(&self, row: &Row) -> String {
+        match &row.state {
+            State::Fresh => "has not begun".to_owned(),
+            State::Ready => "can run".to_owned(),
+            State::Runs(usize::MAX) => "runs".to_owned(),
+            State::Runs(worker) => format!("runs on worker {worker}"),
+            State::Away => "is in a `blocking` call".to_owned(),
+            State::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
+            State::Unknown => "is at something that could not be looked at".to_owned(),
+        }
+    }
+
+    /// What is wrong, in one line: the cycle; without one, those who wait for no other's end.
+    pub(super) fn first_line(&self, cycles: &[Cycle]) -> String {
+        let first: Vec<Who> = match cycles.first() {
+            Some(cycle) => cycle.0.clone(),
+            None => self.roots(),
+        };
+        let told: Vec<String> = first.iter().take(FIRST_LINE_MAX).map(|who| self.sentence(*who)).collect();
+        let more = first.len().saturating_sub(FIRST_LINE_MAX);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let cells = match (self.cells, told.is_empty()) {
+            (0, _) => String::new(),
+            (cells, true) => format!("{cells} cells wait for a waker that nobody calls"),
+            (cells, false) => format!("; and {cells} cells"),
+        };
+        format!("{}{more}{cells}", told.join("; "))
+    }
+
+    /// Who waits for something else than another's end: what the others wait for in the end.
+    fn roots(&self) -> Vec<Who> {
+        let waits_itself = |waits: &Waiting| waits.call != "join" && waits.call != "scope";
+        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if waits_itself(waits) && waits.call != "sleep");
+        let processes = (0..self.rows.len()).filter(|at| is_root(&self.rows[*at])).map(Who::Process);
+        let outside = (0..self.outsiders.len()).filter(|at| waits_itself(&self.outsiders[*at].waits));
+        processes.chain(outside.map(Who::OsThread)).collect()
+    }
+
+    /// The further cycles, and all that live, in groups. True if something was left out.
+    pub(super) fn summary(&self, cycles: &[Cycle], out: &mut String) -> bool {
+        if self.is_shallow {
+            out.push_str(
+                "  the workers could not be stopped, so that nothing is known of what anybody waits for\n",
+            );
+        }
+        for cycle in cycles.iter().skip(1).take(3) {
+            let told: Vec<String> = cycle.0.iter().map(|who| self.sentence(*who)).collect();
+            let _infallible = writeln!(out, "  another cycle: {}", told.join("; "));
+        }
+        let groups = self.groups();
+        for group in groups.iter().take(GROUPS_MAX) {
+            let _infallible = writeln!(out, "  {}", self.tell_group(group));
+        }
+        if groups.len() > GROUPS_MAX {
+            let left: usize = groups[GROUPS_MAX..].iter().map(Vec::len).sum();
+            let _infallible = writeln!(out, "  and {left} more in {} groups", groups.len() - GROUPS_MAX);
+        }
+        for outsider in self.outsiders.iter().take(GROUPS_MAX) {
+            let _infallible =
+                writeln!(out, "  {} waits in {}", name_of(outsider), self.wait(&outsider.waits));
+        }
+        let (alive, cells, workers) = (self.rows.len(), self.cells, self.workers);
+        let _infallible = writeln!(out, "  alive: {alive} processes, {cells} cells, on {workers} workers");
+        groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > 1)
+    }
+
+    /// Those that are alike: spawned at one place, and waiting at one place. The largest group first.
+    fn groups(&self) -> Vec<Vec<&Row>> {
+        let mut groups: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
+        for row in &self.rows {
+            let at = match &row.state {
+                State::Waits(waiting) => format!("{} {}", waiting.call, waiting.site),
+                other => format!("{:?}", std::mem::discriminant(other)),
+            };
+            groups.entry((row.site.to_string(), at)).or_default().push(row);
+        }
+        let mut groups: Vec<Vec<&Row>> = groups.into_values().collect();
+        groups.sort_by_key(|group| (std::cmp::Reverse(group.len()), group[0].id));
+        groups
+    }
+
+    fn tell_group(&self, group: &[&Row]) -> String {
+        let first = group[0];
+        if group.len() == 1 {
+            return format!("{} {}", self.who(first), self.state(first));
+        }
+        let kind = if first.is_thread { "threads" } else { "processes" };
+        let some: Vec<String> = group.iter().take(3).map(|row| self.short(row)).collect();
+        let (many, site, state) = (group.len(), first.site, self.state(first));
+        format!("{many} {kind} spawned at {site} ({}, ...), such as {}: {state}", some.join(", "), some[0])
+    }
+
+    /// Each by itself, a line each.
+    pub(super) fn list(&self, out: &mut impl Write) -> fmt::Result {
+        for row in &self.rows {
+            writeln!(out, "{} {}", self.who(row), self.state(row))?;
+        }
+        for outsider in &self.outsiders {
+            writeln!(out, "{} waits in {}", name_of(outsider), self.wait(&outsider.waits))?;
+        }
+        Ok(())
+    }
+}
+
+/// `OS thread 'main' (4711)`.
+fn name_of(outsider: &Outsider) -> String {
+    let number = outsider.os_thread;
+    let name = std::fs::read_to_string(format!("/proc/self/task/{number}/comm")).unwrap_or_default();
+    let is_first = u32::try_from(number) == Ok(std::process::id());
+    let name = if is_first { "main" } else { name.trim() };
+    format!("OS thread '{name}'")
+}

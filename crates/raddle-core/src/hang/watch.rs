@@ -1,0 +1,274 @@
+//! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
+//! May use: `roll`, the runtimes' public half.
+//! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps without a time-out else.
+//!
+//! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
+//! twice, a tick apart, with nothing having moved between:
+//!
+//! 1. all workers of all runtimes sleep, no alarm is set, no `blocking` call is out (as at a runtime's quiet end);
+//! 2. every other OS thread of the program is a helper of ours, an idle spare, or sleeps in a call of ours without a
+//!    deadline; one that does anything else may hold a channel's end, or a waker, and use it yet;
+//! 3. no OS thread has been woken that has not noticed it.
+//!
+//! Who sleeps can only be woken by one that runs. All slept at both looks, and the counts of lying down are the same:
+//! so all slept at every moment between, and nobody is left who could wake anybody. (DESIGN.md counted as outstanding
+//! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
+//! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
+//!
+//! | word | meaning | who leaves it |
+//! |---|---|---|
+//! | `TICKS` | the watcher looks at each tick | itself; who asks for a dump |
+//! | `SLEEPS` | all workers slept when it last looked; it has no time-out | a worker that gets up; who asks for a dump |
+//! | `CALLED` | it shall look now | itself |
+//!
+//! A worker that gets up and the watcher that lies down are the two sides of an event count: each says so, runs a full
+//! fence, and looks at the other.
+
+use super::roll::How;
+use super::seat::{self, Seated, Sitter};
+use super::{Dump, Kind, quit};
+use crate::blocking;
+use crate::fork;
+use crate::prim::{futex_wait, futex_wake_one};
+use crate::report;
+use crate::runtime::Shared;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How often is looked while something runs.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What a deadlock leads to, beside a handler of the program's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDeadlock {
+    /// Nobody looks for one.
+    Off,
+    /// It is reported on standard error, and the program goes on waiting.
+    Report,
+    /// It is reported, and the program exits with code 3.
+    #[default]
+    Exit,
+}
+
+/// The program's own way to take a report.
+#[derive(Clone)]
+pub(crate) struct DeadlockHandler(pub(crate) Arc<dyn Fn(&Dump) + Send + Sync>);
+
+impl fmt::Debug for DeadlockHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeadlockHandler")
+    }
+}
+
+/// What the settings say of hangs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) deadlock: OnDeadlock,
+    pub(crate) handler: Option<DeadlockHandler>,
+    pub(crate) on_quit: bool,
+}
+
+/// A runtime on the list: it lives as long as it stands there.
+pub(crate) struct Watched {
+    shared: *const Shared,
+    plan: Plan,
+}
+
+// SAFETY: the runtime's shared part is for every OS thread.
+unsafe impl Send for Watched {}
+
+impl Watched {
+    pub(super) fn shared(&self) -> &Shared {
+        // SAFETY: a runtime is taken off the list before it goes.
+        unsafe { &*self.shared }
+    }
+}
+
+static RUNTIMES: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+
+/// Holds the list of runtimes. Whoever looks at what runs holds it meanwhile.
+pub(crate) type Runtimes = MutexGuard<'static, Vec<Watched>>;
+
+/// Locks the list.
+pub(crate) fn runtimes() -> Runtimes {
+    RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const TICKS: u32 = 0;
+const SLEEPS: u32 = 1;
+const CALLED: u32 = 2;
+
+static WATCHER: AtomicU32 = AtomicU32::new(TICKS);
+/// Dumps that were asked for, and those that were made.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A runtime begins.
+pub(crate) fn enrol(shared: &Arc<Shared>, plan: Plan) {
+    let wants_watcher = plan.on_quit || plan.deadlock != OnDeadlock::Off;
+    if plan.on_quit {
+        quit::catch();
+    }
+    runtimes().push(Watched { shared: Arc::as_ptr(shared), plan });
+    if wants_watcher {
+        start();
+        note_busy();
+    }
+}
+
+/// A runtime is about to end: when this returns, nobody looks at it any more.
+pub(crate) fn strike(shared: &Shared) {
+    runtimes().retain(|watched| !std::ptr::eq(watched.shared, shared));
+}
+
+/// Starts the watcher, once for a program, and once for each forked child of it. Without it there are no reports.
+fn start() {
+    static STARTED_FOR: AtomicU64 = AtomicU64::new(u64::MAX);
+    let generation = fork::generation();
+    if STARTED_FOR.swap(generation, Ordering::Relaxed) == generation {
+        return;
+    }
+    WATCHER.store(TICKS, Ordering::Relaxed);
+    let helper = thread::Builder::new().name("raddle-watch".to_owned());
+    drop(helper.spawn(|| {
+        block_signals();
+        let _seat = Seated::here(Sitter::Helper);
+        watch();
+    }));
+}
+
+/// The program's signals are for its own threads.
+fn block_signals() {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes the set.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: reads the set. The C library leaves out what it needs itself.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
+}
+
+/// A worker has got up.
+#[inline]
+pub(crate) fn note_busy() {
+    fence(Ordering::SeqCst); // pairs with the one in `lie_down`: it sees who is up, or we see that it sleeps
+    if WATCHER.load(Ordering::Relaxed) == SLEEPS {
+        call();
+    }
+}
+
+#[cold]
+fn call() {
+    // Relaxed: what is asked for stands in other words, which the watcher reads after its fence.
+    WATCHER.store(CALLED, Ordering::Relaxed);
+    futex_wake_one(&raw const WATCHER);
+}
+
+/// Asks for a dump on standard error. By a signal's handler, too.
+pub(super) fn ask_for_dump() {
+    // Release pairs with the acquire in `take_request`.
+    ASKED.fetch_add(1, Ordering::Release);
+    call();
+}
+
+fn take_request() -> bool {
+    // Acquire pairs with the release in `ask_for_dump`.
+    let asked = ASKED.load(Ordering::Acquire);
+    MADE.swap(asked, Ordering::Relaxed) != asked
+}
+
+/// What stood still at a look: if the next one finds the same, it stood still all the time.
+type Stamp = Vec<u64>;
+
+fn watch() {
+    let mut before: Option<Stamp> = None;
+    let mut told: Option<Stamp> = None;
+    loop {
+        if take_request() {
+            let dump = Dump::of(&runtimes(), How::Stopping, Kind::Dump);
+            report::say(&dump.screen());
+        }
+        let now = look();
+        if now.is_some() && now == before && told != now {
+            told.clone_from(&now);
+            deadlock();
+        }
+        let settled = now == before;
+        before = now;
+        rest(settled);
+    }
+}
+
+/// Until the next tick; or until somebody gets up, if all sleep and what there was to say of it has been said.
+fn rest(settled: bool) {
+    if settled && all_sleep() {
+        WATCHER.store(SLEEPS, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // pairs with the one in `note_busy`: it sees that we sleep, or we see that it is up
+        let nothing_asked = ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
+        if all_sleep() && nothing_asked {
+            futex_wait(&WATCHER, SLEEPS, None);
+        }
+    } else if WATCHER.load(Ordering::Relaxed) != CALLED {
+        futex_wait(&WATCHER, TICKS, Some(TICK));
+    }
+    WATCHER.store(TICKS, Ordering::Relaxed);
+}
+
+fn all_sleep() -> bool {
+    runtimes().iter().all(|watched| watched.shared().idle.all_asleep().is_some())
+}
+
+/// The stamp, if nothing runs, nothing will, and somebody waits.
+fn look() -> Option<Stamp> {
+    let runtimes = runtimes();
+    let mut stamp = Stamp::new();
+    for watched in runtimes.iter() {
+        stamp.push(watched.shared().is_quiet()?);
+    }
+    if runtimes.is_empty() || !blocking::lock_pool().is_idle() {
+        return None;
+    }
+    stamp.push(seat::wakes()?);
+    let waiting = outside(&mut stamp)?;
+    fence(Ordering::SeqCst); // pairs with the sleepers' fences: who lay down after waking another is seen with that
+    stamp.push(seat::wakes()?);
+    (waiting > 0).then_some(stamp)
+}
+
+/// Adds the OS threads of the program, if all of them sleep; returns how many there are.
+fn outside(stamp: &mut Stamp) -> Option<usize> {
+    let seats = seat::seats();
+    let mut waiting = 0;
+    for task in std::fs::read_dir("/proc/self/task").ok()? {
+        let number: i32 = task.ok()?.file_name().to_str()?.parse().ok()?;
+        let seat = seats.iter().find(|seat| seat.os_thread() == number)?;
+        if seat.is(Sitter::Outside) {
+            stamp.extend([number as u64, seat.sleeps()?]);
+            waiting += 1;
+        }
+    }
+    Some(waiting)
+}
+
+/// Nothing will ever run again.
+fn deadlock() {
+    let list = runtimes();
+    let worst = list.iter().map(|watched| watched.plan.deadlock).max_by_key(|on| *on as u8);
+    let handler = list.iter().find_map(|watched| watched.plan.handler.clone());
+    let on = worst.unwrap_or(OnDeadlock::Off);
+    if on == OnDeadlock::Off && handler.is_none() {
+        return;
+    }
+    let dump =
+        Dump::of(&list, How::Still, Kind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() });
+    drop(list);
+    if let Some(DeadlockHandler(handler)) = handler {
+        return handler(&dump);
+    }
+    report::say(&dump.screen());
+    if on == OnDeadlock::Exit {
+        std::process::exit(crate::hang::DEADLOCK_EXIT_CODE);
+    }
+}

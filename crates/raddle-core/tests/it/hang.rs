@@ -1,0 +1,291 @@
+//! A hang explains itself: each program here hangs, or does not, in a process of its own.
+//!
+//! The test harness keeps an OS thread that waits by other means than ours, and could wake anybody. So the programs run
+//! before there is a harness: as one of the functions that the system calls before `main`.
+
+use crate::child::{in_program, stderr};
+use crate::runtime;
+use raddle_core::csp::{self, Barrier, Builder};
+use raddle_core::hang::{OnDeadlock, dump};
+use raddle_core::sync::Mutex;
+use raddle_core::{Runtime, channel, thread};
+use std::io::Read as _;
+use std::process::exit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+/// The variable that says which program this is to be.
+pub(crate) const PROGRAM: &str = "TEST_PROGRAM";
+
+extern "C" fn before_main() {
+    let Ok(wanted) = std::env::var(PROGRAM) else { return };
+    let (_, program) = PROGRAMS.iter().find(|(name, _)| *name == wanted).expect("a program of this name");
+    program();
+    exit(0);
+}
+
+const PROGRAMS: [(&str, fn()); 8] = [
+    ("lock_order", lock_order),
+    ("nobody_sends", nobody_sends),
+    ("five_thousand", five_thousand),
+    ("own_handler", own_handler),
+    ("os_threads", os_threads),
+    ("a_sender_outside", a_sender_outside),
+    ("asked_by_signal", asked_by_signal),
+    ("cells", cells),
+];
+
+/// Two threads take two locks in two orders; a barrier sees to it that each has its first.
+fn lock_order() {
+    runtime(2).run(|| {
+        let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+        let both = Arc::new(raddle_core::sync::Barrier::new(2));
+        let (other, at) = (locks.clone(), both.clone());
+        let warp = thread::Builder::new().name("warp".into()).spawn(move || {
+            let _first = locks.0.lock().unwrap();
+            both.wait();
+            let _second = locks.1.lock().unwrap();
+        });
+        let weft = thread::Builder::new().name("weft".into()).spawn(move || {
+            let _first = other.1.lock().unwrap();
+            at.wait();
+            let _second = other.0.lock().unwrap();
+        });
+        warp.unwrap().join().unwrap();
+        weft.unwrap().join().unwrap();
+    });
+}
+
+fn nobody_sends() {
+    runtime(1).run(|| {
+        let (sender, mut receiver) = csp::channel::<u32>();
+        let reader = Builder::new().name("reader").spawn(move || receiver.recv()).unwrap();
+        let _unjoined = reader.join();
+        drop(sender);
+    });
+}
+
+fn five_thousand() {
+    runtime(2).run(|| {
+        let first = Barrier::new();
+        for _ in 0..5000 {
+            let mut member = first.enrol();
+            drop(csp::spawn(move || member.sync()));
+        }
+        csp::park();
+    });
+}
+
+fn own_handler() {
+    let report = |dump: &raddle_core::hang::Dump| {
+        eprintln!("handled: {} lives; {}", dump.processes(), dump.json());
+        exit(7);
+    };
+    Runtime::builder().workers(1).on_deadlock(report).build().unwrap().run(csp::park);
+}
+
+/// OS threads of the program, and a process, lock in two orders.
+fn os_threads() {
+    let _used = runtime(1).run(|| 7);
+    let rt = runtime(1);
+    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+    let _mine = locks.0.lock().unwrap();
+    let other = locks.clone();
+    let (told, taken) = std::sync::mpsc::channel();
+    let _child = rt.spawn(move || {
+        let _first = other.1.lock().unwrap();
+        told.send(()).unwrap();
+        let _second = other.0.lock().unwrap();
+    });
+    taken.recv().unwrap();
+    let _second = locks.1.lock().unwrap();
+}
+
+/// An OS thread that has used nothing of ours yet holds the only sender, for longer than the watcher's patience.
+fn a_sender_outside() {
+    let (sender, receiver) = channel::bounded::<u32>(1);
+    let late = std::thread::spawn(move || {
+        // Not to wait for anybody: this is the time in which a false alarm would come.
+        std::thread::sleep(Duration::from_millis(700));
+        sender.send(7).unwrap();
+    });
+    assert_eq!(runtime(2).run(|| receiver.recv()), Ok(7));
+    late.join().unwrap();
+}
+
+/// Goes on until its standard input ends.
+fn asked_by_signal() {
+    let rt = Arc::new(runtime(2));
+    let waits = rt.spawn(|| Builder::new().name("weaver").spawn(csp::park).unwrap().join());
+    let busy = Arc::new(AtomicBool::new(true));
+    let (goes_on, spins) = (busy.clone(), rt.clone());
+    let spinner = std::thread::spawn(move || spins.run(|| while goes_on.load(Ordering::Relaxed) {}));
+    while !dump().list().contains("waits in join") {}
+    // SAFETY: touches no memory of ours.
+    unsafe { libc::kill(libc::getpid(), libc::SIGQUIT) };
+    let _end = std::io::stdin().read(&mut [0]);
+    busy.store(false, Ordering::Relaxed);
+    spinner.join().unwrap();
+    drop(waits);
+    exit(0);
+}
+
+fn cells() {
+    runtime(1).block_on(std::future::pending::<()>());
+}
+
+/// The report without what differs from run to run: numbers of processes, lines of this file, temporary files.
+fn plain(report: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = report;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before = &rest[..at];
+        let digits = rest[at..].find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(rest.len() - at);
+        plain += before;
+        let keeps = !before.ends_with(['#', ':', '-']);
+        plain += if keeps { &rest[at..at + digits] } else { "N" };
+        rest = &rest[at + digits..];
+    }
+    plain + rest
+}
+
+#[test]
+fn a_cycle_of_locks_stands_in_the_first_line() {
+    let output = in_program("lock_order", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = plain(&stderr(&output));
+    let here = "crates/raddle-core/tests/it/hang.rs:N";
+    let first = text.lines().next().unwrap();
+    let warp = format!("thread 'warp' (#N, spawned at {here}) waits in Mutex::lock at {here}");
+    let weft = format!("thread 'weft' (#N, spawned at {here}) waits in Mutex::lock at {here}");
+    let wanted =
+        format!("raddle: deadlock: {warp}, held by 'weft' since {here}; {weft}, held by 'warp' since {here}");
+    assert_eq!(first, wanted, "{text}");
+    assert!(text.contains("waits in join"), "{text}");
+    assert!(text.contains("OS thread 'main' waits in join at"), "{text}");
+    assert!(text.contains("exit code 3; RADDLE_DEADLOCK=report"), "{text}");
+}
+
+#[test]
+fn a_wait_that_nobody_ends_is_told_without_those_who_wait_for_its_end() {
+    let output = in_program("nobody_sends", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("raddle: deadlock: process 'reader' (#"), "{text}");
+    assert!(first.contains("waits in csp::Receiver::recv at") && !first.contains("join"), "{text}");
+}
+
+#[test]
+fn many_fit_a_screen_and_the_rest_is_in_a_file() {
+    let output = in_program("five_thousand", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    assert!(text.lines().count() < 30, "{text}");
+    assert!(text.contains("  5000 processes spawned at crates/raddle-core/tests/it/hang.rs:"), "{text}");
+    assert!(text.contains("(barrier: "), "{text}");
+    let file = text.lines().find_map(|line| line.trim().strip_prefix("each by itself: ")).unwrap();
+    let list = std::fs::read_to_string(file).unwrap();
+    assert_eq!(list.lines().filter(|line| line.contains("Barrier::sync")).count(), 5000, "{text}");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn the_program_may_take_the_report_itself() {
+    let output = in_program("own_handler", &[]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("handled: 1 lives; {\"schema\":\"raddle-dump/1\",\"kind\":\"deadlock\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn os_threads_that_wait_belong_to_the_cycle() {
+    let output = in_program("os_threads", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    let first = text.lines().next().unwrap();
+    assert!(first.contains("held by OS thread 'main' since"), "{text}");
+    assert!(first.contains("; OS thread 'main' waits in Mutex::lock at"), "{text}");
+}
+
+#[test]
+fn an_os_thread_that_could_still_wake_somebody_is_no_deadlock() {
+    let output = in_program("a_sender_outside", &[]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn cells_that_nobody_wakes_are_a_deadlock() {
+    let output = in_program("cells", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
+fn a_signal_asks_for_a_dump() {
+    let mut child = crate::child::program("asked_by_signal", &[]);
+    child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut said = Vec::new();
+    let mut from = child.stderr.take().unwrap();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&said).contains("alive: ") && from.read(&mut byte).unwrap() > 0 {
+        said.push(byte[0]);
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let text = String::from_utf8_lossy(&said).into_owned();
+    assert!(text.contains("process 'weaver' (#"), "{text}");
+    if cfg!(not(any(raddle_tsan, raddle_twin))) {
+        assert!(text.contains("waits in park at "), "{text}");
+        assert!(text.contains(" runs on worker "), "{text}");
+    }
+}
+
+#[test]
+fn nobody_is_called_by_a_wrong_name_while_all_is_in_motion() {
+    let rt = Arc::new(Runtime::builder().workers(2).deadlock(OnDeadlock::Off).build().unwrap());
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let (other, works) = (goes_on.clone(), rt.clone());
+    let churn = std::thread::spawn(move || works.run(|| in_motion(&other)));
+    for _ in 0..200 {
+        let dump = dump();
+        for line in dump.list().lines().filter(|line| line.contains('\'') && line.contains("it/hang.rs")) {
+            let name = line.split('\'').nth(1).unwrap();
+            assert!(name == "weaver" || name.starts_with("shuttle "), "{line}");
+        }
+    }
+    goes_on.store(false, Ordering::Relaxed);
+    churn.join().unwrap();
+}
+
+/// Processes and threads come and go, wait for each other, and change workers.
+fn in_motion(goes_on: &AtomicBool) {
+    let lock = Mutex::new(0_u64);
+    let mut round = 0;
+    while goes_on.load(Ordering::Relaxed) {
+        csp::scope(|s| {
+            for part in 0..8 {
+                let name = format!("shuttle {round}.{part}");
+                let work = || {
+                    let mut held = lock.lock().unwrap();
+                    csp::yield_now();
+                    *held += 1;
+                };
+                s.spawn(work);
+                drop(Builder::new().name(name).own_tls(part % 2 == 0).spawn(csp::yield_now).unwrap());
+            }
+            let (mut sender, mut receiver) = csp::channel();
+            s.spawn(move || (0..20).try_for_each(|n| sender.send(n)));
+            while receiver.recv().is_ok() {}
+        });
+        round += 1;
+    }
+}

@@ -10,7 +10,7 @@
 //! | `sky LOW HIGH` | colours at the horizon and overhead |
 //! | `ambient COLOUR` | the light that comes from everywhere |
 //! | `light AT COLOUR` | a point of light |
-//! | `material NAME COLOUR SHINE MIRROR` | `SHINE`: how small its highlight is, an even number (0: none); `MIRROR`: from 0 to 1 |
+//! | `material NAME COLOUR SHINE MIRROR` | `SHINE`: how small its highlight is, even; 0: none; `MIRROR`: from 0 to 1 |
 //! | `checker NAME COLOUR` | that material has a second colour, in squares of side 1 |
 //! | `sphere AT RADIUS NAME` | of the material `NAME` |
 //! | `triangle A B C NAME` | seen from both sides |

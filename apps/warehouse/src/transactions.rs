@@ -3,8 +3,8 @@
 //! Never: a thread or a clock.
 //!
 //! Shares as SPECjbb2000 publishes them: of 23 transactions 10 are new orders, 10 payments, and one each an order
-//! status, a delivery and a stock level. The deck is shuffled anew when it is empty (TPC-C, clause 5.2.4.2), so that the
-//! shares are exact over each 23.
+//! status, a delivery and a stock level. The deck is shuffled anew when it is empty (TPC-C, clause 5.2.4.2), so that
+//! the shares are exact over each 23.
 
 use crate::items::Items;
 use crate::random::Random;

@@ -1,4 +1,5 @@
-//! The workload as its users see it: the same seed gives the same tables, on any number of workers, and consistent ones.
+//! The workload as its users see it: the same seed gives the same tables, on any number of workers, and consistent
+//! ones.
 
 use std::time::Duration;
 

@@ -7,8 +7,8 @@
 //! tenth of a second in which something runs; what sleeps keeps its last page, which says when it was written.
 //!
 //! It is text, so that a reader of another version, or a person, can make something of it: first `raddle-top 1`, then
-//! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. What follows
-//! is the rest of a longer page. A reader reads until it gets the same twice.
+//! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. What
+//! follows is the rest of a longer page. A reader reads until it gets the same twice.
 
 use crate::runtime::Shared;
 use std::fmt::Write as _;

@@ -232,9 +232,11 @@ fn note_running(
 ) {
     let Some(stopped) = stopped else { return };
     let index = |seat: &Seat| {
-        let known = homes.has(seat.worker().cast());
+        if !homes.has(seat.worker().cast()) {
+            return usize::MAX;
+        }
         // SAFETY: a worker of a runtime that lives.
-        known.then(|| unsafe { (*seat.worker()).index }).unwrap_or(usize::MAX)
+        unsafe { (*seat.worker()).index }
     };
     let own = raddle_context::current::get().cast_const();
     // SAFETY: touches no memory of ours.

@@ -1,4 +1,4 @@
-//! Owns: the gate at which all workers stand still while somebody looks at what they run, and the signal that leads there.
+//! Owns: the gate at which workers stand still while somebody looks at what they run, and the signal that leads there.
 //! May use: signals, futexes, `seat`.
 //! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
 //!
@@ -117,7 +117,9 @@ const _: () = assert!(size_of::<Info>() == 128, "the kernel's `siginfo_t` has 12
 /// Sends the signal to the worker that sits there. False if it cannot be sent.
 fn ask(seat: &'static Seat) -> bool {
     // SAFETY: touches no memory of ours.
-    let (process, user) = unsafe { (libc::getpid(), libc::getuid()) };
+    let process = unsafe { libc::getpid() };
+    // SAFETY: touches no memory of ours.
+    let user = unsafe { libc::getuid() };
     let code = libc::SI_QUEUE;
     let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: seat, rest: [0; 12] };
     let at = &raw const info;

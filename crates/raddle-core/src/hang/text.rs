@@ -1,4 +1,4 @@
-//! Owns: the words in which a `Roll` is told: the cycle first, then groups of those who wait alike, then each by itself.
+//! Owns: the words in which a `Roll` is told: the cycle first, then groups of those who wait alike, then each alone.
 //! May use: `roll`, `cycle`.
 //! Never: more lines than a screen has, in the summary.
 
@@ -100,7 +100,10 @@ impl Roll {
     /// Who waits for something else than another's end: what the others wait for in the end.
     fn roots(&self) -> Vec<Who> {
         let waits_itself = |waits: &Waiting| waits.call != "join" && waits.call != "scope";
-        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if waits_itself(waits) && waits.call != "sleep");
+        let is_root = |row: &Row| match &row.state {
+            State::Waits(waits) => waits_itself(waits) && waits.call != "sleep",
+            _ => false,
+        };
         let processes = (0..self.rows.len()).filter(|at| is_root(&self.rows[*at])).map(Who::Process);
         let outside = (0..self.outsiders.len()).filter(|at| waits_itself(&self.outsiders[*at].waits));
         processes.chain(outside.map(Who::OsThread)).collect()

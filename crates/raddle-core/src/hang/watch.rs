@@ -18,7 +18,7 @@
 //! | word | meaning | who leaves it |
 //! |---|---|---|
 //! | `TICKS` | the watcher looks at each tick | itself; who asks for a dump |
-//! | `SLEEPS` | all workers slept when it last looked; it has no time-out | a worker that gets up; who asks for a dump |
+//! | `SLEEPS` | all workers slept when it last looked; no time-out | a worker that gets up; who asks for a dump |
 //! | `CALLED` | it shall look now | itself |
 //!
 //! A worker that gets up and the watcher that lies down are the two sides of an event count: each says so, runs a full

@@ -207,8 +207,8 @@ impl Drop for BlockPool {
     }
 }
 
-/// Gives back a block, whose life is over, from a thread that is no worker. Under the lock, which whoever walks over all
-/// blocks holds, too.
+/// Gives back a block, whose life is over, from a thread that is no worker. Under the lock, which whoever walks over
+/// all blocks holds, too.
 pub(crate) fn give_to_depot(block: &'static Block) {
     let mut depot = depot();
     end_life(block);

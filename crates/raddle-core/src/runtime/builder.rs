@@ -272,8 +272,8 @@ impl Builder {
         self
     }
 
-    /// Has `f` called with the report of a deadlock, on an OS thread of the runtime's, in place of the report on standard
-    /// error and the exit. The program goes on waiting, unless `f` does something about it.
+    /// Has `f` called with the report of a deadlock, on an OS thread of the runtime's, in place of the report on
+    /// standard error and the exit. The program goes on waiting, unless `f` does something about it.
     pub fn on_deadlock(mut self, f: impl Fn(&Dump) + Send + Sync + 'static) -> Self {
         self.on_deadlock = Some(DeadlockHandler(Arc::new(f)));
         self

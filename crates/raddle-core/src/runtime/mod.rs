@@ -96,7 +96,8 @@ impl Runtime {
         self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
     }
 
-    /// How much waited at each worker until now, by samples 10 ms apart, of which there are none while all workers sleep.
+    /// How much waited at each worker until now, by samples 10 ms apart, of which there are none while all workers
+    /// sleep.
     ///
     /// ```
     /// let runtime = raddle_core::Runtime::builder().workers(2).build()?;

@@ -228,8 +228,8 @@ impl Worker {
         any
     }
 
-    /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue. A queue that
-    /// is longer by only one gives, too: the one too many then goes round, and each gets its share in time. (With
+    /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue. A queue
+    /// that is longer by only one gives, too: the one too many then goes round, and each gets its share in time. (With
     /// three threads on two workers it stayed, and those two got half as much: spread 58 % in `apps/warehouse`.)
     fn even_out(&self) {
         let shared = self.shared();

@@ -152,8 +152,8 @@ fn what_the_kernel_took_is_no_running_time() {
     assert_eq!(analysis.verdict.advice, Advice::FewerWorkers(1));
 }
 
-/// Two workers in turn: one runs for `run` and wakes the other's next, which is on its way for `gap`; for so long of it,
-/// the kernel says, the woken OS thread waited for a core.
+/// Two workers in turn: one runs for `run` and wakes the other's next, which is on its way for `gap`; for so long of
+/// it, the kernel says, the woken OS thread waited for a core.
 fn in_turn(run: u64, gap: u64, kernel_wait: u64) -> Analysis {
     let mut script = Script::new(2, 0);
     let (mut ns, mut idle_since, mut waited) = (0, [0_u64; 2], [0_u64; 2]);

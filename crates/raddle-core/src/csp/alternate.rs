@@ -109,10 +109,8 @@ impl Guard {
             return None;
         }
         let ours = self.loose.party.data.get();
-        // SAFETY: as `Guard::channel` was given it.
-        let copy = |theirs| unsafe { copy(ours, theirs) };
-        // SAFETY: passed on to the caller.
-        match unsafe { meet::try_meet(word, &copy) } {
+        // SAFETY: passed on to the caller; `copy` is as `Guard::channel` was given it.
+        match unsafe { meet::try_meet(word, ours, copy) } {
             Ok(()) => Some(false),
             Err(Refused::Over) => Some(true),
             Err(Refused::Nobody) => None,

@@ -169,10 +169,8 @@ fn look<T>(receivers: &mut [Receiver<T>], first: usize, open: &dyn Fn(usize) -> 
         }
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
-        // SAFETY: `value` is a place for a `T`.
-        let copy = |theirs| unsafe { chan::take::<T>(ours, theirs) };
-        // SAFETY: the receiver is borrowed mutably.
-        match unsafe { meet::try_meet(receivers[number].word(), &copy) } {
+        // SAFETY: the receiver is borrowed mutably; `value` is a place for a `T`.
+        match unsafe { meet::try_meet(receivers[number].word(), ours, chan::take::<T>) } {
             // SAFETY: it was handed over.
             Ok(()) => return Some((number, Ok(unsafe { value.assume_init() }))),
             Err(Refused::Over) => return Some((number, Err(RecvError))),

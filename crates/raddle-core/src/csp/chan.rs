@@ -145,13 +145,10 @@ impl<T> Sender<T> {
     #[inline(always)]
     #[track_caller]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
-        point("csp::Sender::send");
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
-        // SAFETY: `value` is given away once, by the run of `copy` that counts.
-        let copy = |theirs| unsafe { give::<T>(ours, theirs) };
-        // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }, copy) } {
+        // SAFETY: `&mut self` has this end to itself; `value` is given away once, by the run of `give` that counts.
+        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }, give::<T>) } {
             Ok(()) => {
                 std::mem::forget(value);
                 Ok(())
@@ -169,9 +166,7 @@ impl<T> Sender<T> {
         let mut value = ManuallyDrop::new(value);
         let ours = place(&mut value);
         // SAFETY: as in `send`.
-        let copy = |theirs| unsafe { give::<T>(ours, theirs) };
-        // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::try_meet(self.0.word(), &copy) } {
+        match unsafe { meet::try_meet(self.0.word(), ours, give::<T>) } {
             Ok(()) => Ok(()),
             Err(Refused::Nobody) => Err(TrySendError::Full(ManuallyDrop::into_inner(value))),
             Err(Refused::Over) => Err(TrySendError::Disconnected(ManuallyDrop::into_inner(value))),
@@ -242,13 +237,10 @@ impl<T> Receiver<T> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&mut self) -> Result<T, RecvError> {
-        point("csp::Receiver::recv");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
-        // SAFETY: `value` is a place for a `T`.
-        let copy = |theirs| unsafe { take::<T>(ours, theirs) };
-        // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }, copy) } {
+        // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
+        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }, take::<T>) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(_) => Err(RecvError),
@@ -263,10 +255,8 @@ impl<T> Receiver<T> {
         point("csp::Receiver::try_recv");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
-        // SAFETY: `value` is a place for a `T`.
-        let copy = |theirs| unsafe { take::<T>(ours, theirs) };
-        // SAFETY: `&mut self` has this end to itself.
-        match unsafe { meet::try_meet(self.0.word(), &copy) } {
+        // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
+        match unsafe { meet::try_meet(self.0.word(), ours, take::<T>) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(Refused::Nobody) => Err(TryRecvError::Empty),

@@ -18,13 +18,14 @@
 //! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
+use crate::explore::point;
 use crate::header::{Header, MOVABLE, OWN_TLS};
 use crate::prim;
 use crate::process::block::Block;
-use crate::process::wait::{self, Caller};
+use crate::process::wait;
 use crate::protocol::rendezvous::{Answer, Rendezvous, Seen};
 use crate::wait::{CallOn, Subject, Wait};
-use crate::worker::{self, Worker};
+use crate::worker::{self, SEEDED, SPINS, Worker};
 use std::cell::Cell;
 use std::panic::Location;
 use std::time::Instant;
@@ -77,81 +78,129 @@ impl Party {
     }
 }
 
+/// Copies between the caller's place, the first, and its peer's. It may run more than once for one exchange; what the
+/// last run did counts, and only if `Ok` is returned.
+pub(crate) type Copy = unsafe fn(*mut (), *mut ());
+
 /// Hands over: `copy` copies between `data` and the peer's place. Waits for the peer if it is not there.
+///
+/// PERF: what is compiled into the callers is the way of a light process on a worker that nothing
+/// [watches](Worker::watched), and that tests one byte for it: bench `pingpong`. All else is out of line.
 ///
 /// # Safety
 /// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what
-/// the peer expects. `copy` may run more than once; what the last run did counts, and only if `Ok` is returned.
+/// the peer expects.
 #[inline(always)]
 #[track_caller]
 pub(crate) unsafe fn exchange(
     word: &Word,
     data: *mut (),
     call: &'static CallOn<Word>,
-    copy: impl Fn(*mut ()),
+    copy: Copy,
 ) -> Result<(), Refused> {
-    let wait = Wait::on(call, word, Location::caller());
-    let Caller::Process(block) = wait::caller(call.name()) else {
+    let site = Location::caller();
+    let Some(block) = wait::light_caller() else {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, data, &wait, &copy) };
+        return unsafe { exchange_otherwise(word, data, call, copy, site) };
     };
-    match word.look() {
-        Seen::Firm(peer) => {
+    // SAFETY: `block` is what runs here.
+    let watched = unsafe { Worker::of(&block.header) }.watched();
+    if watched != 0
+        // SAFETY: passed on to the caller; `block` runs here and is bound.
+        && let Some(done) = unsafe { exchange_watched(watched, block, word, data, call, copy, site) }
+    {
+        return done;
+    }
+    match word.look_for_firm() {
+        Ok(Some(peer)) => {
             // SAFETY: the word has just shown it.
-            let header = unsafe { serve(word, peer, &copy) };
+            let header = unsafe { serve(word, peer, data, copy) };
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
             // SAFETY: it waits, and whoever empties the word wakes it, once.
             unsafe { worker.wake(header) };
             return Ok(());
         }
+        Ok(None) => {}
         // SAFETY: passed on to the caller.
-        Seen::Hot(peer) if unsafe { serve_hot(word, peer, &copy) } => return Ok(()),
-        _ => {}
+        Err(_) => return unsafe { exchange_anywhere(word, data, call, copy, site) },
     }
     let party = Party::new(data);
     party.header.set(block.as_header());
-    // SAFETY: `block` is what runs here.
-    if unsafe { Worker::of(&block.header) }.looks_out() && is_bound(block) {
-        // SAFETY: passed on to the caller; `block` runs here and is bound.
-        return unsafe { exchange_hot(word, &party, block, &wait, &copy) };
-    }
-    if !is_bound(block) || word.wait(party.as_ptr()).is_err() {
+    if word.wait(party.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, data, &wait, &copy) };
+        return unsafe { exchange_anywhere(word, data, call, copy, site) };
     }
     // What is shown is read when the process has left its stack, and not before it is queued or resumed.
-    let _shown = wait.show_at(block);
+    let wait = Wait::on(call, word, site);
+    let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
-    worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
     // SAFETY: it waits in the word, and is not movable.
     unsafe { worker.leave_here(block) };
     party.outcome()
+}
+
+/// What an exchange does first on a worker that something watches: another may be chosen to go on, the caller may look
+/// out for its peer, what it is about to wait for is noted. `None` if it goes on as any other.
+///
+/// # Safety
+/// As for [`exchange`]; `block` is what runs here, and is bound.
+#[cold]
+#[inline(never)]
+unsafe fn exchange_watched(
+    watched: u8,
+    block: &'static Block,
+    word: &Word,
+    data: *mut (),
+    call: &'static CallOn<Word>,
+    copy: Copy,
+    site: &'static Location<'static>,
+) -> Option<Result<(), Refused>> {
+    if watched & SEEDED != 0 {
+        point(call.name());
+    }
+    match word.look() {
+        Seen::Empty => {}
+        // SAFETY: passed on to the caller.
+        Seen::Hot(peer) if unsafe { serve_hot(word, peer, data, copy) } => return Some(Ok(())),
+        _ => return None,
+    }
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    if watched & SPINS != 0 && worker.looks_out() {
+        // SAFETY: passed on to the caller; `block` runs here and is bound.
+        return Some(unsafe { exchange_hot(word, data, block, call, copy, site) });
+    }
+    worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
+    None
 }
 
 /// As [`exchange`], when nothing else is to run here and the peer, which runs elsewhere, is about to come.
 ///
 /// # Safety
 /// As for [`exchange`]; `block` is what runs here, and is bound.
-#[inline(never)]
 unsafe fn exchange_hot(
     word: &Word,
-    party: &Party,
+    data: *mut (),
     block: &'static Block,
-    wait: &Wait<'_>,
-    copy: &dyn Fn(*mut ()),
+    call: &'static CallOn<Word>,
+    copy: Copy,
+    site: &'static Location<'static>,
 ) -> Result<(), Refused> {
+    let party = Party::new(data);
+    party.header.set(block.as_header());
     if word.look_out(party.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, party.data.get(), wait, copy) };
+        return unsafe { exchange_anywhere(word, data, call, copy, site) };
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     if !worker.look_out(|| party.answer.is_given()) {
         if word.cool(party.as_ptr()) {
+            let wait = Wait::on(call, word, site);
             let _shown = wait.show_at(block);
-            worker.note_stop(wait.name(), std::ptr::from_ref(word).addr());
+            worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         } else {
@@ -166,13 +215,14 @@ unsafe fn exchange_hot(
 /// # Safety
 /// As for [`exchange`]; the word has shown it.
 #[inline(never)]
-unsafe fn serve_hot(word: &Word, peer: *mut Party, copy: &dyn Fn(*mut ())) -> bool {
+unsafe fn serve_hot(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) -> bool {
     if !word.take_hot(peer) {
         return false;
     }
     // SAFETY: taken, so its frame stays until it is answered.
     let peer = unsafe { &*peer };
-    copy(peer.data.get());
+    // SAFETY: passed on to the caller.
+    unsafe { copy(data, peer.data.get()) };
     peer.answer.give();
     true
 }
@@ -182,32 +232,58 @@ unsafe fn serve_hot(word: &Word, peer: *mut Party, copy: &dyn Fn(*mut ())) -> bo
 /// # Safety
 /// `peer` waits firmly in `word`, and the caller is its peer.
 #[inline(always)]
-unsafe fn serve(word: &Word, peer: *mut Party, copy: impl Fn(*mut ())) -> *mut Header {
+unsafe fn serve(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) -> *mut Header {
     // SAFETY: it waits, so its frame stays until it is woken.
     let peer = unsafe { &*peer };
-    copy(peer.data.get());
+    // SAFETY: passed on to the caller.
+    unsafe { copy(data, peer.data.get()) };
     word.clear();
     peer.header.get()
 }
 
-/// As [`exchange`], in all other cases: an end, a loose peer, a caller that may move or is no process.
+/// As [`exchange`], for a caller that may move or is no process.
+///
+/// # Safety
+/// As for [`exchange`].
 #[cold]
+#[inline(never)]
+unsafe fn exchange_otherwise(
+    word: &Word,
+    data: *mut (),
+    call: &'static CallOn<Word>,
+    copy: Copy,
+    site: &'static Location<'static>,
+) -> Result<(), Refused> {
+    point(call.name());
+    let _refuses_in_a_cell = wait::caller(call.name());
+    // SAFETY: passed on to the caller.
+    unsafe { exchange_anywhere(word, data, call, copy, site) }
+}
+
+/// As [`exchange`], in all other cases: an end, a loose peer, a caller that may move or is no process.
+///
+/// # Safety
+/// As for [`exchange`].
+#[cold]
+#[inline(never)]
 unsafe fn exchange_anywhere(
     word: &Word,
     data: *mut (),
-    wait: &Wait<'_>,
-    copy: &dyn Fn(*mut ()),
+    call: &'static CallOn<Word>,
+    copy: Copy,
+    site: &'static Location<'static>,
 ) -> Result<(), Refused> {
+    let wait = Wait::on(call, word, site);
     let _shown = wait.show();
     loop {
         // SAFETY: passed on to the caller.
-        match unsafe { try_meet(word, copy) } {
+        match unsafe { try_meet(word, data, copy) } {
             Err(Refused::Nobody) => {}
             done => return done,
         }
         let party = Party::new(data);
         let mut waited = false;
-        wait::wait_registered(wait.name(), |header| {
+        wait::wait_registered(call.name(), |header| {
             party.header.set(header);
             // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
             let enters = &mut waited;
@@ -231,29 +307,30 @@ unsafe fn exchange_anywhere(
 ///
 /// # Safety
 /// As for [`exchange`].
-pub(crate) unsafe fn try_meet(word: &Word, copy: &dyn Fn(*mut ())) -> Result<(), Refused> {
+pub(crate) unsafe fn try_meet(word: &Word, data: *mut (), copy: Copy) -> Result<(), Refused> {
     loop {
         match word.look() {
             Seen::Empty => return Err(Refused::Nobody),
             Seen::Over { .. } => return Err(Refused::Over),
             Seen::Firm(peer) => {
                 // SAFETY: the word has just shown it.
-                let header = unsafe { serve(word, peer, copy) };
+                let header = unsafe { serve(word, peer, data, copy) };
                 // SAFETY: it waits, and whoever empties the word wakes it, once.
                 unsafe { worker::wake(header) };
                 return Ok(());
             }
             Seen::Hot(peer) => {
                 // SAFETY: passed on to the caller.
-                if unsafe { serve_hot(word, peer, copy) } {
+                if unsafe { serve_hot(word, peer, data, copy) } {
                     return Ok(());
                 }
             }
             Seen::Loose(peer) => {
                 if word.take(peer) {
                     // SAFETY: taken, so its frame stays until we let go of it.
-                    let data = unsafe { &*peer }.data.get();
-                    copy(data);
+                    let theirs = unsafe { &*peer }.data.get();
+                    // SAFETY: passed on to the caller.
+                    unsafe { copy(data, theirs) };
                     // SAFETY: taken, and let go of here.
                     if unsafe { alternate::let_go(peer) } {
                         return Ok(());
@@ -277,7 +354,7 @@ pub(crate) unsafe fn exchange_until(
     data: *mut (),
     deadline: Instant,
     call: &'static CallOn<Word>,
-    copy: unsafe fn(*mut (), *mut ()),
+    copy: Copy,
 ) -> Result<(), Refused> {
     let wait = Wait::on(call, word, Location::caller());
     let (channel, time) = (Guard::channel(word, copy), Guard::at(deadline));

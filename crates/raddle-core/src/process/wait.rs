@@ -14,12 +14,12 @@
 use super::block::Block;
 use crate::explore::{self, point};
 use crate::external;
-use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS};
+use crate::header::{Header, Kind, MOVABLE, OWN_TLS};
 use crate::protocol::join::Registered;
 use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
 use crate::wait::{CallOn, Subject, Wait};
-use crate::worker::{Worker, current_header};
+use crate::worker::{RECORDED, SEEDED, Worker, current_header};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -37,13 +37,23 @@ pub(crate) fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
-    let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
-    if running.kind == Kind::Process && may_switch {
+    if running.is_process_on_worker() && (!std::thread::panicking() || running.is(OWN_TLS)) {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }
     refuse_in_cell(running.kind, what);
     Caller::Thread
+}
+
+/// The caller, if it is a light process that may switch: the one for whom waits are compiled into their callers.
+#[inline(always)]
+pub(crate) fn light_caller() -> Option<&'static Block> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    let may_switch = running.is_bound_process() && !std::thread::panicking();
+    // SAFETY: its kind is a process, so it is a block.
+    may_switch.then(|| unsafe { Block::of_header(header) })
 }
 
 /// Whether the caller could wait at all: a cell must not.
@@ -73,10 +83,15 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// ```
 #[inline]
 pub fn yield_now() {
-    explore::yields();
     match caller("csp::yield_now") {
-        // SAFETY: `block` is what runs here.
-        Caller::Process(block) => unsafe { Worker::of(&block.header) }.yield_process(block),
+        Caller::Process(block) => {
+            // SAFETY: `block` is what runs here.
+            let worker = unsafe { Worker::of(&block.header) };
+            if worker.watched() & SEEDED != 0 {
+                explore::yields();
+            }
+            worker.yield_process(block);
+        }
         Caller::Thread => std::thread::yield_now(),
     }
 }
@@ -96,12 +111,32 @@ pub fn yield_now() {
 #[inline]
 #[track_caller]
 pub fn park() {
+    let site = Location::caller();
+    let Some(block) = light_caller() else { return park_otherwise(site) };
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    if worker.watched() & (SEEDED | RECORDED) != 0 {
+        return park_otherwise(site);
+    }
+    if block.token.take() {
+        return;
+    }
+    let wait = Wait::on(const { &PARK }, block, site);
+    let _shown = wait.show_alone(block);
+    // SAFETY: `block` is what runs here, and `park_saved` gets its address.
+    unsafe { worker.leave_light_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
+    block.token.consume();
+}
+
+/// As [`park`], for whoever is no light process, or is watched.
+#[inline(never)]
+fn park_otherwise(site: &'static Location<'static>) {
     point("park");
     let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
     if block.token.take() {
         return;
     }
-    let wait = Wait::on(const { &PARK }, block, Location::caller());
+    let wait = Wait::on(const { &PARK }, block, site);
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };

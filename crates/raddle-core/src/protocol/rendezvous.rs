@@ -92,6 +92,10 @@ fn seen<P>(word: *mut P) -> Seen<P> {
     }
 }
 
+/// The channel has ended, or who waits is loose or hot: [`look`](Rendezvous::look) tells.
+#[derive(Debug)]
+pub struct Unusual;
+
 /// What a hot party looks at: whether whoever took it is done with its frame.
 #[derive(Debug)]
 pub struct Answer(AtomicBool);
@@ -124,6 +128,20 @@ impl<P> Rendezvous<P> {
     #[inline(always)]
     pub fn look(&self) -> Seen<P> {
         seen(self.0.load(order::RENDEZVOUS_LOOK()))
+    }
+
+    /// As [`look`](Self::look), for who asks only whether somebody waits firmly: `Ok`, with `None` if nobody waits in
+    /// any way. An error in all other cases.
+    ///
+    /// PERF: three comparisons, where the other is compiled to a jump through a table; bench `pingpong`.
+    #[inline(always)]
+    pub fn look_for_firm(&self) -> Result<Option<*mut P>, Unusual> {
+        let word = self.0.load(order::RENDEZVOUS_LOOK());
+        match word.addr() {
+            0 => Ok(None),
+            address if address & TAGS == 0 && address != POISONED => Ok(Some(word)),
+            _ => Err(Unusual),
+        }
     }
 
     /// Whether nobody waits, for a first look that leads to no access.

@@ -124,6 +124,14 @@ impl<'s> Wait<'s> {
         Shown { before: Before::Process(block, before), wait: PhantomData }
     }
 
+    /// As [`show_at`](Self::show_at), for a wait that is in no other: nothing is shown after it.
+    #[inline(always)]
+    pub(crate) fn show_alone(&self, block: &'static Block) -> Shown<'_> {
+        debug_assert!(block.waits.get().is_null(), "it waits within another wait");
+        block.waits.set(std::ptr::from_ref(self).cast());
+        Shown { before: Some((block, std::ptr::null())), wait: PhantomData }
+    }
+
     /// The call that it waits in.
     #[inline(always)]
     pub(crate) fn name(&self) -> &'static str {

@@ -199,15 +199,26 @@ impl Worker {
     /// `block` is what runs on this OS thread. `data` stays valid until `run` lets the process be queued.
     #[inline(always)]
     pub(crate) unsafe fn leave_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        if !block.header.is(OWN_TLS) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.leave_light_after(block, run, data) };
+        }
         self.let_go(&block.header);
         self.after.set(Some(After { run, data }));
-        if block.header.is(OWN_TLS) {
-            // SAFETY: passed on to the caller.
-            unsafe { self.leave_thread(block) };
-        } else {
-            // SAFETY: passed on to the caller.
-            unsafe { self.leave(block) };
-        }
+        // SAFETY: passed on to the caller.
+        unsafe { self.leave_thread(block) };
+    }
+
+    /// As [`leave_after`](Self::leave_after), for a process that the caller knows to be light.
+    ///
+    /// # Safety
+    /// As there; and it has no storage of its own.
+    #[inline(always)]
+    pub(crate) unsafe fn leave_light_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+        self.let_go(&block.header);
+        self.after.set(Some(After { run, data }));
+        // SAFETY: passed on to the caller.
+        unsafe { self.leave(block) };
     }
 
     /// As [`leave_after`](Self::leave_after), for a thread that goes on on an OS thread that is no worker.
@@ -236,7 +247,7 @@ impl Worker {
             return;
         }
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
-        self.batch.push(unsafe { block.as_runnable() });
+        self.batch.push_bound(unsafe { block.as_runnable() });
         // SAFETY: it is queued.
         unsafe { self.leave(block) };
     }
@@ -299,7 +310,8 @@ impl Worker {
     /// Runs what the context that has just left noted down.
     #[inline(always)]
     pub(crate) fn arrive(&self) {
-        if let Some(after) = self.after.take() {
+        if let Some(after) = self.after.get() {
+            self.after.set(None);
             // SAFETY: whoever noted it down vouched for it; its context has been saved by the transfer to here.
             unsafe { (after.run)(after.data) };
         }
@@ -323,16 +335,20 @@ impl Worker {
     fn pick_plainly(&self) -> Next {
         let budget = self.budget.get() - 1;
         if budget != 0 && !self.inbox.has_mail() {
-            if let Some(next) = self.batch.pop() {
-                self.budget.set(budget);
-                if next.header().is(STARTED) {
-                    return self.enter(next);
-                }
-                self.handoff.set(Some(next));
-            } else {
-                return self.pick_waiting(budget);
-            }
+            let Some((next, is_light)) = self.batch.pop_sorted() else { return self.pick_waiting(budget) };
+            self.budget.set(budget);
+            return if is_light { self.enter_light(next) } else { self.pick_otherwise(next) };
         }
+        self.go_home()
+    }
+
+    /// The next is no light process that has started. Out of line, as [`pick_waiting`](Self::pick_waiting) is.
+    #[inline(never)]
+    fn pick_otherwise(&self, next: Runnable) -> Next {
+        if next.header().is(STARTED) {
+            return self.enter(next);
+        }
+        self.handoff.set(Some(next));
         self.go_home()
     }
 
@@ -387,9 +403,13 @@ impl Worker {
     fn enter(&self, process: Runnable) -> Next {
         // SAFETY: what is started, and queued in a batch, is a block.
         let block = unsafe { Block::of_header(process.as_ptr()) };
-        if block.header.is(OWN_TLS) {
-            return self.enter_thread(block);
-        }
+        if block.header.is(OWN_TLS) { self.enter_thread(block) } else { self.enter_light(process) }
+    }
+
+    #[inline(always)]
+    fn enter_light(&self, process: Runnable) -> Next {
+        // SAFETY: as in `enter`.
+        let block = unsafe { Block::of_header(process.as_ptr()) };
         // SAFETY: this is the worker of the OS thread.
         unsafe { self.place.get().set(process.as_ptr().cast()) };
         Next { context: block.context.get(), storage: 0 }

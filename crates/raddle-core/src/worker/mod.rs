@@ -69,6 +69,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// Of what watches a worker: it follows a seed.
+pub(crate) const SEEDED: u8 = 1;
+/// It looks out for whom it waits for.
+pub(crate) const SPINS: u8 = 2;
+/// It is recorded.
+pub(crate) const RECORDED: u8 = 4;
+
 /// Boundaries come at the latest after so many dispatches.
 const BUDGET_MAX: u32 = 128;
 
@@ -91,6 +98,8 @@ pub(crate) struct Worker {
     ran_dry: Cell<bool>,
     /// How much is recorded. On the line that each switch touches anyway.
     trace_level: AtomicU8,
+    /// What has waits do more than wait, as bits: [`SEEDED`], [`SPINS`], [`RECORDED`]. One byte, which they test once.
+    watched: AtomicU8,
     handoff: Cell<Option<Runnable>>,
     after: Cell<Option<After>>,
     /// What the policy says to the two questions that every spawn and every wake ask; `no` while there is a trace, so
@@ -164,11 +173,13 @@ impl Worker {
         asymmetric: bool,
         stacks: StackPool,
     ) -> Self {
+        let spins = shared.policy.spin_ns() > 0 && workers > 1;
         Worker {
             batch: Fifo::new(),
             budget: Cell::new(BUDGET_MAX),
             ran_dry: Cell::new(false),
             trace_level: AtomicU8::new(0),
+            watched: AtomicU8::new(if spins { SPINS } else { 0 }),
             handoff: Cell::new(None),
             after: Cell::new(None),
             spawns_stay: AtomicBool::new(shared.policy.spawns_stay()),
@@ -176,7 +187,7 @@ impl Worker {
             threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
             only_threads: shared.only_threads,
             scatters: shared.scatters,
-            spins: shared.policy.spin_ns() > 0 && workers > 1,
+            spins,
             requeues_elsewhere: shared.scatters || shared.policy.queues_shared(),
             home_storage: Cell::new(0),
             place: Cell::new(Place::NOWHERE),
@@ -315,7 +326,10 @@ impl Worker {
     #[inline(always)]
     fn queue(&self, runnable: Runnable) {
         const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
-        if runnable.header().flags.get() & OPEN == OPEN && self.threads_are_open {
+        let flags = runnable.header().flags.get();
+        if flags & MOVABLE == 0 {
+            self.batch.push_bound(runnable);
+        } else if flags & OPEN == OPEN && self.threads_are_open {
             self.queue_thread(runnable);
         } else {
             self.batch.push(runnable);

@@ -9,7 +9,7 @@
 //!
 //! Time is virtual: when nothing can run, and nobody is away on another OS thread, the clock jumps to the next alarm.
 
-use super::Worker;
+use super::{SEEDED, Worker};
 use crate::explore::{Seeded, outside, point};
 use crate::header::Runnable;
 use crate::process::block::Block;
@@ -25,6 +25,7 @@ impl Worker {
             self.budget.set(COME_HOME);
             self.jobs = crate::protocol::jobs::JobQueue::new(true, true);
             self.seeded = seeded;
+            self.watched = (*self.watched.get_mut() | SEEDED).into();
         }
         self
     }

@@ -9,7 +9,7 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
-use super::Worker;
+use super::{RECORDED, Worker};
 use crate::header::{Header, Kind};
 use crate::load::Always;
 use crate::process::block::Block;
@@ -38,6 +38,17 @@ impl Worker {
         self.spawns_stay.store(policy.spawns_stay() && off, Ordering::Relaxed);
         self.wakes_stay.store(!policy.queues_shared() && off, Ordering::Relaxed);
         self.trace_level.store(level as u8, Ordering::Relaxed);
+        if off {
+            self.watched.fetch_and(!RECORDED, Ordering::Relaxed);
+        } else {
+            self.watched.fetch_or(RECORDED, Ordering::Relaxed);
+        }
+    }
+
+    /// What has a wait here do more than wait: [`SEEDED`](super::SEEDED) and its like. 0 in the common case.
+    #[inline(always)]
+    pub(crate) fn watched(&self) -> u8 {
+        self.watched.load(Ordering::Relaxed)
     }
 
     /// The running one is about to wait in `what`, a call's name, on the object at that address, if it has one.

@@ -4,9 +4,9 @@
 //!
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
 //! as an OS thread of its own: it is no process any more, waits by blocking, and what it spawns belongs to a
-//! default runtime that the child starts anew. All other processes do not exist there. If its function returns, the
-//! child exits with code 0, as a program does whose last thread returns. A cell that forks goes on in the child to the
-//! end of its poll, and then the child exits in the same way.
+//! default runtime that the child starts anew. All other processes do not exist there. When its function ends, the
+//! child exits as a program does whose `main` ends so: with 0, or with 101 after a panic. A cell that forks goes on in
+//! the child to the end of its poll, and a call of `blocking` to its own; then the child exits in the same way.
 //!
 //! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
 //! and to run something on it is refused by a panic.
@@ -134,8 +134,10 @@ pub(crate) fn is_orphan() -> bool {
     raddle_context::current::get().is_null()
 }
 
-/// The function of a process has returned in a forked child.
-pub(crate) fn end_of_orphan() -> ! {
-    // SAFETY: runs the program's exit handlers, as the return of a last thread does.
-    unsafe { libc::exit(0) }
+/// The function of a process has ended in a forked child: the child ends as a program does whose `main` ends so.
+pub(crate) fn end_of_orphan(panicked: bool) -> ! {
+    /// What Rust's start-up code gives after a panic in `main`.
+    const PANICKED: libc::c_int = 101;
+    // SAFETY: runs the program's exit handlers, as the return of `main` does.
+    unsafe { libc::exit(if panicked { PANICKED } else { 0 }) }
 }

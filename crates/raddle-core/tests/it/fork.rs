@@ -192,3 +192,33 @@ fn in_the_child_of_a_thread_the_kernel_writes_to_no_other_threads_memory() {
     });
     assert_success(&output);
 }
+
+/// Forks; the child panics.
+fn forks_and_panics() -> Option<i32> {
+    let code = fork();
+    assert!(code.is_some(), "in the child");
+    code
+}
+
+/// As a program does whose `main` panics. Whoever forks, and wherever.
+#[test]
+fn a_child_that_panics_says_so_by_its_exit_code() {
+    let output = in_child("fork::a_child_that_panics_says_so_by_its_exit_code", || {
+        let runtime = runtime(1);
+        let codes = runtime.run(|| {
+            let in_process = csp::spawn(forks_and_panics).join().unwrap();
+            let in_call = csp::spawn(|| blocking(forks_and_panics)).join().unwrap();
+            let in_cell = task::block_on(task::spawn(async { forks_and_panics() })).unwrap();
+            let of_cell = task::block_on(task::spawn_blocking(forks_and_panics)).unwrap();
+            [in_process, in_call, in_cell, of_cell]
+        });
+        assert_eq!(codes, [Some(101); 4]);
+        let threads: [fn() -> Option<i32>; 2] = [forks_and_panics, || blocking(forks_and_panics)];
+        for f in threads {
+            if let Ok(thread) = runtime.run(|| thread::Builder::new().spawn(f)) {
+                assert_eq!(thread.join().unwrap(), Some(101));
+            }
+        }
+    });
+    assert_success(&output);
+}

@@ -16,7 +16,9 @@
 //!
 //! | lock | what for, in the child |
 //! |---|---|
-//! | of the default runtime's start | it starts another |
+//! | of the default runtime's start, and of what each start asks of the system once | it starts another |
+//! | of the list of runtimes with a trace | its end asks who has a file to write |
+//! | of the probe for thread-local storage | its first thread asks what the probe has found |
 //! | of the depots of blocks, jobs and thread-local storage, and of glibc's list of them | what it spawns |
 //! | of the spare OS threads | its calls of `blocking` |
 //! | of the runtimes and OS threads that are watched for hangs | what it starts is watched there |
@@ -32,16 +34,20 @@ use crate::header::OWN_TLS;
 use crate::job;
 use crate::process::pool;
 use crate::runtime::{self, Shared};
+use crate::trace;
 use crate::worker::Worker;
 use raddle_context::tls;
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct Held {
     _starting: MutexGuard<'static, ()>,
+    _building: MutexGuard<'static, ()>,
     runtimes: Runtimes,
+    _traces: trace::SessionsGuard,
     _blocks: pool::DepotGuard,
     _jobs: job::DepotGuard,
     spares: blocking::PoolGuard,
@@ -81,13 +87,16 @@ pub(crate) fn generation() -> u64 {
 }
 
 thread_local! {
-    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+    /// Without a destructor, so that it is there for a fork in a destructor, too.
+    static HELD: RefCell<ManuallyDrop<Option<Held>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some(Held {
+    hold(Some(Held {
         _starting: runtime::starting(),
+        _building: runtime::building(),
         runtimes: hang::watch::runtimes(),
+        _traces: trace::sessions(),
         _blocks: pool::depot(),
         _jobs: job::depot(),
         spares: blocking::lock_pool(),
@@ -97,12 +106,17 @@ extern "C" fn prepare() {
     }));
 }
 
+/// Keeps something for this OS thread; returns what was kept before.
+fn hold(new: Option<Held>) -> Option<Held> {
+    ManuallyDrop::into_inner(HELD.replace(ManuallyDrop::new(new)))
+}
+
 extern "C" fn parent() {
-    HELD.take();
+    drop(hold(None));
 }
 
 extern "C" fn child() {
-    if let Some(mut held) = HELD.take() {
+    if let Some(mut held) = hold(None) {
         held.spares.forget();
         held.runtimes.clear();
         hang::seat::forget(&mut held.seats);

@@ -25,6 +25,7 @@ mod user;
 mod waits;
 
 pub use raddle_trace::Level;
+pub(crate) use ends::{SessionsGuard, sessions};
 pub(crate) use session::{Plan, Session};
 pub(crate) use tracer::{Tracer, number_of, reason};
 #[doc(inline)]

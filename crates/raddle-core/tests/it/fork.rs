@@ -222,3 +222,37 @@ fn a_child_that_panics_says_so_by_its_exit_code() {
     });
     assert_success(&output);
 }
+
+/// The first thread of a program asks the C library for much, and another OS thread may fork meanwhile.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
+    fn makes_a_thread() {
+        if let Ok(thread) = thread::Builder::new().spawn(|| 7) {
+            assert_eq!(thread.join().unwrap(), 7);
+        }
+    }
+    let output = in_child("fork::a_child_of_a_fork_beside_the_first_thread_has_threads", || {
+        for round in 0..60 {
+            // A program of its own, which has no thread yet.
+            let Some(code) = fork() else {
+                csp::spawn(|| ()).join().unwrap();
+                let first = csp::spawn(makes_a_thread);
+                (0..round * 100).for_each(|_| std::hint::spin_loop());
+                match fork() {
+                    None => {
+                        // SAFETY: a hang ends.
+                        unsafe { libc::alarm(20) };
+                        makes_a_thread();
+                    }
+                    Some(0) => first.join().unwrap(),
+                    // Not by a panic, which would leave the workers alone.
+                    Some(_) => std::process::exit(1),
+                }
+                std::process::exit(0);
+            };
+            assert_eq!(code, 0, "round {round}");
+        }
+    });
+    assert_success(&output);
+}

@@ -72,6 +72,7 @@ static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
 #[derive(Debug)]
 pub struct Held {
     _depot: MutexGuard<'static, Depot>,
+    _probing: MutexGuard<'static, ()>,
     _list: Option<anchor::Held<'static>>,
 }
 
@@ -85,7 +86,8 @@ impl Held {
     /// ```
     pub fn take() -> Held {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
-        Held { _depot: depot, _list: facts::known().map(|facts| facts.anchors.hold()) }
+        let probing = facts::probing();
+        Held { _depot: depot, _probing: probing, _list: facts::known().map(|facts| facts.anchors.hold()) }
     }
 }
 

@@ -52,7 +52,7 @@ struct Held {
     _jobs: job::DepotGuard,
     spares: blocking::PoolGuard,
     seats: Seats,
-    _storages: tls::Held,
+    storages: tls::Held,
     _queues: Option<HeldQueues>,
 }
 
@@ -101,7 +101,7 @@ extern "C" fn prepare() {
         _jobs: job::depot(),
         spares: blocking::lock_pool(),
         seats: hang::seat::seats(),
-        _storages: tls::Held::take(),
+        storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
     }));
 }
@@ -116,25 +116,23 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { crate::worker::current_header().as_ref() };
+    let is_thread = running.is_some_and(|running| running.is(OWN_TLS));
     if let Some(mut held) = hold(None) {
         held.spares.forget();
         held.runtimes.clear();
         hang::seat::forget(&mut held.seats);
+        held.storages.in_child(is_thread);
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
-    leave_os_thread();
-    raddle_context::current::set(std::ptr::null_mut());
-}
-
-/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and the
-/// descriptor of its worker, or of the spare OS thread that it is away on, is free to be used again.
-fn leave_os_thread() {
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    let running = unsafe { crate::worker::current_header().as_ref() };
-    if running.is_some_and(|running| running.is(OWN_TLS)) {
+    if is_thread {
+        // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
+        // thread that it is away on, is free to be used again.
         tls::leave_in_fork(Worker::current().map_or_else(blocking::host_storage, Worker::home_storage));
     }
+    raddle_context::current::set(std::ptr::null_mut());
 }
 
 /// Registers the handlers, once.

@@ -256,3 +256,52 @@ fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
     });
     assert_success(&output);
 }
+
+/// A thread's storage lies in memory that the C library may not take for an OS thread's, not even when the OS threads of
+/// a forked child are left behind by another fork.
+#[cfg(all(target_env = "gnu", not(any(raddle_twin, raddle_tsan))))]
+#[test]
+fn the_c_library_does_not_take_a_threads_storage_for_another() {
+    use std::ffi::c_void;
+    const BYTES: usize = 64 << 10;
+    extern "C" fn nothing(_: *mut c_void) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+    /// Makes a thread of the C library that would do with half as much stack; says which it is.
+    fn new_thread() -> libc::pthread_t {
+        let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+        // SAFETY: writes the attributes.
+        unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
+        // SAFETY: initialised above.
+        assert_eq!(unsafe { libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), BYTES / 2) }, 0);
+        let mut id = 0;
+        // SAFETY: the function does nothing.
+        let error =
+            unsafe { libc::pthread_create(&raw mut id, attributes.as_ptr(), nothing, std::ptr::null_mut()) };
+        assert_eq!(error, 0);
+        id
+    }
+    fn childs_child(thread: libc::pthread_t) -> i32 {
+        let code = fork();
+        if code.is_none() {
+            // SAFETY: a hang ends.
+            unsafe { libc::alarm(20) };
+            std::process::exit(i32::from(new_thread() == thread));
+        }
+        code.expect("it is the parent")
+    }
+    let output = in_child("fork::the_c_library_does_not_take_a_threads_storage_for_another", || {
+        let forks = || {
+            let code = fork();
+            if code.is_none() {
+                // SAFETY: no preconditions.
+                let own = unsafe { libc::pthread_self() };
+                std::process::exit(std::thread::spawn(move || childs_child(own)).join().unwrap());
+            }
+            code
+        };
+        let forks = csp::Builder::new().own_tls(true).stack_size(BYTES).spawn(forks).unwrap();
+        assert_eq!(forks.join().unwrap(), Some(0));
+    });
+    assert_success(&output);
+}

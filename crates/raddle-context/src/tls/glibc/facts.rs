@@ -286,7 +286,9 @@ fn probe() -> Found<Facts> {
         return Err("an entry of the vector of libraries' variables has two words no more");
     }
     let mut keys = keys(own, size)?;
-    let anchors = anchor::make(thread, size, list, keys.blocks)?;
+    let head =
+        symbol(c"_rtld_global")?.wrapping_byte_add(field(c"_thread_db_rtld_global__dl_stack_user")?.offset);
+    let anchors = anchor::make(thread, size, list, head, keys.blocks)?;
     keys.used = anchors.used;
     Ok(Facts {
         call,

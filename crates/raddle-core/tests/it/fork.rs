@@ -257,8 +257,8 @@ fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
     assert_success(&output);
 }
 
-/// A thread's storage lies in memory that the C library may not take for an OS thread's, not even when the OS threads of
-/// a forked child are left behind by another fork.
+/// A thread's storage lies in memory that the C library may not take for an OS thread's, not even when the OS threads
+/// of a forked child are left behind by another fork.
 #[cfg(all(target_env = "gnu", not(any(raddle_twin, raddle_tsan))))]
 #[test]
 fn the_c_library_does_not_take_a_threads_storage_for_another() {

@@ -95,7 +95,7 @@ fn find() -> &'static Result<Facts, Unsupported> {
     })
 }
 
-/// Held while somebody probes, and over a fork, so that the child does not wait for an answer of a thread that it lacks.
+/// Held while somebody probes, and over a fork, so that the child does not wait for a thread that it lacks.
 pub(super) fn probing() -> MutexGuard<'static, ()> {
     static PROBING: Mutex<()> = Mutex::new(());
     PROBING.lock().unwrap_or_else(PoisonError::into_inner)

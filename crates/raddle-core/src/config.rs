@@ -180,6 +180,8 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 const WORKERS_MAX: usize = 1024;
+const _: () =
+    assert!(WORKERS_MAX <= raddle_trace::file::WORKERS_MAX as usize, "no reader takes their records");
 /// What a trace may keep of each worker, in bytes.
 const LAST_BYTES: std::ops::RangeInclusive<usize> = 1 << 16..=1 << 32;
 

@@ -4,9 +4,9 @@
 //!
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
 //! as an OS thread of its own: it is no process any more, waits by blocking, and what it spawns belongs to a
-//! default runtime that the child starts anew. All other processes do not exist there. If its function returns, the
-//! child exits with code 0, as a program does whose last thread returns. A cell that forks goes on in the child to the
-//! end of its poll, and then the child exits in the same way.
+//! default runtime that the child starts anew. All other processes do not exist there. When its function ends, the
+//! child exits as a program does whose `main` ends so: with 0, or with 101 after a panic. A cell that forks goes on in
+//! the child to the end of its poll, and a call of `blocking` to its own; then the child exits in the same way.
 //!
 //! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
 //! and to run something on it is refused by a panic.
@@ -16,7 +16,9 @@
 //!
 //! | lock | what for, in the child |
 //! |---|---|
-//! | of the default runtime's start | it starts another |
+//! | of the default runtime's start, and of what each start asks of the system once | it starts another |
+//! | of the list of runtimes with a trace | its end asks who has a file to write |
+//! | of the probe for thread-local storage | its first thread asks what the probe has found |
 //! | of the depots of blocks, jobs and thread-local storage, and of glibc's list of them | what it spawns |
 //! | of the spare OS threads | its calls of `blocking` |
 //! | of the runtimes and OS threads that are watched for hangs | what it starts is watched there |
@@ -32,21 +34,25 @@ use crate::header::OWN_TLS;
 use crate::job;
 use crate::process::pool;
 use crate::runtime::{self, Shared};
+use crate::trace;
 use crate::worker::Worker;
 use raddle_context::tls;
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct Held {
     _starting: MutexGuard<'static, ()>,
+    _building: MutexGuard<'static, ()>,
     runtimes: Runtimes,
+    _traces: trace::SessionsGuard,
     _blocks: pool::DepotGuard,
     _jobs: job::DepotGuard,
     spares: blocking::PoolGuard,
     seats: Seats,
-    _storages: tls::Held,
+    storages: tls::Held,
     _queues: Option<HeldQueues>,
 }
 
@@ -81,46 +87,52 @@ pub(crate) fn generation() -> u64 {
 }
 
 thread_local! {
-    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+    /// Without a destructor, so that it is there for a fork in a destructor, too.
+    static HELD: RefCell<ManuallyDrop<Option<Held>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 extern "C" fn prepare() {
-    HELD.set(Some(Held {
+    hold(Some(Held {
         _starting: runtime::starting(),
+        _building: runtime::building(),
         runtimes: hang::watch::runtimes(),
+        _traces: trace::sessions(),
         _blocks: pool::depot(),
         _jobs: job::depot(),
         spares: blocking::lock_pool(),
         seats: hang::seat::seats(),
-        _storages: tls::Held::take(),
+        storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
     }));
 }
 
+/// Keeps something for this OS thread; returns what was kept before.
+fn hold(new: Option<Held>) -> Option<Held> {
+    ManuallyDrop::into_inner(HELD.replace(ManuallyDrop::new(new)))
+}
+
 extern "C" fn parent() {
-    HELD.take();
+    drop(hold(None));
 }
 
 extern "C" fn child() {
-    if let Some(mut held) = HELD.take() {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { crate::worker::current_header().as_ref() };
+    let is_thread = running.is_some_and(|running| running.is(OWN_TLS));
+    if let Some(mut held) = hold(None) {
         held.spares.forget();
         held.runtimes.clear();
         hang::seat::forget(&mut held.seats);
+        held.storages.in_child(is_thread);
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     runtime::forget_default();
-    leave_os_thread();
-    raddle_context::current::set(std::ptr::null_mut());
-}
-
-/// If a thread with storage of its own has forked: to the C library it is the child's only thread now, and the
-/// descriptor of its worker, or of the spare OS thread that it is away on, is free to be used again.
-fn leave_os_thread() {
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    let running = unsafe { crate::worker::current_header().as_ref() };
-    if running.is_some_and(|running| running.is(OWN_TLS)) {
+    if is_thread {
+        // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
+        // thread that it is away on, is free to be used again.
         tls::leave_in_fork(Worker::current().map_or_else(blocking::host_storage, Worker::home_storage));
     }
+    raddle_context::current::set(std::ptr::null_mut());
 }
 
 /// Registers the handlers, once.
@@ -134,8 +146,10 @@ pub(crate) fn is_orphan() -> bool {
     raddle_context::current::get().is_null()
 }
 
-/// The function of a process has returned in a forked child.
-pub(crate) fn end_of_orphan() -> ! {
-    // SAFETY: runs the program's exit handlers, as the return of a last thread does.
-    unsafe { libc::exit(0) }
+/// The function of a process has ended in a forked child: the child ends as a program does whose `main` ends so.
+pub(crate) fn end_of_orphan(panicked: bool) -> ! {
+    /// What Rust's start-up code gives after a panic in `main`.
+    const PANICKED: libc::c_int = 101;
+    // SAFETY: runs the program's exit handlers, as the return of `main` does.
+    unsafe { libc::exit(if panicked { PANICKED } else { 0 }) }
 }

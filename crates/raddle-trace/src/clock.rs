@@ -155,7 +155,9 @@ impl Scale {
         };
         let along = i128::from(ticks) - i128::from(from.ticks);
         let since_origin = i128::from(from.monotonic_ns) - i128::from(origin.monotonic_ns);
-        let ns = since_origin + along * i128::from(span_ns) / i128::from(span_ticks);
+        // Of two numbers of 64 bits the product may have 128, and a sign.
+        let ns = along.saturating_mul(i128::from(span_ns)) / i128::from(span_ticks);
+        let ns = since_origin.saturating_add(ns);
         i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
     }
 }

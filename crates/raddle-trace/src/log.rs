@@ -87,9 +87,14 @@ impl Log {
         for (number, runs) in runs {
             workers.entry(number).or_default().add(runs, &scale);
         }
+        let mut samples: BTreeMap<u32, Vec<Sample>> = BTreeMap::new();
+        contents
+            .samples
+            .into_iter()
+            .for_each(|sample| samples.entry(sample.worker).or_default().push(sample));
         for (number, worker) in &mut workers {
             worker.number = *number;
-            worker.add_samples(contents.samples.iter().filter(|sample| sample.worker == *number), &scale);
+            worker.add_samples(samples.get(number).into_iter().flatten(), &scale);
         }
         let workers: Vec<Worker> = workers.into_values().collect();
         let last_event = workers.iter().filter_map(|worker| worker.events.last()).map(|at| at.ns).max();

@@ -2,8 +2,9 @@
 
 use raddle_trace::analysis::{Analysis, report};
 use raddle_trace::clock::Reading;
-use raddle_trace::file::{ReadError, Writer};
+use raddle_trace::file::{ReadError, Sample, Writer};
 use raddle_trace::log::Log;
+use raddle_trace::view::page;
 use raddle_trace::{Event, Record};
 
 fn good() -> Vec<u8> {
@@ -119,4 +120,71 @@ fn a_file_made_of_false_beginnings_is_read_in_time() {
     (0..200_000).for_each(|_| bytes.extend(header));
     let log = Log::read(&bytes).unwrap();
     assert_eq!(log.damage.len(), 1);
+}
+
+fn reading(ticks: u64, monotonic_ns: u64) -> Reading {
+    Reading { ticks, monotonic_ns, realtime_ns: u64::MAX }
+}
+
+#[test]
+fn clocks_at_the_end_of_all_numbers_are_judged_without_a_panic() {
+    let most = u64::MAX;
+    for readings in [[reading(0, 0), reading(1, most)], [reading(most - 1, most), reading(most, 0)]] {
+        let mut writer = Writer::begin(Vec::new(), []).unwrap();
+        writer.clock(&readings).unwrap();
+        let sample =
+            |ticks| Sample { ticks, worker: 0, ready: 1, backlog_ns: most, kernel_wait_ns: most - ticks };
+        writer.samples(&[sample(0), sample(1), sample(most)]).unwrap();
+        writer.records(0, 0, &[Record::new(most, Event::Switch, 1, 0)]).unwrap();
+        judged(&writer.end().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn times_that_add_up_to_more_than_fits_are_judged_without_a_panic() {
+    const THREADS: u32 = 5000;
+    let mut writer = Writer::begin(Vec::new(), []).unwrap();
+    writer.clock(&[reading(0, 0), reading(1, 1 << 54)]).unwrap();
+    let wake = Record::new(0, Event::Wake, 1, 0);
+    let stops = (1..=THREADS).map(|n| Record::new(0, Event::Switch, n, 3 << 24));
+    let begins: Vec<Record> = std::iter::repeat_n(wake, THREADS as usize).chain(stops).collect();
+    writer.records(0, 0, &begins).unwrap();
+    let ends: Vec<Record> =
+        (1..=THREADS).map(|n| Record::new(u64::from(n), Event::Switch, n, 3 << 24)).collect();
+    writer.records(1, 0, &ends).unwrap();
+    let bytes = writer.end().unwrap();
+    judged(&bytes).unwrap();
+    let log = Log::read(&bytes).unwrap();
+    assert!(!page(&log, &Analysis::of(&log), "hostile").is_empty());
+}
+
+#[test]
+fn a_file_of_more_workers_than_there_can_be_is_read_in_time() {
+    let mut writer = Writer::begin(Vec::new(), []).unwrap();
+    writer.clock(&[reading(0, 0), reading(1 << 20, 1 << 20)]).unwrap();
+    for n in 0..100_000_u32 {
+        writer.records(n, 0, &[Record::new(u64::from(n), Event::Switch, n, 0)]).unwrap();
+    }
+    let sample =
+        |n: u32| Sample { ticks: u64::from(n), worker: n, ready: 1, backlog_ns: 0, kernel_wait_ns: 0 };
+    writer.samples(&(0..100_000).map(sample).collect::<Vec<_>>()).unwrap();
+    let bytes = writer.end().unwrap();
+    let log = Log::read(&bytes).unwrap();
+    assert!(log.workers.len() <= 1024 && !log.damage.is_empty());
+    judged(&bytes).unwrap();
+}
+
+#[test]
+fn a_name_cannot_command_the_terminal() {
+    let mut writer = Writer::begin(Vec::new(), [("program", "p\x1b[2J")]).unwrap();
+    writer.clock(&[reading(0, 0), reading(1000, 1000)]).unwrap();
+    writer.strings([(1, "thread \x1b]0;title\x07 1"), (2, "thread \u{9b}2J 2")]).unwrap();
+    writer.threads([(1, 1), (2, 2)]).unwrap();
+    let switch = |ns, to| Record::new(ns, Event::Switch, to, 3 << 24);
+    writer
+        .records(0, 0, &[switch(0, 1), switch(100, 2), switch(200, 1), switch(300, 2), switch(400, 0)])
+        .unwrap();
+    let text = judged(&writer.end().unwrap()).unwrap();
+    assert!(text.contains("thread"), "{text}");
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
 }

@@ -34,6 +34,9 @@ impl Held {
     pub fn take() -> Held {
         Held
     }
+
+    /// Nothing to put right.
+    pub fn in_child(&self, _is_ours: bool) {}
 }
 
 /// An OS thread that runs no contexts with storage of their own.

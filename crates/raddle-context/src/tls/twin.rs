@@ -33,6 +33,9 @@ impl Held {
     pub fn take() -> Held {
         Held
     }
+
+    /// Nothing to put right.
+    pub fn in_child(&self, _is_ours: bool) {}
 }
 
 /// An OS thread that runs no contexts but as OS threads.

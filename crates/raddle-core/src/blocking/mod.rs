@@ -151,11 +151,11 @@ unsafe fn make<F: FnOnce() -> T, T>(call: *mut ()) {
     unsafe { crate::worker::wake(header) };
 }
 
-/// Runs `f` on this spare OS thread as if it were the process, away from its worker.
+/// Runs `f`, which catches its panics, on this spare OS thread as if it were the process, away from its worker.
 ///
 /// # Safety
 /// The process is suspended, and the caller holds it.
-unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
+unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let flags = &block.header.flags;
     flags.set(flags.get() | AWAY);
     // It has let go of its forks; a join of the call is an OS thread's.
@@ -164,7 +164,7 @@ unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> T) -> T {
     let result = without_forks(block, f);
     if is_orphan() {
         // Forked in the call: in the child the process, which waits for this, does not exist.
-        end_of_orphan();
+        end_of_orphan(result.is_err());
     }
     raddle_context::current::set(std::ptr::null_mut());
     block.header.forks.set(forks);

@@ -4,6 +4,7 @@
 
 use super::join::{JoinHandle, Slot};
 use super::state::{Parked, State};
+use crate::fork;
 use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::worker::{self, Worker};
 use std::cell::UnsafeCell;
@@ -94,6 +95,8 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
     let output = match catch_unwind(AssertUnwindSafe(|| pinned.poll(context))) {
         Ok(Poll::Pending) => return false,
         Ok(Poll::Ready(output)) => Ok(output),
+        // In a forked child: who waits for it does not exist there.
+        Err(_) if fork::is_orphan() => fork::end_of_orphan(true),
         Err(panic) => Err(panic),
     };
     if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {

@@ -4,6 +4,7 @@
 
 use super::join::{JoinHandle, Slot};
 use crate::blocking::run_detached;
+use crate::fork;
 use crate::report;
 use crate::runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +35,13 @@ where
     let runtime = runtime::here().expect("the default runtime cannot be started").hold();
     runtime.leave_outside();
     run_detached(move || {
-        let unwanted = slot.fill(catch_unwind(AssertUnwindSafe(f)));
+        let generation = fork::generation();
+        let result = catch_unwind(AssertUnwindSafe(f));
+        if generation != fork::generation() {
+            // Forked in the call: in the child nobody awaits it, and no spare OS thread is to go on.
+            fork::end_of_orphan(result.is_err());
+        }
+        let unwanted = slot.fill(result);
         if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
             report::fatal("a value that nobody wanted panicked while it was dropped");
         }

@@ -7,7 +7,7 @@
 //! taken is a process of its own, so that it may wait; and the caller that waits for it leaves its worker.
 
 use super::flow::{Flow, Without, in_runtime, with_list};
-use crate::fork::is_orphan;
+use crate::fork::{end_of_orphan, is_orphan};
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::jobs::{How, Node, Reclaimed};
@@ -277,6 +277,10 @@ where
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };
     let result = catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true })));
+    if result.is_err() && is_orphan() {
+        // Forked, by the process that this is: in the child nobody waits for it.
+        end_of_orphan(true);
+    }
     // SAFETY: as above: nobody else looks at the body before the end is published.
     unsafe { Frame::put_result(frame, result) };
     // SAFETY: the frame waits for this.

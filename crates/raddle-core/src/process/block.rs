@@ -32,6 +32,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Body {
     /// Runs the closure that is in the payload and leaves the result there.
     pub(crate) run: unsafe fn(&Block),
+    /// Whether the result is a panic; for a process of which nobody will ask for the result. It stays undropped.
+    pub(crate) has_panicked: unsafe fn(&Block) -> bool,
     /// Drops a result that nobody wants; true if it was a panic.
     pub(crate) drop_result: unsafe fn(&Block) -> bool,
     /// Puts a panic in the place of the result, for a process that could not be started.
@@ -74,8 +76,12 @@ unsafe impl Sync for Block {}
 unsafe impl Send for Block {}
 
 /// The body of a block that is in no life.
-static NOBODY: Body =
-    Body { run: |_| unreachable!("a block without a life was run"), drop_result: |_| false, fail: |_, _| () };
+static NOBODY: Body = Body {
+    run: |_| unreachable!("a block without a life was run"),
+    has_panicked: |_| false,
+    drop_result: |_| false,
+    fail: |_, _| (),
+};
 
 impl Block {
     /// A block in no life, for the pool.

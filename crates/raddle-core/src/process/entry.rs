@@ -22,7 +22,12 @@ use std::thread::Result;
 struct BodyOf<F, T>(std::marker::PhantomData<(F, T)>);
 
 impl<F: FnOnce() -> T, T> BodyOf<F, T> {
-    const BODY: Body = Body { run: run::<F, T>, drop_result: drop_result::<T>, fail: fail::<F, T> };
+    const BODY: Body = Body {
+        run: run::<F, T>,
+        has_panicked: has_panicked::<T>,
+        drop_result: drop_result::<T>,
+        fail: fail::<F, T>,
+    };
 }
 
 /// The table for a closure of type `F`.
@@ -37,6 +42,12 @@ fn run<F: FnOnce() -> T, T>(block: &Block) {
     let result: Result<T> = catch_unwind(AssertUnwindSafe(closure));
     // SAFETY: as above; the closure has been taken.
     unsafe { block.payload.put(result) };
+}
+
+fn has_panicked<T>(block: &Block) -> bool {
+    // SAFETY: called once, after the run, by the process itself.
+    let result = std::mem::ManuallyDrop::new(unsafe { block.payload.take::<Result<T>>() });
+    result.is_err()
 }
 
 fn drop_result<T>(block: &Block) -> bool {
@@ -73,7 +84,8 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     // SAFETY: the closure is there: it was put at spawn and this is its one run.
     unsafe { (block.body.get().run)(block) };
     if fork::is_orphan() {
-        fork::end_of_orphan();
+        // SAFETY: the result is there, and nobody will ask for it.
+        fork::end_of_orphan(unsafe { (block.body.get().has_panicked)(block) });
     }
     if block.header.is(OWN_TLS) {
         leave_storage(block);

@@ -21,7 +21,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -332,6 +332,7 @@ fn start(
     board: Option<Arc<Board>>,
     hangs: Plan,
 ) -> Result<Runtime, BuildError> {
+    let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
     let count = config.worker_count();
@@ -354,6 +355,7 @@ fn start(
     };
     shared.install((0..count).map(worker).collect());
     shared.trace.begin(&shared);
+    drop(only_one);
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
     for index in 0..count {
@@ -374,6 +376,13 @@ fn start(
         watch::enrol(&runtime.shared, hangs);
     }
     Ok(runtime)
+}
+
+/// Held while a runtime is made, as far as what is asked of the system once is concerned; and over a fork, so that the
+/// child does not find half an answer.
+pub(crate) fn building() -> MutexGuard<'static, ()> {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    BUILDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
@@ -398,12 +407,13 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
 fn prepare_process() {
     static PREPARED: OnceLock<()> = OnceLock::new();
     PREPARED.get_or_init(|| {
+        // First, so that a fork of another thread's waits for the rest.
+        crate::fork::install();
         overflow::set_describer(|current, out| {
             let _unwritable = report::describe(current.cast(), out);
         });
         overflow::install_process_handler();
         report::install_panic_hook();
-        crate::fork::install();
     });
 }
 

@@ -15,6 +15,7 @@ mod builder;
 mod default;
 mod shared;
 
+pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
 pub(crate) use default::{forget as forget_default, here, starting};
 pub(crate) use shared::Shared;

@@ -8,7 +8,7 @@ use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
 use std::ffi::CString;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What `std` gives a thread that does not ask for another size.
 const STACK_BYTES: usize = 2 << 20;
@@ -130,9 +130,16 @@ impl Builder {
 
 /// `RUST_MIN_STACK`, as for the threads of `std`, and what they have without it.
 fn default_stack_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
+    /// 0 before it is known. Not behind a lock, which a forked child could find taken.
+    static BYTES: AtomicUsize = AtomicUsize::new(0);
+    let known = BYTES.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
     let from_environment = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
-    *BYTES.get_or_init(|| from_environment().unwrap_or(STACK_BYTES))
+    let found = from_environment().unwrap_or(STACK_BYTES).max(1);
+    BYTES.store(found, Ordering::Relaxed);
+    found
 }
 
 /// Spawns a thread with its own thread-local storage, on the caller's runtime (from an OS thread: the default one,

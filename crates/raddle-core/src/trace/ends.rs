@@ -4,18 +4,34 @@
 
 use crate::runtime::Shared;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// How often `SIGUSR2` has come.
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 /// The runtimes that have a trace.
-static SESSIONS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+static SESSIONS: Mutex<Sessions> = Mutex::new(Sessions { handlers_are_there: false, traced: Vec::new() });
+
+pub(crate) struct Sessions {
+    handlers_are_there: bool,
+    traced: Vec<Weak<Shared>>,
+}
+
+/// Holds the list. Over a fork, too: so a child never finds it held by a thread that it lacks.
+pub(crate) type SessionsGuard = MutexGuard<'static, Sessions>;
+
+/// Locks the list.
+pub(crate) fn sessions() -> SessionsGuard {
+    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// From now on this runtime's trace becomes a file at the program's exit, and is asked for by the signal.
 pub(super) fn watch_over(shared: &Arc<Shared>) {
-    register_exit();
-    catch_signal();
-    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(shared));
+    let mut sessions = sessions();
+    if !std::mem::replace(&mut sessions.handlers_are_there, true) {
+        register_exit();
+        catch_signal();
+    }
+    sessions.traced.push(Arc::downgrade(shared));
 }
 
 /// How often `SIGUSR2` has come until now.
@@ -25,38 +41,32 @@ pub(super) fn signals() -> usize {
 
 /// A program that exits without dropping its runtimes has its files, too.
 fn register_exit() {
-    static REGISTERED: Once = Once::new();
     extern "C" fn at_exit() {
-        let sessions = std::mem::take(&mut *SESSIONS.lock().unwrap_or_else(PoisonError::into_inner));
-        for shared in sessions.iter().filter_map(Weak::upgrade) {
+        let traced = std::mem::take(&mut sessions().traced);
+        for shared in traced.iter().filter_map(Weak::upgrade) {
             shared.trace.finish(&shared);
             // Whoever holds it last would free workers that still run.
             std::mem::forget(shared);
         }
     }
-    REGISTERED.call_once(|| {
-        // SAFETY: registers a function that lives as long as the program. Full tables leave the file out.
-        unsafe { libc::atexit(at_exit) };
-    });
+    // SAFETY: registers a function that lives as long as the program. Full tables leave the file out.
+    unsafe { libc::atexit(at_exit) };
 }
 
 /// `SIGUSR2` asks for a file, unless the program has another use for it.
 fn catch_signal() {
-    static CAUGHT: Once = Once::new();
     extern "C" fn note(_signal: libc::c_int) {
         SIGNALS.fetch_add(1, Ordering::Relaxed);
     }
-    CAUGHT.call_once(|| {
-        // SAFETY: all zeroes is a value of this struct.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes the present action there, and changes nothing.
-        let asked = unsafe { libc::sigaction(libc::SIGUSR2, std::ptr::null(), &raw mut action) };
-        if asked == 0 && action.sa_sigaction == libc::SIG_DFL {
-            action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
-            // On the alternate stack, if the thread has one: a process's own may be full.
-            action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-            // SAFETY: the handler touches one atomic, which a handler may.
-            unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()) };
-        }
-    });
+    // SAFETY: all zeroes is a value of this struct.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes the present action there, and changes nothing.
+    let asked = unsafe { libc::sigaction(libc::SIGUSR2, std::ptr::null(), &raw mut action) };
+    if asked == 0 && action.sa_sigaction == libc::SIG_DFL {
+        action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
+        // On the alternate stack, if the thread has one: a process's own may be full.
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        // SAFETY: the handler touches one atomic, which a handler may.
+        unsafe { libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()) };
+    }
 }

@@ -76,6 +76,8 @@ struct Control {
     helper: Option<thread::JoinHandle<()>>,
     stopping: bool,
     finished: bool,
+    /// The last file is written, or cannot be.
+    is_written: bool,
     /// Files asked for by failures, and written since.
     asked: u64,
     written: u64,
@@ -196,6 +198,8 @@ impl Session {
         }
         let mut control = self.control();
         if std::mem::replace(&mut control.finished, true) {
+            // The program may end while another thread ends the runtime: not before the file is there.
+            drop(self.changed.wait_while(control, |control| !control.is_written));
             return;
         }
         control.stopping = true;
@@ -208,16 +212,24 @@ impl Session {
         if let Some(helper) = helper {
             let _panicked = helper.join();
         }
-        let mut control = self.control();
+        self.write_last(shared, &mut self.control());
+    }
+
+    /// The file as it stays: by the helper, or by who ends if there is none.
+    fn write_last(&self, shared: &Shared, control: &mut Control) {
+        if std::mem::replace(&mut control.is_written, true) {
+            return;
+        }
         if control.stream.is_some() {
-            self.stream(shared, &mut control);
+            self.stream(shared, control);
             let ended = control.stream.take().map(|output| output.end(shared));
             if let (Some(Err(cause)), Some(path)) = (ended, &self.file) {
                 report::no_trace(path, &cause);
             }
         } else if !self.plan.stream {
-            self.write(shared, &mut control);
+            self.write(shared, control);
         }
+        self.changed.notify_all();
     }
 
     /// The file that the settings ask for.
@@ -280,6 +292,8 @@ fn watch(shared: &Shared) {
         control =
             session.changed.wait_timeout_while(control, left, idle).unwrap_or_else(PoisonError::into_inner).0;
     }
+    // Not by who ends the runtime, or the program: that may be a process on a small stack.
+    session.write_last(shared, &mut control);
 }
 
 /// `%p` is the number of the process; a name that a program uses again gets a 2 before its extension, and so on.

@@ -79,7 +79,8 @@ impl Worker {
                 }
                 self.trace_turn(next.header(), || crate::cell::poll(next));
                 if fork::is_orphan() {
-                    fork::end_of_orphan();
+                    // Had it panicked, its poll would not have returned.
+                    fork::end_of_orphan(false);
                 }
             }
             Kind::Engine => self.run_engine(next),

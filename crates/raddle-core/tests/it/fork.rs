@@ -192,3 +192,116 @@ fn in_the_child_of_a_thread_the_kernel_writes_to_no_other_threads_memory() {
     });
     assert_success(&output);
 }
+
+/// Forks; the child panics.
+fn forks_and_panics() -> Option<i32> {
+    let code = fork();
+    assert!(code.is_some(), "in the child");
+    code
+}
+
+/// As a program does whose `main` panics. Whoever forks, and wherever.
+#[test]
+fn a_child_that_panics_says_so_by_its_exit_code() {
+    let output = in_child("fork::a_child_that_panics_says_so_by_its_exit_code", || {
+        let runtime = runtime(1);
+        let codes = runtime.run(|| {
+            let in_process = csp::spawn(forks_and_panics).join().unwrap();
+            let in_call = csp::spawn(|| blocking(forks_and_panics)).join().unwrap();
+            let in_cell = task::block_on(task::spawn(async { forks_and_panics() })).unwrap();
+            let of_cell = task::block_on(task::spawn_blocking(forks_and_panics)).unwrap();
+            [in_process, in_call, in_cell, of_cell]
+        });
+        assert_eq!(codes, [Some(101); 4]);
+        let threads: [fn() -> Option<i32>; 2] = [forks_and_panics, || blocking(forks_and_panics)];
+        for f in threads {
+            if let Ok(thread) = runtime.run(|| thread::Builder::new().spawn(f)) {
+                assert_eq!(thread.join().unwrap(), Some(101));
+            }
+        }
+    });
+    assert_success(&output);
+}
+
+/// The first thread of a program asks the C library for much, and another OS thread may fork meanwhile.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_child_of_a_fork_beside_the_first_thread_has_threads() {
+    fn makes_a_thread() {
+        if let Ok(thread) = thread::Builder::new().spawn(|| 7) {
+            assert_eq!(thread.join().unwrap(), 7);
+        }
+    }
+    let output = in_child("fork::a_child_of_a_fork_beside_the_first_thread_has_threads", || {
+        for round in 0..60 {
+            // A program of its own, which has no thread yet.
+            let Some(code) = fork() else {
+                csp::spawn(|| ()).join().unwrap();
+                let first = csp::spawn(makes_a_thread);
+                (0..round * 100).for_each(|_| std::hint::spin_loop());
+                match fork() {
+                    None => {
+                        // SAFETY: a hang ends.
+                        unsafe { libc::alarm(20) };
+                        makes_a_thread();
+                    }
+                    Some(0) => first.join().unwrap(),
+                    // Not by a panic, which would leave the workers alone.
+                    Some(_) => std::process::exit(1),
+                }
+                std::process::exit(0);
+            };
+            assert_eq!(code, 0, "round {round}");
+        }
+    });
+    assert_success(&output);
+}
+
+/// A thread's storage lies in memory that the C library may not take for an OS thread's, not even when the OS threads
+/// of a forked child are left behind by another fork.
+#[cfg(all(target_env = "gnu", not(any(raddle_twin, raddle_tsan))))]
+#[test]
+fn the_c_library_does_not_take_a_threads_storage_for_another() {
+    use std::ffi::c_void;
+    const BYTES: usize = 64 << 10;
+    extern "C" fn nothing(_: *mut c_void) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+    /// Makes a thread of the C library that would do with half as much stack; says which it is.
+    fn new_thread() -> libc::pthread_t {
+        let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+        // SAFETY: writes the attributes.
+        unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };
+        // SAFETY: initialised above.
+        assert_eq!(unsafe { libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), BYTES / 2) }, 0);
+        let mut id = 0;
+        // SAFETY: the function does nothing.
+        let error =
+            unsafe { libc::pthread_create(&raw mut id, attributes.as_ptr(), nothing, std::ptr::null_mut()) };
+        assert_eq!(error, 0);
+        id
+    }
+    fn childs_child(thread: libc::pthread_t) -> i32 {
+        let code = fork();
+        if code.is_none() {
+            // SAFETY: a hang ends.
+            unsafe { libc::alarm(20) };
+            std::process::exit(i32::from(new_thread() == thread));
+        }
+        code.expect("it is the parent")
+    }
+    let output = in_child("fork::the_c_library_does_not_take_a_threads_storage_for_another", || {
+        let forks = || {
+            let code = fork();
+            if code.is_none() {
+                // SAFETY: no preconditions.
+                let own = unsafe { libc::pthread_self() };
+                std::process::exit(std::thread::spawn(move || childs_child(own)).join().unwrap());
+            }
+            code
+        };
+        let forks = csp::Builder::new().own_tls(true).stack_size(BYTES).spawn(forks).unwrap();
+        assert_eq!(forks.join().unwrap(), Some(0));
+    });
+    assert_success(&output);
+}

@@ -28,6 +28,7 @@ mod shutdown;
 mod spawn;
 mod threads;
 mod time;
+mod trace;
 mod workers;
 
 #[path = "../support/child.rs"]

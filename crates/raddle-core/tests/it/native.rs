@@ -244,3 +244,21 @@ fn a_library_that_is_loaded_late_has_its_variables() {
 fn a_library_that_is_loaded_late_may_have_static_variables() {
     late_variable("static", &["-DSTATIC"]);
 }
+
+#[test]
+fn a_library_that_a_forked_child_loads_may_have_static_variables() {
+    let outcome = in_child("native::a_library_that_a_forked_child_loads_may_have_static_variables", || {
+        scattering().run(|| thread(|| ()).join().unwrap());
+        // SAFETY: the child does what a program may do.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let loads = || late_variable("static-in-child", &["-DSTATIC"]);
+            std::process::exit(i32::from(std::panic::catch_unwind(loads).is_err()));
+        }
+        let mut status = -1;
+        // SAFETY: waits for the child that was just made.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+    });
+    assert_success(&outcome);
+}

@@ -65,7 +65,7 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
                     neighbours: 0,
                 });
                 edge.count += 1;
-                edge.latency_ns += ran_ns - at.ns;
+                edge.latency_ns = edge.latency_ns.saturating_add(ran_ns - at.ns);
                 edge.neighbours += u64::from(next_to);
             }
             _ => (),
@@ -111,7 +111,7 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
         if let Some((since, reason, object)) = stopped.remove(&at.a) {
             let wait = waits.entry((names.of(log, at.a).0, reason)).or_default();
             wait.count += 1;
-            wait.waited_ns += at.ns.saturating_sub(since);
+            wait.waited_ns = wait.waited_ns.saturating_add(at.ns.saturating_sub(since));
             if object != 0 {
                 wait.objects.insert(object);
             }

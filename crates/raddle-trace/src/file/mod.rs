@@ -30,6 +30,9 @@ pub const VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 16;
 /// The longest payload that a reader believes in.
 pub const PAYLOAD_BYTES_MAX: usize = 1 << 28;
+/// A runtime has no more workers; a reader takes what is of others for damage. What grows with their number times that
+/// of the records ends in time, and the time of all workers together fits into 64 bits.
+pub const WORKERS_MAX: u32 = 1024;
 /// Stands where a chunk is of no worker.
 pub const NO_WORKER: u32 = u32::MAX;
 

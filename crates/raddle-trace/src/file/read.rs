@@ -5,7 +5,7 @@
 //! What cannot be understood is left out and reported as damage; only a file that is no `.rdt`, or of a newer version,
 //! or that holds no clock, is refused.
 
-use super::{HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Tag, VERSION, checksum};
+use super::{HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Tag, VERSION, WORKERS_MAX, checksum};
 use crate::clock::Reading;
 use crate::event::Record;
 use std::collections::BTreeMap;
@@ -115,6 +115,12 @@ pub fn read(bytes: &[u8]) -> Result<Contents, ReadError> {
     let mut contents = Contents::default();
     while let Some(chunk) = rest.chunk(&mut contents.damage) {
         let Some(tag) = Tag::of_bytes(chunk.tag) else { continue };
+        if matches!(tag, Tag::Records | Tag::Counters) && chunk.worker >= WORKERS_MAX {
+            let what =
+                format!("a {tag:?} chunk of worker {}, and there are at most {WORKERS_MAX}", chunk.worker);
+            contents.damage.push(Damage { at: chunk.at, what });
+            continue;
+        }
         if contents.add(tag, &chunk)? {
             contents
                 .damage
@@ -171,6 +177,11 @@ impl Contents {
     }
 }
 
+/// Without what would command a terminal on which it is shown.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 /// Reads entries until the first that is not whole.
 fn fill<'a, T>(rest: &mut Cursor<'a>, into: &mut impl Extend<T>, one: impl Fn(&mut Cursor<'a>) -> Option<T>) {
     into.extend(std::iter::from_fn(|| if rest.is_empty() { None } else { one(rest) }));
@@ -213,7 +224,7 @@ impl<'a> Cursor<'a> {
 
     fn text(&mut self) -> Option<String> {
         let length = usize::try_from(self.u32()?).ok()?;
-        self.take(length).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.take(length).map(|bytes| printable(&String::from_utf8_lossy(bytes)))
     }
 
     /// The next whole chunk with a right checksum. What lies before it is skipped and reported.

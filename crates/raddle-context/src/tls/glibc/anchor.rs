@@ -14,6 +14,11 @@
 //! ```text
 //!   head <-> ... <-> [second anchor] <-> our blocks ... <-> [first anchor] <-> ... older threads
 //! ```
+//!
+//! It is the list of threads whose stacks are not glibc's own (`_dl_stack_user`). In a forked child glibc begins it
+//! anew: our part then hangs in the air, and [`Held::in_child`] puts it behind the head again. The one that has forked comes
+//! out of it into the list of the others (`_dl_stack_used`), and back with the rest: at the next fork glibc would take
+//! the memory of all who are there, and do not fork, for that of new threads.
 
 use super::facts::Field;
 use core::ffi::c_void;
@@ -33,6 +38,10 @@ struct Node {
 /// The node after which blocks are linked, and what the anchors told.
 pub(super) struct Anchors {
     after: Mutex<AtomicPtr<Node>>,
+    /// The first anchor, behind our last block.
+    last: AtomicPtr<Node>,
+    /// Where the list begins and ends.
+    head: AtomicPtr<Node>,
     /// Where a thread keeps the bounds of its stack.
     pub(super) stack: usize,
     /// Where it keeps the byte that says that a key was ever set.
@@ -115,6 +124,7 @@ pub(super) fn make(
     thread: isize,
     size: usize,
     list: usize,
+    head: *mut u8,
     specific: Field,
 ) -> Result<Anchors, &'static str> {
     let flag = [const { AtomicUsize::new(0) }; 2];
@@ -122,29 +132,39 @@ pub(super) fn make(
     let mut older = make_one(&visit)?.0;
     for _ in 0..ATTEMPTS {
         let (newer, stack) = make_one(&visit)?;
-        if are_neighbours(newer, older, list) {
+        let head: *mut Node = head.cast();
+        if are_neighbours(node(newer, list), node(older, list)) && are_neighbours(head, node(newer, list)) {
             let changed = visit.flag.each_ref().map(|f| f.load(Ordering::Relaxed)) == [0, 1];
             let used = changed.then_some(specific.offset + specific.count * 8);
             let after = Mutex::new(AtomicPtr::new(node(newer, list)));
-            return Ok(Anchors { after, stack: stack_bounds(newer, size, stack)?, used });
+            let (last, head) = (AtomicPtr::new(node(older, list)), AtomicPtr::new(head));
+            return Ok(Anchors { after, last, head, stack: stack_bounds(newer, size, stack)?, used });
         }
         older = newer;
     }
-    Err("two threads made one after the other are not neighbours in the list of threads")
+    Err("two threads made one after the other are not the first in the list of threads")
 }
 
 fn node(descriptor: usize, list: usize) -> *mut Node {
     core::ptr::with_exposed_provenance_mut(descriptor + list)
 }
 
-fn are_neighbours(newer: usize, older: usize, list: usize) -> bool {
-    let (newer, older) = (node(newer, list), node(older, list));
-    // SAFETY: both are threads that are never joined, so their descriptors stay.
-    let next = unsafe { &(*newer).next };
+fn are_neighbours(first: *mut Node, second: *mut Node) -> bool {
+    // SAFETY: the head, or a thread that is never joined, so that its descriptor stays.
+    let next = unsafe { &(*first).next };
     // SAFETY: as above.
-    let prev = unsafe { &(*older).prev };
+    let prev = unsafe { &(*second).prev };
     // Acquire pairs with nothing of ours: glibc's lock was given back before the threads ran.
-    next.load(Ordering::Acquire) == older && prev.load(Ordering::Acquire) == newer
+    next.load(Ordering::Acquire) == second && prev.load(Ordering::Acquire) == first
+}
+
+/// # Safety
+/// Both stay, or the caller is the only thread.
+unsafe fn join(first: *mut Node, second: *mut Node) {
+    // SAFETY: passed on to the caller.
+    unsafe { &*first }.next.store(second, Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { &*second }.prev.store(first, Ordering::Relaxed);
 }
 
 /// The one place in an anchor's descriptor that holds its stack's address and, behind it, its size.
@@ -162,13 +182,45 @@ fn stack_bounds(descriptor: usize, size: usize, stack: usize) -> Result<usize, &
 }
 
 /// Nobody else links a block meanwhile. Over a fork, too: so a child never finds it held by a thread that it lacks.
-#[derive(Debug)]
-pub(super) struct Held<'a>(MutexGuard<'a, AtomicPtr<Node>>);
+pub(super) struct Held<'a> {
+    anchors: &'a Anchors,
+    after: MutexGuard<'a, AtomicPtr<Node>>,
+}
+
+impl Held<'_> {
+    /// In a forked child, whose only thread calls: our part of the list is part of it again. `own` is the node of the
+    /// caller, if it has storage of ours.
+    ///
+    /// # Safety
+    /// glibc has begun its lists anew, and has put the caller into one of them.
+    pub(super) unsafe fn in_child(&self, own: Option<*mut u8>) {
+        let [first, last, head] =
+            [&self.after, &self.anchors.last, &self.anchors.head].map(|place| place.load(Ordering::Relaxed));
+        let next = |of: *mut Node| {
+            // SAFETY: the head, an anchor or a block; all stay.
+            unsafe { &*of }.next.load(Ordering::Relaxed)
+        };
+        if let Some(own) = own.map(|own| own.cast::<Node>()) {
+            // SAFETY: the caller's node, which is in a list.
+            let prev = unsafe { &*own }.prev.load(Ordering::Relaxed);
+            // SAFETY: there is no other thread.
+            unsafe { join(prev, next(own)) };
+            // SAFETY: as above.
+            unsafe { join(own, next(first)) };
+            // SAFETY: as above.
+            unsafe { join(first, own) };
+        }
+        // SAFETY: as above.
+        unsafe { join(last, next(head)) };
+        // SAFETY: as above.
+        unsafe { join(head, first) };
+    }
+}
 
 impl Anchors {
     /// Until the value is dropped.
     pub(super) fn hold(&self) -> Held<'_> {
-        Held(self.after.lock().unwrap_or_else(PoisonError::into_inner))
+        Held { anchors: self, after: self.after.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// Links a block that will stay for ever.
@@ -182,9 +234,8 @@ impl Anchors {
         let fresh = unsafe { &*new };
         fresh.next.store(new, Ordering::Relaxed);
         fresh.prev.store(new, Ordering::Relaxed);
-        let after = self.hold();
-        let after = &after.0;
-        let before = after.load(Ordering::Relaxed);
+        let held = self.hold();
+        let before = held.after.load(Ordering::Relaxed);
         // SAFETY: an anchor, which stays.
         let anchor = unsafe { &*before };
         let next = anchor.next.load(Ordering::Relaxed);

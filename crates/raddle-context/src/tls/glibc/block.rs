@@ -9,7 +9,6 @@
 //! | `_dl_allocate_tls`: memory, first values of all libraries' variables | the same |
 //! | fields of `struct pthread`: self, number, keys, robust list, stack | [`TlsPool::take`] |
 //! | canary, pointer guard | copied from the OS thread that makes the block: they are the program's |
-//! | registers the area for restartable sequences | marks it as not registered: the kernel knows the OS thread's |
 //! | registers the area for restartable sequences | marks it unregistered: the kernel knows the OS thread's |
 //! | at the end: `__call_tls_dtors`, then keys' destructors | [`end`] |
 //! | at the end: frees malloc's cache | the next life gets it, warm |
@@ -21,7 +20,7 @@ use super::machine;
 use crate::current;
 use crate::stack::{Stack, StackError};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicI32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Blocks that a pool keeps at most, and so many go to the depot, or come from it, at a time.
@@ -69,10 +68,10 @@ unsafe impl Send for Depot {}
 static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
 
 /// The locks of ours that a fork must not find taken, held until this is dropped: in the parent and in the child.
-#[derive(Debug)]
 pub struct Held {
     _depot: MutexGuard<'static, Depot>,
-    _list: Option<anchor::Held<'static>>,
+    _probing: MutexGuard<'static, ()>,
+    list: Option<anchor::Held<'static>>,
 }
 
 impl Held {
@@ -85,7 +84,32 @@ impl Held {
     /// ```
     pub fn take() -> Held {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
-        Held { _depot: depot, _list: facts::known().map(|facts| facts.anchors.hold()) }
+        let probing = facts::probing();
+        Held { _depot: depot, _probing: probing, list: facts::known().map(|facts| facts.anchors.hold()) }
+    }
+
+    /// In the forked child: the C library finds our blocks again, and takes none of them for memory of its own.
+    /// `is_ours` says that the caller has forked on storage of its own, on which it goes on.
+    pub fn in_child(&self, is_ours: bool) {
+        /// Where the only thread of a forked child runs, if that is a block of ours; it may fork again.
+        static STAYED: AtomicUsize = AtomicUsize::new(0);
+        let base = machine::thread_pointer();
+        if is_ours {
+            STAYED.store(base, Ordering::Relaxed);
+        }
+        let is_ours = STAYED.load(Ordering::Relaxed) == base;
+        if let Some((facts, list)) = facts::known().zip(self.list.as_ref()) {
+            let node = base.wrapping_add_signed(facts.thread) + facts.list;
+            let own = is_ours.then(|| core::ptr::with_exposed_provenance_mut(node));
+            // SAFETY: glibc does so before it calls who has asked to be called after a fork.
+            unsafe { list.in_child(own) };
+        }
+    }
+}
+
+impl core::fmt::Debug for Held {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::tls::Unsupported;
 use core::ffi::{CStr, c_int, c_void};
 use core::ops::Range;
 use core::ptr::null_mut;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A field of glibc's `struct pthread`, from its start.
 #[derive(Clone, Copy, Debug)]
@@ -81,13 +81,24 @@ static FACTS: OnceLock<Result<Facts, Unsupported>> = OnceLock::new();
 /// The facts, or what is missing.
 #[inline]
 pub(super) fn get() -> Result<&'static Facts, Unsupported> {
-    let find = || {
+    FACTS.get().unwrap_or_else(find).as_ref().map_err(|e| *e)
+}
+
+#[cold]
+fn find() -> &'static Result<Facts, Unsupported> {
+    let _only_one = probing();
+    FACTS.get_or_init(|| {
         let facts = probe().map_err(|missing| Unsupported { missing })?;
         setuid::install();
         ends::link();
         Ok(facts)
-    };
-    FACTS.get_or_init(find).as_ref().map_err(|e| *e)
+    })
+}
+
+/// Held while somebody probes, and over a fork, so that the child does not wait for a thread that it lacks.
+pub(super) fn probing() -> MutexGuard<'static, ()> {
+    static PROBING: Mutex<()> = Mutex::new(());
+    PROBING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The facts, if somebody has asked for them before and they hold.
@@ -275,7 +286,9 @@ fn probe() -> Found<Facts> {
         return Err("an entry of the vector of libraries' variables has two words no more");
     }
     let mut keys = keys(own, size)?;
-    let anchors = anchor::make(thread, size, list, keys.blocks)?;
+    let head =
+        symbol(c"_rtld_global")?.wrapping_byte_add(field(c"_thread_db_rtld_global__dl_stack_user")?.offset);
+    let anchors = anchor::make(thread, size, list, head, keys.blocks)?;
     keys.used = anchors.used;
     Ok(Facts {
         call,

@@ -276,7 +276,7 @@ where
     let frame: *mut Frame<B, RB> = node.cast();
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };
-    let result = catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true })));
+    let result = with_list_if_process(|| catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true }))));
     // SAFETY: as above: nobody else looks at the body before the end is published.
     unsafe { Frame::put_result(frame, result) };
     // SAFETY: the frame waits for this.
@@ -285,6 +285,15 @@ where
         // SAFETY: it registered itself to be woken once, by this.
         Finished::Wake(joiner) => unsafe { wake(joiner) },
         Finished::Free => unreachable!("nobody detaches a fork"),
+    }
+}
+
+/// Runs what was taken with a list of its own, which is empty again before the end is published: what `f` has spawned
+/// in a scope around the `join` is counted there by then. And a loop that finds a list is cut where it stands.
+fn with_list_if_process<T>(f: impl FnOnce() -> T) -> T {
+    match Without::of_caller() {
+        Without::Process(header) => with_list(header, f),
+        _ => f(),
     }
 }
 

@@ -151,3 +151,38 @@ fn a_panic_of_a_spawned_job_aborts_the_program() {
     assert!(!output.status.success());
     assert_said(&output, &["a spawned job panicked"]);
 }
+
+/// What a half of a `join` spawns in a scope around it is counted before the half counts as ended, wherever it ran.
+#[test]
+fn a_scope_waits_for_what_a_half_of_a_join_has_spawned_that_was_taken() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    thread_local!(static AT_THE_END: Late = const { Late });
+    struct Late;
+    impl Drop for Late {
+        fn drop(&mut self) {
+            while !IS_OVER.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
+    }
+    // Processes that go on, and keep their worker, after their function is over.
+    let Ok(rt) = Runtime::builder().workers(2).processes(Processes::Full).build() else { return };
+    rt.run(|| {
+        let (begun, ran) = (AtomicBool::new(false), AtomicBool::new(false));
+        let until_begun = || {
+            while !begun.load(Ordering::Acquire) {
+                csp::yield_now();
+            }
+        };
+        scope(|s| {
+            join(until_begun, || {
+                AT_THE_END.with(|_| ());
+                s.spawn(|_| ran.store(true, Ordering::Release));
+                begun.store(true, Ordering::Release);
+            });
+        });
+        let has_run = ran.load(Ordering::Acquire);
+        IS_OVER.store(true, Ordering::Release);
+        assert!(has_run, "the scope was over before its job");
+    });
+}

@@ -12,6 +12,7 @@
 
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use super::slab::Slot;
+use crate::fork::is_orphan;
 use crate::header::{AWAY, Header};
 use crate::process::scope::ScopeData;
 use crate::protocol::jobs::{How, Node};
@@ -178,9 +179,10 @@ impl<'scope> Scope<'scope> {
         let _first_is_kept = later.map(std::mem::forget);
     }
 
-    /// Whether who has jobs of this scope in its list calls them, or lets go of them. Who unwinds must not wait.
+    /// Whether who has jobs of this scope in its list calls them, or lets go of them. Who unwinds must not wait, and in
+    /// a forked child nobody takes them.
     fn calls_its_jobs(&self) -> bool {
-        self.order == Order::YoungestFirst || std::thread::panicking()
+        self.order == Order::YoungestFirst || std::thread::panicking() || is_orphan()
     }
 
     /// The owner's flow runs the youngest job of this scope in its list, in which there is one.
@@ -192,7 +194,8 @@ impl<'scope> Scope<'scope> {
             if unsafe { Slot::home(node.as_ptr()) } == std::ptr::from_ref(self).cast() {
                 // SAFETY: in the list.
                 unsafe { forks.unlink(node.as_ptr()) };
-                self.leave_list();
+                // The owner's list, also in a forked child, where the owner is an OS thread.
+                self.private.set(self.private.get() - 1);
                 // SAFETY: just had back; a job of a scope returns nothing.
                 unsafe { Node::run_here(node.as_ptr(), null_mut()) };
                 return flow.poll();

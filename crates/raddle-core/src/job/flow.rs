@@ -69,11 +69,6 @@ impl<'a> Flow<'a> {
             worker.answer(self.forks());
         }
     }
-
-    /// What is in its list is everybody's now.
-    pub(super) fn let_go(self) {
-        self.worker().let_go(self.0);
-    }
 }
 
 impl Flow<'_> {

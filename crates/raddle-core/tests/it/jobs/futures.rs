@@ -302,7 +302,9 @@ fn a_future_may_be_asked_for_by_its_maker_in_a_blocking_call() {
                     csp::yield_now();
                 }
                 // Not until it is asked for: if the future was taken meanwhile, its taker comes next.
-                (0..20_000_000).take_while(|_| !asked.load(Ordering::Relaxed)).for_each(|_| std::hint::spin_loop());
+                (0..2_000_000)
+                    .take_while(|_| !asked.load(Ordering::Relaxed))
+                    .for_each(|_| std::hint::spin_loop());
             });
             csp::yield_now();
             let made = future(|| 7);

@@ -8,8 +8,9 @@ mod child;
 mod watch;
 
 use child::{assert_aborted, assert_said, assert_success, in_child, in_child_with, stderr};
-use raddle_core::{BuildError, Runtime, csp, task};
+use raddle_core::{BuildError, Runtime, csp, future, task};
 use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -112,6 +113,44 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
         "joined: Some(StackError(",
     ];
     assert_said(&output, &wanted);
+}
+
+// As above.
+#[cfg(not(raddle_asan))]
+#[test]
+fn a_job_that_is_refused_a_stack_runs_on_its_workers() {
+    let output = in_child("a_job_that_is_refused_a_stack_runs_on_its_workers", || {
+        let rt = runtime(1);
+        rt.run(|| {
+            csp::spawn(|| ()).join().unwrap();
+            limit_address_space(24 << 20);
+            let started = Arc::new(AtomicUsize::new(0));
+            let large = || {
+                let started = started.clone();
+                let body = move || {
+                    started.fetch_add(1, Ordering::Relaxed);
+                    csp::park();
+                };
+                csp::Builder::new().stack_size(1 << 20).spawn(body).unwrap()
+            };
+            let all: Vec<_> = (0..64).map(|_| large()).collect();
+            while started.load(Ordering::Relaxed) + all.iter().filter(|h| h.is_finished()).count() < 64 {
+                csp::yield_now();
+            }
+            let begins = future(|| 6 * 7);
+            let waits = future(|| csp::sleep(Duration::from_millis(1)));
+            // Both are everybody's from here on.
+            csp::yield_now();
+            csp::yield_now();
+            assert!(begins.is_finished() && waits.is_finished());
+            assert_eq!(begins.get(), 42);
+            let panic = catch_unwind(AssertUnwindSafe(|| waits.get())).unwrap_err();
+            eprintln!("it panicked: {}", panic.downcast_ref::<String>().unwrap());
+            all.iter().for_each(|h| h.process().unpark());
+        });
+    });
+    assert_success(&output);
+    assert_said(&output, &["cannot start: no address space for another", "it panicked: `csp::sleep` waits"]);
 }
 
 // As above.

@@ -58,7 +58,8 @@ where
 /// `PAR`. A body may wait for another's.
 ///
 /// # Panics
-/// As the first body that panicked, when all have ended. Inside a cell. If the default runtime cannot be started.
+/// As the first body that panicked, when all have ended. If there is no stack for one of its processes. Inside a cell.
+/// If the default runtime cannot be started.
 ///
 /// ```
 /// use raddle_core::csp;
@@ -79,9 +80,12 @@ pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
     let ours = catch_unwind(AssertUnwindSafe(|| all.run(Arc::new(Indices::new(0, length)), here())));
     all.runners.wait();
     ours.unwrap_or_else(|refused| resume_unwind(refused));
+    let has_lost_bodies = all.runners.has_panicked();
     if let Some(panic) = all.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(panic);
     }
+    // It was refused a stack, or the payload of a second panic has panicked in its drop.
+    assert!(!has_lost_bodies, "a process of `par_for` has ended before its bodies: some may not have run");
 }
 
 /// The worker that runs the caller; none on an OS thread.

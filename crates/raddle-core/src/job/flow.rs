@@ -12,7 +12,7 @@
 use crate::header::{AWAY, Header, Kind};
 use crate::process::builder;
 use crate::protocol::jobs::{Forks, Node};
-use crate::runtime;
+use crate::runtime::{self, Shared};
 use crate::worker::{Worker, current_header};
 use std::panic::resume_unwind;
 
@@ -49,8 +49,16 @@ impl<'a> Flow<'a> {
     /// The worker that it runs on now.
     #[inline(always)]
     pub(super) fn worker(self) -> &'a Worker {
+        debug_assert!(!self.0.is(AWAY), "who is away has no worker");
         // SAFETY: a running flow has a worker, and this is its OS thread.
         unsafe { Worker::of(self.0) }
+    }
+
+    /// The runtime that it belongs to, also while it is away.
+    pub(super) fn shared(self) -> &'a Shared {
+        // SAFETY: of its worker only the public half is used.
+        let worker: &'a Worker = unsafe { Worker::of(self.0) };
+        worker.shared()
     }
 
     /// Looks whether jobs are wanted, and promotes if so.
@@ -60,11 +68,6 @@ impl<'a> Flow<'a> {
         if worker.jobs.is_wanted() {
             worker.answer(self.forks());
         }
-    }
-
-    /// What is in its list is everybody's now.
-    pub(super) fn let_go(self) {
-        self.worker().let_go(self.0);
     }
 }
 
@@ -76,7 +79,7 @@ impl Flow<'_> {
     }
 }
 
-/// The running flow, if it is the one of this [`home`](Flow::home).
+/// The running flow, perhaps away, if it is the one of this [`home`](Flow::home).
 pub(super) fn at_home<'a>(home: *const ()) -> Option<Flow<'a>> {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let header = unsafe { current_header().as_ref() }?;

@@ -228,14 +228,14 @@ impl<T> Future<T> {
             // SAFETY: as above.
             None => unsafe { wait_for_promoted(at) },
         };
-        // SAFETY: the record is in use until the end of this.
-        if let Some(flow) = flow::at_home(unsafe { Slot::home(record) })
+        // SAFETY: the record is in use until the end of this, and its handle was ours.
+        if unsafe { may_be_had_back(record) }
             // SAFETY: ours, and promoted.
             && unsafe { Node::reclaim_promoted(record) } == Reclaimed::Ours
         {
             at.let_go();
             // SAFETY: as it says.
-            return unsafe { Self::run_record_here(flow, record) };
+            return unsafe { Self::run_record_here(record) };
         }
         // SAFETY: as above.
         let word: &JoinWord<Header> = unsafe { &(*record).join };
@@ -249,15 +249,15 @@ impl<T> Future<T> {
 
     /// # Safety
     /// The calling flow has made the future and has it back; the handle is used up.
-    unsafe fn run_record_here(flow: Flow<'_>, record: *mut Node) -> T {
-        struct Free<'a>(Flow<'a>, *mut Node);
-        impl Drop for Free<'_> {
+    unsafe fn run_record_here(record: *mut Node) -> T {
+        struct Free(*mut Node);
+        impl Drop for Free {
             fn drop(&mut self) {
                 // SAFETY: run, or unwinding out of its closure; the handle is used up, and the slot is in no list.
-                unsafe { Slot::free(Some(self.0.worker()), self.1) };
+                unsafe { Slot::free(Worker::current(), self.0) };
             }
         }
-        let _free = Free(flow, record);
+        let _free = Free(record);
         let mut out = MaybeUninit::<T>::uninit();
         // SAFETY: passed on to the caller.
         unsafe { Node::run_here(record, out.as_mut_ptr().cast()) };
@@ -272,6 +272,21 @@ impl<T> Future<T> {
         // SAFETY: the record is in use while the handle lives.
         record.is_some_and(|record| unsafe { &(*record).join }.is_done())
     }
+}
+
+/// Whether the running flow has made the future, and may look for its job where it was promoted to.
+///
+/// Control blocks are used again, in other runtimes, too: the flow may only have the address of the one that did. Then
+/// the queue may be gone with its runtime, and so it is looked at only if it is one of the caller's own.
+///
+/// # Safety
+/// `record` is one of a promoted future, whose handle the caller has.
+unsafe fn may_be_had_back(record: *mut Node) -> bool {
+    // SAFETY: the record is in use as long as the handle.
+    let Some(flow) = flow::at_home(unsafe { Slot::home(record) }) else { return false };
+    // SAFETY: as above; whatever flow had this address has promoted it, and if it was another one, has ended since.
+    let queue = unsafe { &*record }.promoted_to();
+    flow.shared().workers().iter().any(|worker| std::ptr::eq(&raw const worker.jobs, queue))
 }
 
 /// Runs the future whose chunk has no other private one, and sees to the chunk.

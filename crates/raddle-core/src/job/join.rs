@@ -276,7 +276,7 @@ where
     let frame: *mut Frame<B, RB> = node.cast();
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };
-    let result = catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true })));
+    let result = with_list_if_process(|| catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true }))));
     if result.is_err() && is_orphan() {
         // Forked, by the process that this is: in the child nobody waits for it.
         end_of_orphan(true);
@@ -289,6 +289,15 @@ where
         // SAFETY: it registered itself to be woken once, by this.
         Finished::Wake(joiner) => unsafe { wake(joiner) },
         Finished::Free => unreachable!("nobody detaches a fork"),
+    }
+}
+
+/// Runs what was taken with a list of its own, which is empty again before the end is published: what `f` has spawned
+/// in a scope around the `join` is counted there by then. And a loop that finds a list is cut where it stands.
+fn with_list_if_process<T>(f: impl FnOnce() -> T) -> T {
+    match Without::of_caller() {
+        Without::Process(header) => with_list(header, f),
+        _ => f(),
     }
 }
 

@@ -38,17 +38,7 @@ pub struct Scope<'scope> {
     private: Cell<usize>,
     /// In a cell's poll, which must not wait: jobs run at once.
     at_once: bool,
-    order: Order,
     jobs: PhantomData<fn(&'scope ()) -> &'scope ()>,
-}
-
-/// In which order a scope's jobs run that nobody has taken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// The scope's owner calls them.
-    YoungestFirst,
-    /// They run as processes, as if they had been taken.
-    OldestFirst,
 }
 
 // SAFETY: `private` is touched by the owner only; the rest is made of atomics and a lock.
@@ -91,20 +81,13 @@ pub fn in_place_scope<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
-    in_place(Order::YoungestFirst, body)
-}
-
-pub(super) fn in_place<'scope, Body, R>(order: Order, body: Body) -> R
-where
-    Body: FnOnce(&Scope<'scope>) -> R,
-{
     match (Flow::current(), Without::of_caller()) {
-        (None, Without::Process(header)) => with_list(header, || run_scope(order, body)),
-        _ => run_scope(order, body),
+        (None, Without::Process(header)) => with_list(header, || run_scope(body)),
+        _ => run_scope(body),
     }
 }
 
-fn run_scope<'scope, Body, R>(order: Order, body: Body) -> R
+fn run_scope<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
@@ -115,16 +98,12 @@ where
         owner: flow.map_or(null(), |flow| flow.home().cast()),
         private: Cell::new(0),
         at_once: flow.is_none() && matches!(Without::of_caller(), Without::Poll),
-        order,
         jobs: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     if let Some(flow) = flow {
-        while scope.private.get() > 0 && scope.calls_its_jobs() {
+        while scope.private.get() > 0 {
             scope.run_youngest(flow);
-        }
-        if scope.private.get() > 0 {
-            flow.let_go();
         }
     }
     if !scope.at_once {
@@ -178,11 +157,6 @@ impl<'scope> Scope<'scope> {
         let _first_is_kept = later.map(std::mem::forget);
     }
 
-    /// Whether who has jobs of this scope in its list calls them, or lets go of them. Who unwinds must not wait.
-    fn calls_its_jobs(&self) -> bool {
-        self.order == Order::YoungestFirst || std::thread::panicking()
-    }
-
     /// The owner's flow runs the youngest job of this scope in its list, in which there is one.
     fn run_youngest(&self, flow: Flow<'_>) {
         let forks = flow.forks();
@@ -192,7 +166,8 @@ impl<'scope> Scope<'scope> {
             if unsafe { Slot::home(node.as_ptr()) } == std::ptr::from_ref(self).cast() {
                 // SAFETY: in the list.
                 unsafe { forks.unlink(node.as_ptr()) };
-                self.leave_list();
+                // The owner's list, also in a forked child, where the owner is an OS thread.
+                self.private.set(self.private.get() - 1);
                 // SAFETY: just had back; a job of a scope returns nothing.
                 unsafe { Node::run_here(node.as_ptr(), null_mut()) };
                 return flow.poll();
@@ -218,7 +193,7 @@ impl<'scope> Scope<'scope> {
         let Without::Process(header) = Without::of_caller() else { return self.run(body) };
         with_list(header, || {
             self.run(body);
-            let Some(flow) = Flow::current().filter(|_| self.calls_its_jobs()) else { return };
+            let Some(flow) = Flow::current() else { return };
             let mut at = flow.forks().top();
             while let Some(node) = at {
                 // SAFETY: what is in this list now are slots: all joins have ended.

@@ -1,23 +1,40 @@
 //! Owns: `scope_fifo`, `in_place_scope_fifo` and `spawn_fifo`: jobs that run in the order in which they were spawned.
-//! May use: `job::scope`.
-//! Never: a job on the stack of the scope's owner, unless that one unwinds and so must not wait.
+//! May use: `job::scope`; a mutex of the standard library for a few instructions.
+//! Never: an order among the jobs of a scope and those of another.
 //!
-//! A scope calls the youngest of its jobs first, since that one lies on top of its flow's list. Here the owner calls
-//! none: it waits, and so lets go of all of them, the oldest first; its worker starts them in that order, as processes.
-//! That costs a process for each job instead of a call. (A mark in the list under the scope's oldest job would let the
-//! owner call it; but every promotion would have to step over the marks.)
+//! A scope calls the youngest of its jobs first, since that one lies on top of its flow's list. So what lies there for
+//! a job of this scope is only the *turn* of one, and the jobs themselves wait in a queue of the scope: whoever runs a
+//! turn, be it the youngest or one that was taken, runs the oldest job. (rayon-core does it so, with a queue for each
+//! thread. Before, the owner let go of all its jobs, and its worker took them in order: then jobs of a scope around
+//! this one were in the same line, and ran first.)
 
 use super::flow::{Without, in_runtime};
-use super::scope::{Order, Scope, in_place, spawn};
+use super::scope::{Scope, in_place_scope, spawn};
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scope whose jobs run in the order in which they were spawned; see [`scope_fifo`].
-#[repr(transparent)]
-pub struct ScopeFifo<'scope>(Scope<'scope>);
+pub struct ScopeFifo<'scope> {
+    scope: *const Scope<'scope>,
+    jobs: *const Jobs<'scope>,
+}
 
-/// As [`scope`](super::scope()), but of the jobs that a worker has spawned and nobody has taken, the oldest runs first.
+type Job<'scope> = Box<dyn FnOnce(&ScopeFifo<'scope>) + Send + 'scope>;
+
+/// Jobs that have not begun, as many as turns.
+type Jobs<'scope> = Mutex<VecDeque<Job<'scope>>>;
+
+// SAFETY: both parts may be used by several threads; who has one of these is the scope's body or one of its jobs, and
+// the scope outlives those.
+unsafe impl Sync for ScopeFifo<'_> {}
+// SAFETY: as above.
+unsafe impl Send for ScopeFifo<'_> {}
+
+/// As [`scope`](super::scope()), but of the jobs that nobody has begun, the oldest runs first.
 ///
-/// Each of them runs as a light process, which costs more than the call that a job of [`scope`](super::scope()) is.
+/// A job lies in a box, and in a queue that all workers share, which costs more than a job of
+/// [`scope`](super::scope()).
 ///
 /// # Panics
 /// As [`scope`](super::scope()).
@@ -51,16 +68,11 @@ pub fn in_place_scope_fifo<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    in_place(Order::OldestFirst, |scope| body(ScopeFifo::of(scope)))
+    let jobs = Jobs::default();
+    in_place_scope(|scope| body(&ScopeFifo { scope, jobs: &raw const jobs }))
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    fn of<'a>(scope: &'a Scope<'scope>) -> &'a Self {
-        let scope: *const Scope<'scope> = scope;
-        // SAFETY: this type is a scope and nothing else (`repr(transparent)`); the borrow is the caller's.
-        unsafe { &*scope.cast::<Self>() }
-    }
-
     /// Spawns a job that may borrow what outlives the scope, and may spawn further ones in it.
     ///
     /// # Panics
@@ -70,8 +82,33 @@ impl<'scope> ScopeFifo<'scope> {
     where
         Body: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        self.0.spawn(move |scope| body(ScopeFifo::of(scope)));
+        // SAFETY: the queue outlives the caller, who is the scope's body or one of its jobs.
+        lock(unsafe { &*self.jobs }).push_back(Box::new(body));
+        let turn = Turn(self.jobs);
+        // SAFETY: as above.
+        unsafe { &*self.scope }.spawn(move |scope| turn.run(scope));
     }
+}
+
+/// The right to run one job.
+struct Turn<'scope>(*const Jobs<'scope>);
+
+// SAFETY: as for `ScopeFifo`.
+unsafe impl Send for Turn<'_> {}
+
+impl<'scope> Turn<'scope> {
+    /// Runs the oldest job.
+    fn run(self, scope: &Scope<'scope>) {
+        // SAFETY: the queue outlives the scope, one of whose jobs calls.
+        let oldest = lock(unsafe { &*self.0 }).pop_front();
+        let job = oldest.expect("there are as many jobs as turns");
+        job(&ScopeFifo { scope, jobs: self.0 });
+    }
+}
+
+fn lock<'a, 'scope>(jobs: &'a Jobs<'scope>) -> MutexGuard<'a, VecDeque<Job<'scope>>> {
+    // Nothing panics inside but for want of memory.
+    jobs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// As [`spawn`](fn@super::spawn); of the jobs that one worker has spawned, the oldest starts first.

@@ -238,7 +238,7 @@ pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
     unsafe { act(job, How::Promote) };
     let job = Job(NonNull::new(job).expect("a job has an address"));
     // SAFETY: as above.
-    drop(unsafe { spawn_roomy(runtime, move || job.run()) });
+    drop(unsafe { spawn_roomy(runtime, move || drop(job)) });
 }
 
 struct Job(NonNull<Node>);
@@ -246,8 +246,10 @@ struct Job(NonNull<Node>);
 // SAFETY: whoever makes one vouches that the job is this process's alone; what it captures was required to be `Send`.
 unsafe impl Send for Job {}
 
-impl Job {
-    fn run(self) {
+/// To drop it is to run it. So a job whose process is refused a stack still runs, where that process ends: on the
+/// worker's own stack, as in a cell. Somebody waits for it, and has no other way to learn that it never will.
+impl Drop for Job {
+    fn drop(&mut self) {
         // SAFETY: the process's alone, as above.
         unsafe { Node::run(self.0) };
     }
@@ -260,7 +262,7 @@ impl Job {
 pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
     let (block, job) = (worker.take_block(), Job(job));
     let class = roomy(worker.stack_class());
-    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || job.run());
+    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || drop(job));
     let _not_ended = block.join.detach();
     block
 }

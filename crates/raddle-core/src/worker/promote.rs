@@ -21,6 +21,7 @@
 
 use super::Worker;
 use crate::counters::Counters;
+use crate::fork;
 use crate::header::{Header, Runnable};
 use crate::job;
 use crate::process::builder;
@@ -78,6 +79,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self, forks: &Forks) {
+        if fork::is_orphan() {
+            return self.jobs.be_deaf();
+        }
         if let Some(seeded) = &self.seeded {
             return self.answer_by_seed(seeded, forks);
         }

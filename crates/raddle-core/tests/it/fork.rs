@@ -305,3 +305,36 @@ fn the_c_library_does_not_take_a_threads_storage_for_another() {
     });
     assert_success(&output);
 }
+
+/// Jobs that lie in the list of the one who forks are its own in the child; it takes new ones to another runtime.
+#[cfg(not(raddle_twin))]
+#[test]
+fn who_forks_in_a_scope_runs_its_own_jobs_in_the_child() {
+    use raddle_core::{join, scope};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let output = in_child("fork::who_forks_in_a_scope_runs_its_own_jobs_in_the_child", || {
+        runtime(1).run(|| {
+            let parent = std::process::id();
+            let ran = AtomicUsize::new(0);
+            let tick = || {
+                ran.fetch_add(1, Ordering::Relaxed);
+            };
+            scope(|s| {
+                (0..10).for_each(|_| s.spawn(|_| tick()));
+                let code = join(fork, tick).0;
+                // SAFETY: a hang ends.
+                code.is_none().then(|| unsafe { libc::alarm(20) });
+                assert!(matches!(code, None | Some(0)), "the child ended with {code:?}");
+                (0..10).for_each(|_| s.spawn(|_| tick()));
+            });
+            assert_eq!(ran.into_inner(), 21);
+            if std::process::id() != parent {
+                eprintln!("the child is done");
+                // SAFETY: the child ends.
+                unsafe { libc::_exit(0) };
+            }
+        });
+    });
+    assert_success(&output);
+    assert_said(&output, &["the child is done"]);
+}

@@ -117,7 +117,7 @@ impl Node {
     /// Gets back a node that was promoted.
     ///
     /// # Safety
-    /// `node` was promoted by the flow that calls, which has not had it back.
+    /// `node` was promoted by the flow that calls, which has not had it back; the queue's runtime lives.
     pub(crate) unsafe fn reclaim_promoted(node: *mut Node) -> Reclaimed {
         // SAFETY: a node lives until it has been reclaimed.
         match unsafe { &*node }.queue() {
@@ -140,11 +140,13 @@ impl Node {
 
     /// The queue in which this node was promoted; `None` while it is private. By its flow only.
     fn queue<'a>(&self) -> Option<&'a JobQueue> {
+        // SAFETY: null, or made from a queue by `promote`; a queue lives as long as its runtime's workers.
+        unsafe { self.promoted_to().as_ref() }
+    }
+
+    /// The address of the queue in which this node was promoted; null while it is private. By its flow only.
+    pub(crate) fn promoted_to(&self) -> *const JobQueue {
         let older = self.older.get();
-        if older.addr() & PROMOTED == 0 {
-            return None;
-        }
-        // SAFETY: a tagged word was made from a queue by `promote`; a queue lives as long as its runtime's workers.
-        Some(unsafe { &*older.map_addr(|a| a & !PROMOTED).cast::<JobQueue>() })
+        if self.is_private() { std::ptr::null() } else { older.map_addr(|a| a & !PROMOTED).cast() }
     }
 }

@@ -290,3 +290,40 @@ fn a_future_that_panics_leaves_its_bag_in_order() {
         }
     });
 }
+
+/// Its maker is away then, and has no worker. That one is kept from taking the future by another process.
+#[test]
+fn a_future_may_be_asked_for_by_its_maker_in_a_blocking_call() {
+    runtime(1).run(|| {
+        let (away, asked) = (AtomicBool::new(false), AtomicBool::new(false));
+        csp::scope(|s| {
+            s.spawn(|| {
+                while !away.load(Ordering::Relaxed) {
+                    csp::yield_now();
+                }
+                // Not until it is asked for: if the future was taken meanwhile, its taker comes next.
+                (0..2_000_000)
+                    .take_while(|_| !asked.load(Ordering::Relaxed))
+                    .for_each(|_| std::hint::spin_loop());
+            });
+            csp::yield_now();
+            let made = future(|| 7);
+            away.store(true, Ordering::Relaxed);
+            let value = blocking(|| {
+                let value = made.get();
+                asked.store(true, Ordering::Relaxed);
+                value
+            });
+            assert_eq!(value, 7);
+        });
+    });
+}
+
+/// Control blocks are used again, in other runtimes, too: a process there is not the one that has made the future.
+#[test]
+fn a_future_outlives_its_runtime() {
+    for _ in 0..20 {
+        let made = runtime(1).run(|| future(|| 7));
+        assert_eq!(runtime(1).run(move || made.get()), 7);
+    }
+}

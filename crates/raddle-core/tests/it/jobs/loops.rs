@@ -29,3 +29,17 @@ fn an_idle_worker_takes_half_of_what_is_left_of_a_loop() {
         par_for(0..2, |_| meet(&barrier));
     });
 }
+
+/// Turns 4 to 7 are taken, by whom turn 4 shows; turn 5 then stops that worker until another one has a turn behind it.
+#[test]
+fn a_half_that_was_taken_is_cut_again() {
+    let _dog = Watchdog::new("a half".into(), Progress::default(), || String::from("it is not cut"));
+    runtime(2).run(|| {
+        let (first, second) = (Barrier::new(2), Barrier::new(2));
+        par_for(0..8, |n| match n {
+            0 | 4 => meet(&first),
+            5 | 6 => meet(&second),
+            _ => {}
+        });
+    });
+}

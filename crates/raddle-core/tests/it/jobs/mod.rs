@@ -4,7 +4,8 @@ use crate::child::{assert_said, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle_core::{
-    Future, Scope, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope, task, thread,
+    Future, Scope, blocking, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope,
+    scope_fifo, task, thread,
 };
 use std::cell::RefCell;
 use std::future::Future as _;

@@ -151,3 +151,65 @@ fn a_panic_of_a_spawned_job_aborts_the_program() {
     assert!(!output.status.success());
     assert_said(&output, &["a spawned job panicked"]);
 }
+
+/// What a half of a `join` spawns in a scope around it is counted before the half counts as ended, wherever it ran.
+#[test]
+fn a_scope_waits_for_what_a_half_of_a_join_has_spawned_that_was_taken() {
+    everywhere(|| {
+        for _ in 0..100 {
+            let (begun, ran) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let until_begun = || {
+                while !begun.load(Ordering::Acquire) {
+                    csp::yield_now();
+                }
+            };
+            scope(|s| {
+                join(until_begun, || {
+                    // More than what thieves ask for.
+                    (0..20).for_each(|_| s.spawn(|_| tick(&ran)));
+                    begun.store(true, Ordering::Release);
+                });
+            });
+            assert_eq!(ran.into_inner(), 20, "the scope was over before its jobs");
+        }
+    });
+}
+
+#[test]
+fn an_inner_scope_in_order_runs_its_jobs_before_those_around_it() {
+    runtime(1).run(|| {
+        let order = std::sync::Mutex::new(Vec::new());
+        scope(|outer| {
+            for tens in [10, 20, 30] {
+                let order = &order;
+                outer.spawn(move |_| {
+                    scope_fifo(|inner| {
+                        (0..3).for_each(|n| inner.spawn_fifo(move |_| order.lock().unwrap().push(tens + n)));
+                    });
+                });
+            }
+        });
+        assert_eq!(order.into_inner().unwrap(), [30, 31, 32, 20, 21, 22, 10, 11, 12]);
+    });
+}
+
+/// The queue of such a scope is shared: each turn runs one job, on whatever worker, and jobs may wait for each other.
+#[test]
+fn jobs_in_order_run_once_each_and_may_wait_for_each_other() {
+    everywhere(|| {
+        let steps = AtomicUsize::new(0);
+        scope_fifo(|s| {
+            for n in 0..50 {
+                let steps = &steps;
+                s.spawn_fifo(move |s| {
+                    // The next one runs only after this one has begun.
+                    while steps.load(Ordering::Acquire) < n {
+                        csp::yield_now();
+                    }
+                    s.spawn_fifo(move |_| tick(steps));
+                });
+            }
+        });
+        assert_eq!(steps.into_inner(), 50);
+    });
+}

@@ -3,7 +3,7 @@
 //! Never: trusts a byte: a length is believed when as many bytes are there.
 
 use crate::insn::Insn;
-use crate::module::{End, Function, Line, Module, Site};
+use crate::module::{End, Function, Line, Module, Site, Watched};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -84,6 +84,13 @@ fn string(reader: &mut Reader<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(bytes).into_owned())
 }
 
+fn watched(reader: &mut Reader<'_>) -> Option<Watched> {
+    let [name, element, count] = reader.words()?;
+    // As many words as there are, at most: a length is believed when its content is there.
+    let dims = (0..count).map_while(|_| reader.word()).collect::<Vec<u32>>();
+    (dims.len() == count as usize).then_some(Watched { name, element, dims })
+}
+
 fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Option<()> {
     match tag {
         b"HEAD" => module.entry = content.word()?,
@@ -115,6 +122,7 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
             };
             module.ends = content.all(|reader| reader.words().map(end))?;
         }
+        b"WTCH" => module.watched = content.all(watched)?,
         _ => {}
     }
     Some(())
@@ -212,6 +220,10 @@ impl Module {
         out.chunk(b"ENDS", &self.ends, |out, end| {
             let slot = u32::from(end.slot) | u32::from(end.output) << 16 | u32::from(end.is_array) << 17;
             out.words([end.from, end.to, slot, end.name]);
+        });
+        out.chunk(b"WTCH", &self.watched, |out, it| {
+            out.words([it.name, it.element, it.dims.len() as u32]);
+            it.dims.iter().for_each(|&size| out.word(size));
         });
         out.0
     }

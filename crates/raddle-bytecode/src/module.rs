@@ -61,6 +61,17 @@ pub struct End {
     pub name: u32,
 }
 
+/// Something that `watch` has looked at while the program runs, as a report names it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Watched {
+    /// The variable's name, by number in [`Module::strings`].
+    pub name: u32,
+    /// The bytes of an element; of the whole if it is no array.
+    pub element: u32,
+    /// The sizes of an array, outermost first; 0 for one that is not known.
+    pub dims: Vec<u32>,
+}
+
 /// A program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
@@ -80,6 +91,8 @@ pub struct Module {
     pub lines: Vec<Line>,
     /// Who uses which end of what channel.
     pub ends: Vec<End>,
+    /// What is looked at in a debug build; none in others.
+    pub watched: Vec<Watched>,
     /// The function that is the program.
     pub entry: u32,
 }
@@ -88,6 +101,11 @@ impl Module {
     /// The string of that number, empty if there is none.
     pub fn string(&self, number: u32) -> &str {
         self.strings.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Whether races are looked for when it runs.
+    pub fn is_debug_build(&self) -> bool {
+        !self.watched.is_empty()
     }
 
     /// The number of the function that the instruction belongs to.

@@ -77,6 +77,8 @@ pub(super) enum Owned {
     Memory(Slot),
     /// A variable with a mobile or end in it.
     Variable(NameId),
+    /// What is watched from the address in the slot on.
+    Watched(Slot),
 }
 
 /// A point to return to with slots and owned memory.
@@ -139,6 +141,7 @@ impl Lowerer<'_> {
         match owned {
             Owned::Memory(slot) => self.f.code.free(slot),
             Owned::Variable(name) => self.drop_variable(name),
+            Owned::Watched(slot) => self.f.code.unwatch(slot),
         }
     }
 

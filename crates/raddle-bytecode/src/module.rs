@@ -43,8 +43,17 @@ pub struct Line {
     pub column: u32,
 }
 
+/// How a slot leads to a channel in the block of a CHAN TYPE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bundle {
+    /// The slot holds the address of a variable with the block's address.
+    pub by_reference: bool,
+    /// How many words into the block the channel lies; less than 4096.
+    pub word: u16,
+}
+
 /// While a process runs `from..to`, slot `slot` holds the address of a channel (`is_array`: a descriptor of an array of
-/// such) of which it uses one end. For the report of a deadlock; nothing else reads it.
+/// such, `bundle`: a block in which it lies) of which it uses one end. For the report of a deadlock; nothing else reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct End {
     /// First instruction.
@@ -57,6 +66,8 @@ pub struct End {
     pub output: bool,
     /// Whether it is an array of channel addresses.
     pub is_array: bool,
+    /// Whether the slot, or where it leads, holds the address of a block of channels.
+    pub bundle: Option<Bundle>,
     /// The channel's name, by number in [`Module::strings`].
     pub name: u32,
 }

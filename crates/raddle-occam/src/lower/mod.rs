@@ -18,6 +18,7 @@ mod call;
 mod choice;
 mod constant;
 mod convert;
+mod ends;
 mod expr;
 mod free;
 mod function;

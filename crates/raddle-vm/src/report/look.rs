@@ -92,6 +92,13 @@ impl<L: Default> Machine<L> {
         for end in self.program.module().ends.iter().filter(here) {
             let slot = fp.wrapping_add(4 * u32::from(end.slot));
             let value = self.memory.load_w(slot).unwrap_or(0);
+            if let Some(bundle) = end.bundle {
+                let block = if bundle.by_reference { self.memory.load_w(value).unwrap_or(0) } else { value };
+                if block != 0 {
+                    found.push((*end, block.wrapping_add(4 * u32::from(bundle.word))));
+                }
+                continue;
+            }
             if !end.is_array {
                 found.push((*end, value));
                 continue;

@@ -23,7 +23,7 @@
 
 use crate::for_each_op;
 use crate::insn::{Insn, Op};
-use crate::module::{End, Function, Line, Module, Site};
+use crate::module::{End, Function, Line, Module, Site, Watched};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec;
@@ -255,6 +255,15 @@ impl ModuleBuilder {
             self.module.pool.push(value);
         }
         number as i32
+    }
+
+    /// The number of something to be watched, for `watch`.
+    pub fn watched(&mut self, watched: Watched) -> i32 {
+        let found = self.module.watched.iter().position(|other| *other == watched);
+        found.unwrap_or_else(|| {
+            self.module.watched.push(watched);
+            self.module.watched.len() - 1
+        }) as i32
     }
 
     /// Puts constant bytes into the data, at a multiple of four; gives their place, for `data`.

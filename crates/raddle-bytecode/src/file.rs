@@ -3,7 +3,7 @@
 //! Never: trusts a byte: a length is believed when as many bytes are there.
 
 use crate::insn::Insn;
-use crate::module::{End, Function, Line, Module, Site};
+use crate::module::{Bundle, End, Function, Line, Module, Site, Watched};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -84,6 +84,13 @@ fn string(reader: &mut Reader<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(bytes).into_owned())
 }
 
+fn watched(reader: &mut Reader<'_>) -> Option<Watched> {
+    let [name, element, count] = reader.words()?;
+    // As many words as there are, at most: a length is believed when its content is there.
+    let dims = (0..count).map_while(|_| reader.word()).collect::<Vec<u32>>();
+    (dims.len() == count as usize).then_some(Watched { name, element, dims })
+}
+
 fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Option<()> {
     match tag {
         b"HEAD" => module.entry = content.word()?,
@@ -111,10 +118,13 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
         b"ENDS" => {
             let end = |[from, to, slot, name]: [u32; 4]| {
                 let (output, is_array) = (slot & 1 << 16 != 0, slot & 1 << 17 != 0);
-                End { from, to, slot: slot as u16, output, is_array, name }
+                let (by_reference, word) = (slot & 1 << 19 != 0, (slot >> 20) as u16);
+                let bundle = (slot & 1 << 18 != 0).then_some(Bundle { by_reference, word });
+                End { from, to, slot: slot as u16, output, is_array, bundle, name }
             };
             module.ends = content.all(|reader| reader.words().map(end))?;
         }
+        b"WTCH" => module.watched = content.all(watched)?,
         _ => {}
     }
     Some(())
@@ -210,8 +220,16 @@ impl Module {
         }
         out.chunk(b"LINE", &self.lines, |out, it| out.words([it.at, it.file, it.line, it.column]));
         out.chunk(b"ENDS", &self.ends, |out, end| {
-            let slot = u32::from(end.slot) | u32::from(end.output) << 16 | u32::from(end.is_array) << 17;
+            let bundle = end
+                .bundle
+                .map_or(0, |it| 1 << 18 | u32::from(it.by_reference) << 19 | u32::from(it.word) << 20);
+            let flags = u32::from(end.output) << 16 | u32::from(end.is_array) << 17 | bundle;
+            let slot = u32::from(end.slot) | flags;
             out.words([end.from, end.to, slot, end.name]);
+        });
+        out.chunk(b"WTCH", &self.watched, |out, it| {
+            out.words([it.name, it.element, it.dims.len() as u32]);
+            it.dims.iter().for_each(|&size| out.word(size));
         });
         out.0
     }

@@ -20,6 +20,6 @@ pub mod verify;
 
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
-pub use module::{End, Function, Line, Module, Site};
+pub use module::{Bundle, End, Function, Line, Module, Site, Watched};
 pub use names::{Long, Real, Trap};
 pub use verify::{Refusal, Verified, verify};

@@ -43,8 +43,17 @@ pub struct Line {
     pub column: u32,
 }
 
+/// How a slot leads to a channel in the block of a CHAN TYPE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bundle {
+    /// The slot holds the address of a variable with the block's address.
+    pub by_reference: bool,
+    /// How many words into the block the channel lies; less than 4096.
+    pub word: u16,
+}
+
 /// While a process runs `from..to`, slot `slot` holds the address of a channel (`is_array`: a descriptor of an array of
-/// such) of which it uses one end. For the report of a deadlock; nothing else reads it.
+/// such, `bundle`: a block in which it lies) of which it uses one end. For the report of a deadlock; nothing else reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct End {
     /// First instruction.
@@ -57,8 +66,21 @@ pub struct End {
     pub output: bool,
     /// Whether it is an array of channel addresses.
     pub is_array: bool,
+    /// Whether the slot, or where it leads, holds the address of a block of channels.
+    pub bundle: Option<Bundle>,
     /// The channel's name, by number in [`Module::strings`].
     pub name: u32,
+}
+
+/// Something that `watch` has looked at while the program runs, as a report names it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Watched {
+    /// The variable's name, by number in [`Module::strings`].
+    pub name: u32,
+    /// The bytes of an element; of the whole if it is no array.
+    pub element: u32,
+    /// The sizes of an array, outermost first; 0 for one that is not known.
+    pub dims: Vec<u32>,
 }
 
 /// A program.
@@ -80,6 +102,8 @@ pub struct Module {
     pub lines: Vec<Line>,
     /// Who uses which end of what channel.
     pub ends: Vec<End>,
+    /// What is looked at in a debug build; none in others.
+    pub watched: Vec<Watched>,
     /// The function that is the program.
     pub entry: u32,
 }
@@ -88,6 +112,11 @@ impl Module {
     /// The string of that number, empty if there is none.
     pub fn string(&self, number: u32) -> &str {
         self.strings.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Whether races are looked for when it runs.
+    pub fn is_debug_build(&self) -> bool {
+        !self.watched.is_empty()
     }
 
     /// The number of the function that the instruction belongs to.

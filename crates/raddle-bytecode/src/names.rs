@@ -58,6 +58,7 @@ numbered! {
         Alias = "aliased" "two names that must be different things are the same";
         Host = "refused by the host" "the host knows no such call, or refuses it";
         Depth = "too many processes" "more processes than the machine can number";
+        Race = "race" "two processes use the same thing, one changes it, and nothing puts them into an order";
     }
 }
 

@@ -202,6 +202,9 @@ macro_rules! for_each_op {
             Host = host ai [4 0 0] "call number imm to the host, on slots a..";
             Stop = stop none [0 0 0] "STOP";
             Trap = trap i [0 0 0] "run-time error number imm (see `Trap`)";
+            // Debug builds: what `#PRAGMA SHARED` and PERMITALIASES let through is looked at. Else they do nothing.
+            Watch = watch ai [2 0 0] "looks at slot a + 1 bytes at address a from now on, entry imm; a := 0 if it does";
+            Unwatch = unwatch a [1 0 0] "what begins at address a is looked at no more; 0 is ignored";
         }
     };
 }

@@ -54,6 +54,8 @@ Examples:
   raddle run prog.occ                             check an occam program, compile it, run it on all cores
   raddle run --workers 1 --seed 7 prog.occ        one schedule of it, which 7 names
   raddle run prog.occ -- a b                      with two arguments
+  raddle run --debug prog.occ                     ends at a race on what #PRAGMA SHARED lets through
+  generate | raddle run -                         the text of an occam program from a pipe
   raddle run examples/skynet.rs                   build an example of this package and run it
   raddle run --workers 1 examples/skynet.rs       on one worker
   raddle run --balance none --stats ./app -- -v   an executable with an argument of its own
@@ -63,7 +65,7 @@ Exit codes:
   The program's own, once it runs; a shell shows 128 + n for a program that ended by signal n.
   An occam program ends with 0, or with
     1  it is refused
-    3  a run-time error, or a deadlock
+    3  a run-time error, which a race under --debug is, too; or a deadlock
   130  an interrupt (Ctrl-C): what it wrote is shown first; 143 and 129 for SIGTERM and SIGHUP
   141  the reader of its screen has gone away, as in `| head`
   For all programs:
@@ -76,6 +78,7 @@ const CHECK_HELP: &str = "\
 Examples:
   raddle check prog.occ                        complaints on standard error, and their number
   raddle check -I lib -D DEBUG a.occ b.occ     two programs that include files from lib
+  generate | raddle check -                    a program from a pipe
   raddle check --error-format json prog.occ    for editors: one object a line on standard output
   raddle explain O0701                         the rule behind a code
 
@@ -129,9 +132,10 @@ pub(crate) struct Run {
     running: Running,
 
     /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package,
-    /// or an executable
+    /// or an executable; `-` is an occam program on standard input
     ///
-    /// A Rust file is looked up in the package that it lies in, built in release, and then run.
+    /// What comes on standard input after the text of `-`, at a terminal after its end (Ctrl-D), is the program's
+    /// keyboard; in a pipe nothing does. A Rust file is looked up in the package that it lies in, built in release, and then run.
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
@@ -153,7 +157,8 @@ pub(crate) enum Outcome {
 impl Run {
     /// Becomes the program, or runs it when it is occam; returns otherwise only if that fails.
     pub(crate) fn carry_out(self) -> Outcome {
-        if self.path.extension().is_some_and(|extension| extension == "occ" || extension == "rbc") {
+        let occam = |extension: &std::ffi::OsStr| extension == "occ" || extension == "rbc";
+        if self.path.as_os_str() == "-" || self.path.extension().is_some_and(occam) {
             return match self.compile.module(self.path.as_os_str()) {
                 Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
                     Ok(ended) => Outcome::Ended(ended),
@@ -180,7 +185,7 @@ pub(crate) struct Build {
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// An occam program
+    /// An occam program; `-` is standard input
     #[arg(value_name = "PATH")]
     path: PathBuf,
 }
@@ -191,6 +196,10 @@ impl Build {
         if self.path.extension().is_some_and(|extension| extension == "rbc") {
             let text = format!("`{}` is bytecode already; `raddle run` runs it", self.path.display());
             return Err(Refused::Trouble(Error::CannotRun(text)));
+        }
+        if self.path.as_os_str() == "-" && self.output.is_none() {
+            let text = "the bytecode of a program on standard input needs a file: say which with `-o FILE`";
+            return Err(Refused::Trouble(Error::CannotRun(text.to_owned())));
         }
         let module = self.compile.module(self.path.as_os_str())?;
         let output = self.output.unwrap_or_else(|| self.path.with_extension("rbc"));

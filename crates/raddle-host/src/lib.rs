@@ -3,7 +3,7 @@
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
-//! process is a runnable of `raddle-core` (`many`). Both know the same end: the program's, a run-time error, a
+//! process is a runnable of `raddle-core` (`many`). A debug build runs on one: what orders two accesses is the same. Both know the same end: the program's, a run-time error, a
 //! deadlock.
 
 mod many;
@@ -89,7 +89,7 @@ pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result
         runtime = runtime.workers(options.workers);
     }
     let workers = runtime.worker_count()?;
-    if workers == 1 || options.seed.is_some() {
+    if workers == 1 || options.seed.is_some() || program.module().is_debug_build() {
         Ok(one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world))
     } else {
         many::run(program, &options, runtime, workers, world)

@@ -108,7 +108,10 @@ pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dy
         Err(trap) => return Outcome::not_begun(trap),
     };
     let mut outside = Outside::new(world);
-    let result = solo::run(&machine, &mut outside, &mut lane, seed);
+    let result = match machine.program().module().is_debug_build() {
+        true => solo::run_checked(&machine, &mut outside, &mut lane, seed),
+        false => solo::run(&machine, &mut outside, &mut lane, seed),
+    };
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (lane.stats(), machine.memory_max());

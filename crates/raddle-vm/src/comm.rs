@@ -21,6 +21,7 @@ use crate::interp::Step;
 use crate::machine::{FLOOR, Machine, Port, Scheduler};
 use crate::prim::{AtomicU32, Ordering};
 use crate::process::{IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, WAITING};
+use crate::races::Deed;
 use raddle_bytecode::Trap;
 
 /// What is to be sent, or where to put what comes.
@@ -29,6 +30,13 @@ pub(crate) struct Message {
     pub(crate) at: u32,
     /// Bytes; with `IN_SLOT` if it is a value in a slot.
     pub(crate) length: u32,
+}
+
+impl Message {
+    /// Where, and how many bytes.
+    fn range(self) -> (u32, u32) {
+        (self.at, self.length & !IN_SLOT)
+    }
 }
 
 impl<L: Default> Machine<L> {
@@ -42,6 +50,9 @@ impl<L: Default> Machine<L> {
         direction: u32,
         message: Message,
     ) -> Result<Step, Trap> {
+        if S::CHECKED {
+            self.use_end(me, channel, direction)?;
+        }
         if channel < FLOOR {
             return self.at_port::<S, SHARED>(scheduler, me, channel, direction, message);
         }
@@ -61,7 +72,7 @@ impl<L: Default> Machine<L> {
         let mut seen = atom::load::<SHARED>(word);
         loop {
             if seen != 0 && seen & IN_ALT == 0 {
-                return self.take::<S, SHARED>(scheduler, (word, channel), seen, direction, message);
+                return self.take::<S, SHARED>(scheduler, me, (word, channel), seen, direction, message);
             }
             if seen != 0 && direction == INPUT {
                 return Err(Trap::Channel);
@@ -94,6 +105,7 @@ impl<L: Default> Machine<L> {
     fn take<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
+        me: &Process<L>,
         (word, channel): (&AtomicU32, u32),
         other: u32,
         direction: u32,
@@ -105,6 +117,9 @@ impl<L: Default> Machine<L> {
         word.store(0, Ordering::Relaxed);
         let theirs = Message { at: other.message.get(), length: other.length.get() };
         let (from, to) = if direction == OUTPUT { (message, theirs) } else { (theirs, message) };
+        if S::CHECKED {
+            self.met::<S>(me, other, (direction, from.range(), to.range()))?;
+        }
         self.pass(from, to)?;
         scheduler.ready(other);
         Ok(Step::Done)
@@ -158,6 +173,9 @@ impl<L: Default> Machine<L> {
         };
         let mut at = message.at;
         let behind = at.checked_add(message.length & !IN_SLOT).ok_or(Trap::Address)?;
+        if S::CHECKED {
+            self.touch(me, me.ip.get().wrapping_sub(1), message.range(), Deed::Read)?;
+        }
         let mut bytes = [0; 64];
         while at < behind {
             let count = (behind - at).min(64) as usize;

@@ -13,6 +13,7 @@ use crate::machine::{Fault, Machine, Scheduler};
 use crate::par::Many;
 use crate::prim::{AtomicU32, Ordering};
 use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
+use crate::races::Deed;
 use raddle_bytecode::{Op, Trap};
 
 /// Jumps backwards that a process may make before others get their turn.
@@ -227,6 +228,15 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                     next!();
                 }
             }};
+            // In a debug build something is noted when it is done at once.
+            ($again:expr, $step:expr, $note:expr) => {{
+                me.save($again, fp);
+                if let Step::Waits = okay!($step) {
+                    next!();
+                } else if S::CHECKED {
+                    $note;
+                }
+            }};
         }
         macro_rules! jump {
             () => {{
@@ -261,6 +271,35 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             () => {
                 some!(get!(insn.b).checked_add(u32::from(insn.c)), Address)
             };
+        }
+        // In a debug build: somebody reads or changes memory that may be watched.
+        macro_rules! touch {
+            ($place:expr, $bytes:expr, $deed:ident) => {
+                if S::CHECKED {
+                    okay!(machine.touch(me, at as u32 - 1, ($place, $bytes), Deed::$deed));
+                }
+            };
+        }
+        macro_rules! load {
+            ($how:ident, $place:expr, $bytes:expr) => {{
+                let place = $place;
+                touch!(place, $bytes, Read);
+                some!(memory.$how(place), Address)
+            }};
+        }
+        macro_rules! store {
+            ($how:ident, $place:expr, $bytes:expr, $value:expr) => {{
+                let place = $place;
+                touch!(place, $bytes, Change);
+                some!(memory.$how(place, $value), Address)
+            }};
+        }
+        macro_rules! copy {
+            ($bytes:expr) => {{
+                touch!(get!(insn.b), $bytes, Read);
+                touch!(get!(insn.a), $bytes, Change);
+                some!(memory.copy(get!(insn.a), get!(insn.b), $bytes), Address)
+            }};
         }
         let slot_at = |slot: u16| fp + 4 * u32::from(slot);
         match insn.op {
@@ -388,22 +427,22 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 f!(near);
             }
             Op::Long => okay!(machine.long_step(slot_at(insn.a), insn.imm())),
-            Op::LdrB => w!(some!(memory.load_b(field!()), Address)),
-            Op::LdrH => w!(some!(memory.load_h(field!()), Address)),
-            Op::LdrW => w!(some!(memory.load_w(field!()), Address)),
-            Op::LdrL => l!(some!(memory.load_l(field!()), Address)),
-            Op::StrB => some!(memory.store_b(field!(), get!(insn.a)), Address),
-            Op::StrH => some!(memory.store_h(field!(), get!(insn.a)), Address),
-            Op::StrW => some!(memory.store_w(field!(), get!(insn.a)), Address),
-            Op::StrL => some!(memory.store_l(field!(), getl!(insn.a)), Address),
-            Op::AldB => w!(some!(memory.load_b(element!(1)), Address)),
-            Op::AldH => w!(some!(memory.load_h(element!(2)), Address)),
-            Op::AldW => w!(some!(memory.load_w(element!(4)), Address)),
-            Op::AldL => l!(some!(memory.load_l(element!(8)), Address)),
-            Op::AstB => some!(memory.store_b(element!(1), get!(insn.a)), Address),
-            Op::AstH => some!(memory.store_h(element!(2), get!(insn.a)), Address),
-            Op::AstW => some!(memory.store_w(element!(4), get!(insn.a)), Address),
-            Op::AstL => some!(memory.store_l(element!(8), getl!(insn.a)), Address),
+            Op::LdrB => w!(load!(load_b, field!(), 1)),
+            Op::LdrH => w!(load!(load_h, field!(), 2)),
+            Op::LdrW => w!(load!(load_w, field!(), 4)),
+            Op::LdrL => l!(load!(load_l, field!(), 8)),
+            Op::StrB => store!(store_b, field!(), 1, get!(insn.a)),
+            Op::StrH => store!(store_h, field!(), 2, get!(insn.a)),
+            Op::StrW => store!(store_w, field!(), 4, get!(insn.a)),
+            Op::StrL => store!(store_l, field!(), 8, getl!(insn.a)),
+            Op::AldB => w!(load!(load_b, element!(1), 1)),
+            Op::AldH => w!(load!(load_h, element!(2), 2)),
+            Op::AldW => w!(load!(load_w, element!(4), 4)),
+            Op::AldL => l!(load!(load_l, element!(8), 8)),
+            Op::AstB => store!(store_b, element!(1), 1, get!(insn.a)),
+            Op::AstH => store!(store_h, element!(2), 2, get!(insn.a)),
+            Op::AstW => store!(store_w, element!(4), 4, get!(insn.a)),
+            Op::AstL => store!(store_l, element!(8), 8, getl!(insn.a)),
             Op::Elem => {
                 let size = get!(insn.a);
                 w!(element!(size));
@@ -442,10 +481,17 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                     trap!(Trap::Count);
                 }
             }
-            Op::Copy => some!(memory.copy(get!(insn.a), get!(insn.b), get!(insn.c)), Address),
-            Op::CopyI => some!(memory.copy(get!(insn.a), get!(insn.b), u32::from(insn.c)), Address),
-            Op::Fill => some!(memory.fill(get!(insn.a), get!(insn.b), get!(insn.c)), Address),
-            Op::Cmp => w!(some!(memory.equal(get!(insn.b), get!(insn.c), get!(insn.a)), Address)),
+            Op::Copy => copy!(get!(insn.c)),
+            Op::CopyI => copy!(u32::from(insn.c)),
+            Op::Fill => {
+                touch!(get!(insn.a), get!(insn.b), Change);
+                some!(memory.fill(get!(insn.a), get!(insn.b), get!(insn.c)), Address)
+            }
+            Op::Cmp => {
+                touch!(get!(insn.b), get!(insn.a), Read);
+                touch!(get!(insn.c), get!(insn.a), Read);
+                w!(some!(memory.equal(get!(insn.b), get!(insn.c), get!(insn.a)), Address));
+            }
             Op::Alloc => w!(okay!(machine.alloc(u64::from(get!(insn.b))))),
             Op::AllocI => w!(okay!(machine.alloc(u64::from(insn.imm() as u32)))),
             Op::Free => {
@@ -573,13 +619,19 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 let entry = at.wrapping_add_signed(insn.distance() as isize) as u32;
                 okay!(machine.fork(scheduler, lane, me, (entry, fp, slot_at(insn.a)), false));
             }
-            Op::Join => step!(at, machine.join::<SHARED>(me, slot_at(insn.a))),
+            Op::Join => {
+                let join = slot_at(insn.a);
+                step!(at, machine.join::<SHARED>(me, join), machine.joined(me.id(), join));
+            }
             Op::ForkN => {
                 let function = &machine.program.module().functions[insn.imm() as usize];
                 let (entry, slots, state) = (function.first, function.slots, slot_at(insn.a));
                 okay!(machine.fork_many(scheduler, lane, me, Many { entry, slots, state, link: fp }));
             }
-            Op::JoinN => step!(at - 1, machine.join_many::<SHARED>(me, slot_at(insn.a))),
+            Op::JoinN => {
+                let state = slot_at(insn.a);
+                step!(at - 1, machine.join_many::<SHARED>(me, state), machine.joined(me.id(), state));
+            }
             Op::End => {
                 okay!(machine.end::<S, SHARED>(scheduler, lane, me));
                 next!();
@@ -632,8 +684,13 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                     next!();
                 }
             }
-            Op::Claim => step!(at, machine.claim::<SHARED>(me, get!(insn.a))),
-            Op::Unclaim => okay!(machine.release::<S, SHARED>(scheduler, get!(insn.a))),
+            Op::Claim => {
+                let lock = get!(insn.a);
+                step!(at, machine.claim::<SHARED>(me, lock), machine.claimed(me.id(), lock));
+            }
+            Op::Unclaim => {
+                okay!(machine.release::<S, SHARED>(scheduler, me, get!(insn.a)));
+            }
             Op::Resched => {
                 me.save(at, fp);
                 scheduler.ready(me);
@@ -641,6 +698,13 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             }
             Op::Host => okay!(machine.host_step(scheduler, slot_at(insn.a), insn.imm())),
             Op::Stop => trap!(Trap::Stop),
+            Op::Watch if S::CHECKED => {
+                if !okay!(machine.watch(insn.imm() as u32, get!(insn.a), get!(insn.a + 1))) {
+                    w!(0);
+                }
+            }
+            Op::Unwatch if S::CHECKED => machine.unwatch(get!(insn.a)),
+            Op::Watch | Op::Unwatch => {}
             Op::Trap => trap!(Trap::from_number(insn.imm()).unwrap_or(Trap::Stop)),
         }
     }

@@ -25,6 +25,7 @@ mod par;
 mod prim;
 mod process;
 pub mod quiet;
+mod races;
 mod report;
 pub mod solo;
 mod spin;

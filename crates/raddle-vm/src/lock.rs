@@ -69,9 +69,13 @@ impl<L: Default> Machine<L> {
     pub(crate) fn release<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
+        me: &Process<L>,
         address: u32,
     ) -> Result<(), Trap> {
         let word = self.lock_word(address)?;
+        if S::CHECKED {
+            self.released(me, address);
+        }
         match atom::exchange::<SHARED>(word, HELD, FREE) {
             Ok(()) => Ok(()),
             Err(_) => self.hand_over::<S, SHARED>(scheduler, word, address),
@@ -100,6 +104,9 @@ impl<L: Default> Machine<L> {
         if let Some(first) = first {
             let process = self.processes.get(first).ok_or(Trap::Channel)?;
             atom::exchange::<SHARED>(&process.wait, address | LOCK, 0).map_err(|_| Trap::Channel)?;
+            if S::CHECKED {
+                self.claimed(first, address);
+            }
             scheduler.ready(process);
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::heap::Heap;
 use crate::lock::Queues;
 use crate::memory::Memory;
 use crate::process::{Lane, Process, Table};
+use crate::races::Races;
 use crate::spin::Spin;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,8 @@ pub enum Port {
 pub trait Scheduler {
     /// Several OS threads may run the machine at once.
     const SHARED: bool;
+    /// Races are looked for, in a debug build (`races`).
+    const CHECKED: bool = false;
     /// What it keeps in each process.
     type Link: Default;
 
@@ -111,6 +114,7 @@ pub struct Machine<L> {
     pub(crate) heap: Spin<Heap>,
     pub(crate) processes: Table<L>,
     pub(crate) locks: Spin<Queues>,
+    pub(crate) races: Races,
     pub(crate) data: u32,
     keyboard: u32,
     main: u32,
@@ -137,6 +141,7 @@ impl<L: Default> Machine<L> {
         // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its
         // memory.
         let processes = Table::new((memory.bytes() / 32).clamp(1024, 1 << 28));
+        let races = Races::new(if module.is_debug_build() { memory.bytes() } else { 0 });
         let mut machine = Machine {
             program,
             sites,
@@ -144,6 +149,7 @@ impl<L: Default> Machine<L> {
             heap,
             processes,
             locks,
+            races,
             data: FLOOR,
             keyboard: 0,
             main: 0,

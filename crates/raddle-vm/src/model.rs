@@ -206,7 +206,7 @@ fn lock() {
         if step == Step::Done {
             let count = bench.machine.memory.load_w(COUNT).expect("there");
             bench.machine.memory.store_w(COUNT, count + 1).expect("there");
-            bench.machine.release::<_, true>(&bench.notes, OTHER).expect("a lock");
+            bench.machine.release::<_, true>(&bench.notes, bench.process(id), OTHER).expect("a lock");
         }
         step
     };

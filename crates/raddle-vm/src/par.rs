@@ -41,6 +41,9 @@ impl<L: Default> Machine<L> {
         child.join.set(join);
         child.alt.store(IDLE, Ordering::Relaxed);
         lane.stats.processes += 1;
+        if S::CHECKED {
+            self.forked(me, child);
+        }
         scheduler.begin(child, many);
         Ok(())
     }
@@ -119,11 +122,17 @@ impl<L: Default> Machine<L> {
             scheduler.finished();
             return Ok(());
         }
+        if S::CHECKED {
+            self.ending(me, join);
+        }
         self.processes.give(lane, me);
         let word = self.memory.word(join).ok_or(Trap::Address)?;
         if atom::add::<SHARED>(word, u32::MAX) == 0 {
             let parent = self.processes.get(parent).ok_or(Trap::Channel)?;
             atom::exchange::<SHARED>(&parent.wait, join | JOIN, 0).map_err(|_| Trap::Channel)?;
+            if S::CHECKED {
+                self.joined(parent.id(), join);
+            }
             scheduler.ready(parent);
         }
         Ok(())

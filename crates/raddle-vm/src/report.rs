@@ -8,6 +8,7 @@
 
 mod draw;
 mod look;
+mod race;
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -46,7 +46,7 @@ pub struct Rest<'m, L> {
 }
 
 /// A machine with its world, run by one thread.
-pub struct Solo<'m, L, W> {
+pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     machine: &'m Machine<L>,
     ready: RefCell<VecDeque<&'m Process<L>>>,
     alarms: RefCell<BTreeSet<(u64, u32)>>,
@@ -88,7 +88,22 @@ pub fn run<L: Default, W: World>(
     lane: &mut Lane,
     seed: u64,
 ) -> Result<Stats, Failure> {
-    let solo = Solo::new(machine, world, seed);
+    let solo = Solo::<_, _, false>::new(machine, world, seed);
+    solo.go(lane)?;
+    Ok(lane.stats())
+}
+
+/// The same, and in a debug build looks for races on what it watches.
+///
+/// # Errors
+/// A run-time error, which a race is, too; or a deadlock.
+pub fn run_checked<L: Default, W: World>(
+    machine: &Machine<L>,
+    world: W,
+    lane: &mut Lane,
+    seed: u64,
+) -> Result<Stats, Failure> {
+    let solo = Solo::<_, _, true>::new(machine, world, seed);
     solo.go(lane)?;
     Ok(lane.stats())
 }
@@ -102,7 +117,7 @@ pub fn run_while_tight<'m, L: Default, W: World>(
     world: W,
     lane: &mut Lane,
 ) -> Result<Option<Rest<'m, L>>, Failure> {
-    let solo = Solo::new(machine, world, 0);
+    let solo = Solo::<_, _, false>::new(machine, world, 0);
     solo.tight_at.set(0);
     solo.go(lane)?;
     if !solo.slack.get() {
@@ -125,7 +140,7 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
     run(&machine, world, &mut lane, 0)
 }
 
-impl<'m, L: Default, W: World> Solo<'m, L, W> {
+impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
         Solo {
             machine,
@@ -249,8 +264,9 @@ impl<'m, L: Default, W: World> Solo<'m, L, W> {
     }
 }
 
-impl<L: Default, W: World> Scheduler for Solo<'_, L, W> {
+impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHECKED> {
     const SHARED: bool = false;
+    const CHECKED: bool = CHECKED;
     type Link = L;
 
     #[inline(always)]

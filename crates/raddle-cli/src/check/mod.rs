@@ -77,16 +77,18 @@ impl Check {
     /// Checks all files and says what is wrong with them.
     pub(crate) fn carry_out(self) -> Verdict {
         let options = Options { defines: self.defines.clone(), undefined_warns: self.undefined_warns };
-        let (mut count, mut trouble) = (Count::default(), None);
+        let (mut count, mut trouble, mut checked) = (Count::default(), None, 0);
         for file in &self.files {
             let done = self.check(file, &options, &mut count);
+            checked += usize::from(done.is_ok());
             for error in done.err().unwrap_or_default() {
                 // Nobody may be left to read it; the exit code says it too.
                 let _ = writeln!(io::stderr(), "raddle: {error}");
                 trouble.get_or_insert(error);
             }
         }
-        if self.error_format == ErrorFormat::Human {
+        // Of what was not checked there is nothing to be counted.
+        if self.error_format == ErrorFormat::Human && checked > 0 {
             let _ = writeln!(io::stderr(), "{}", human::summary(count.errors, count.warnings));
         }
         match trouble {

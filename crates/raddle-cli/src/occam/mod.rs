@@ -34,6 +34,10 @@ pub(crate) struct Compile {
     /// Only warn of a variable that is used before it has a value
     #[arg(long)]
     undefined_warns: bool,
+
+    /// Watch what #PRAGMA SHARED and PERMITALIASES exempt from the checks; the run, on one worker, ends at a race
+    #[arg(long)]
+    debug: bool,
 }
 
 /// Why there is no bytecode.
@@ -95,7 +99,8 @@ impl Compile {
             Refused::Program
         })?;
         say(checked.warnings());
-        lower::lower(checked.program(), &sources).map_err(|complaints| {
+        let lower = if self.debug { lower::lower_debug } else { lower::lower };
+        lower(checked.program(), &sources).map_err(|complaints| {
             say(&complaints);
             Refused::Program
         })

@@ -21,8 +21,8 @@ impl World for Kept {
     }
 }
 
-fn programs() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/run");
+fn programs(kind: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(kind);
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut list: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "occ")).collect();
     list.sort();
@@ -30,7 +30,7 @@ fn programs() -> Vec<PathBuf> {
     list
 }
 
-fn compile(path: &Path) -> raddle_bytecode::Verified {
+fn compile(path: &Path, debug: bool) -> raddle_bytecode::Verified {
     let mut sources = Sources::new();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let root = sources.add(&name, &std::fs::read_to_string(path).unwrap()).unwrap();
@@ -38,7 +38,8 @@ fn compile(path: &Path) -> raddle_bytecode::Verified {
     let shown: String =
         analysis.diagnostics.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
     let checked = analysis.checked().unwrap_or_else(|_| panic!("{shown}"));
-    let module = raddle_occam::lower::lower(checked.program(), &sources).unwrap_or_else(|complaints| {
+    let lower = if debug { raddle_occam::lower::lower_debug } else { raddle_occam::lower::lower };
+    let module = lower(checked.program(), &sources).unwrap_or_else(|complaints| {
         let shown: String = complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
         panic!("{shown}")
     });
@@ -66,8 +67,8 @@ fn run(program: &raddle_bytecode::Verified, workers: usize, seed: Option<u64>) -
 #[test]
 fn programs_write_the_same_under_every_schedule() {
     let mut wrong = Vec::new();
-    for path in programs() {
-        let program = compile(&path);
+    for path in programs("run") {
+        let program = compile(&path, false);
         let first = run(&program, 1, None);
         let expected = path.with_extension("expected");
         if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -87,6 +88,36 @@ fn programs_write_the_same_under_every_schedule() {
         for seed in 1..=20 {
             compare(format!("with seed {seed}"), &run(&program, 1, Some(seed)));
         }
+    }
+    assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 writes the files anew", wrong.join("\n"));
+}
+
+/// The programs of `corpus/debug` are debug builds: a race ends them under every schedule, though not every one comes
+/// upon the same of the two first; what is ordered is no race under any.
+#[test]
+fn debug_builds_end_at_a_race_and_only_there() {
+    let mut wrong = Vec::new();
+    for path in programs("debug") {
+        let program = compile(&path, true);
+        assert!(program.module().is_debug_build());
+        let first = run(&program, 2, None);
+        let expected = path.with_extension("expected");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&expected, &first).unwrap();
+            continue;
+        }
+        let want = std::fs::read_to_string(&expected).unwrap_or_default();
+        let race = |text: &str| text.lines().find(|line| line.contains("race: ")).map(str::to_owned);
+        let others = (1..=20).map(|seed| run(&program, 1, Some(seed)));
+        let differs = others.filter(|got| match race(&want) {
+            Some(headline) => race(got) != Some(headline),
+            None => *got != want,
+        });
+        for got in Some(first).filter(|got| *got != want).into_iter().chain(differs) {
+            wrong.push(format!("{}:\n--- expected\n{want}\n--- got\n{got}", path.display()));
+        }
+        // Another build of the same program looks for nothing.
+        assert!(race(&run(&compile(&path, false), 1, None)).is_none());
     }
     assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 writes the files anew", wrong.join("\n"));
 }

@@ -4,8 +4,8 @@
 
 use raddle_bytecode::build::{Code, FunctionId};
 
+use super::ends::UsedEnd;
 use super::{Lowerer, Slot};
-use crate::ast::{ExprId, ExprKind};
 use crate::diag::Diagnostic;
 use crate::program::NameId;
 use crate::source::Span;
@@ -61,15 +61,6 @@ pub(super) struct Function {
     pub(super) results: Vec<Slot>,
 }
 
-/// An end of a channel, for the report of a deadlock.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct UsedEnd {
-    slot: Slot,
-    output: bool,
-    is_array: bool,
-    name: NameId,
-}
-
 /// Something that a scope gives back at its end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Owned {
@@ -77,6 +68,8 @@ pub(super) enum Owned {
     Memory(Slot),
     /// A variable with a mobile or end in it.
     Variable(NameId),
+    /// What is watched from the address in the slot on.
+    Watched(Slot),
 }
 
 /// A point to return to with slots and owned memory.
@@ -139,6 +132,7 @@ impl Lowerer<'_> {
         match owned {
             Owned::Memory(slot) => self.f.code.free(slot),
             Owned::Variable(name) => self.drop_variable(name),
+            Owned::Watched(slot) => self.f.code.unwatch(slot),
         }
     }
 
@@ -161,35 +155,6 @@ impl Lowerer<'_> {
         self.f.peak = 2;
         self.f.alts = Vec::with_capacity(alts as usize);
         before
-    }
-
-    /// Notes that the branch or function being made uses this end.
-    pub(super) fn note_end(&mut self, channel: ExprId, output: bool) {
-        let mut at = channel;
-        while let ExprKind::Index { base, .. } | ExprKind::Slice { base, .. } | ExprKind::End(base, _) =
-            self.ast.expr(at).kind
-        {
-            at = base;
-        }
-        let Some(name) = self.plain_name(at) else { return };
-        let used = match (self.home(name), self.program.types.is_channel_like(self.program.name(name).ty)) {
-            (Some(&Home::Slot(slot)), true) => UsedEnd { slot, output, is_array: false, name },
-            (Some(Home::View(view)), true) => UsedEnd { slot: view.at, output, is_array: true, name },
-            _ => return,
-        };
-        if !self.f.ends.contains(&used) {
-            self.f.ends.push(used);
-        }
-    }
-
-    /// Tells the module which ends the code from there to here uses; those of the code around come back.
-    pub(super) fn tell_ends(&mut self, from: u32, around: Vec<UsedEnd>) {
-        let to = self.f.code.here();
-        for used in std::mem::replace(&mut self.f.ends, around) {
-            let name = self.module.string(self.program.spelling(used.name));
-            let UsedEnd { slot, output, is_array, .. } = used;
-            self.f.code.uses_end(raddle_bytecode::End { from, to, slot, output, is_array, name });
-        }
     }
 
     /// Takes and zeroes the states of the function's ALTs, once parameters are bound.

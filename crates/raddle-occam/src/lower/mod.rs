@@ -18,6 +18,7 @@ mod call;
 mod choice;
 mod constant;
 mod convert;
+mod ends;
 mod expr;
 mod free;
 mod function;
@@ -35,6 +36,7 @@ mod routine;
 mod shape;
 mod spec;
 mod table;
+mod watch;
 
 use raddle_bytecode::Module;
 use raddle_bytecode::build::{FunctionId, ModuleBuilder};
@@ -64,7 +66,8 @@ struct Lowerer<'a> {
     /// Constant bytes that are in the module already.
     data: FastMap<Vec<u8>, i32>,
     files: FastMap<String, u32>,
-    /// CLAIMs around, by the root of the end.
+    /// What the program's author vouches for is watched.
+    debug: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -73,6 +76,18 @@ struct Lowerer<'a> {
 /// # Errors
 /// What it uses that cannot be lowered yet.
 pub fn lower(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
+    lower_as(program, sources, false)
+}
+
+/// The same as a debug build: what `#PRAGMA SHARED` and PERMITALIASES exempt from the checks is watched when it runs.
+///
+/// # Errors
+/// What it uses that cannot be lowered yet.
+pub fn lower_debug(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
+    lower_as(program, sources, true)
+}
+
+fn lower_as(program: &Program, sources: &Sources, debug: bool) -> Result<Module, Vec<Diagnostic>> {
     let mut lowerer = Lowerer {
         program,
         ast: &program.ast,
@@ -84,6 +99,7 @@ pub fn lower(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnos
         constants: FastMap::default(),
         data: FastMap::default(),
         files: FastMap::default(),
+        debug,
         diagnostics: Vec::new(),
     };
     lowerer.whole();

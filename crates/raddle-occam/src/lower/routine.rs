@@ -48,6 +48,7 @@ impl Lowerer<'_> {
             if program.name(formal).kind == NameKind::Formal(Mode::Initial) {
                 self.own_initial(formal);
             }
+            self.watch(formal);
         }
         match &routine.body {
             &Body::Process(process) => self.process(process),

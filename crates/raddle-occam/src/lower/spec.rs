@@ -24,12 +24,14 @@ impl Lowerer<'_> {
             SpecKind::Declare { names, .. } => {
                 for name in self.program.declared(id, names.len()) {
                     self.declare(name);
+                    self.watch(name);
                 }
             }
             &SpecKind::Abbreviate { mode, renaming, value, ty, .. } => {
                 self.at(spec.span);
                 let name = NameId(self.program.spec_names[id.0 as usize].0);
                 self.abbreviate(name, mode, renaming, value, ty);
+                self.watch(name);
             }
             SpecKind::Proc { .. } | SpecKind::Function { .. } => {
                 let name = self.program.spec_names[id.0 as usize];

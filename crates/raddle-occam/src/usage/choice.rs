@@ -38,6 +38,7 @@ impl Walker<'_> {
                 &ChoiceKind::Guarded(condition, body) => {
                     let mut against = None;
                     let outcome = self.branch(|walker| {
+                        walker.perhaps_a_later_round();
                         walker.specs(&choice.specs);
                         walker.read(condition);
                         against = walker.condition_facts(condition, false);
@@ -84,6 +85,7 @@ impl Walker<'_> {
             match &alternative.kind {
                 &AlternativeKind::Guarded { condition, input, body } => {
                     let outcome = self.branch(|walker| {
+                        walker.perhaps_a_later_round();
                         walker.specs(&alternative.specs);
                         if let Some(condition) = condition {
                             walker.read(condition);
@@ -128,6 +130,7 @@ impl Walker<'_> {
             }
             let facts = if option.values.is_empty() { others.clone() } else { vec![Fact::OneOf(chosen)] };
             let outcome = self.branch(|walker| {
+                walker.perhaps_a_later_round();
                 walker.assume(facts);
                 walker.specs(&option.specs);
                 walker.process(option.body);

@@ -90,6 +90,8 @@ struct Walker<'a> {
     segment: usize,
     /// Collects what an abbreviation's expression reads.
     collecting: Option<Vec<Place>>,
+    /// For each loop around: what its body changes.
+    rounds: Vec<Rc<[NameId]>>,
     solved: u32,
     searches: u32,
 }
@@ -133,6 +135,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         parallel_depth: 0,
         segment: 0,
         collecting: None,
+        rounds: Vec::new(),
         solved: 0,
         searches: 0,
     };

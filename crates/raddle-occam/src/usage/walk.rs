@@ -56,15 +56,20 @@ impl Walker<'_> {
         let count = self.read_value(replicator.count);
         let step =
             replicator.step.map_or_else(|| super::poly::Poly::constant(1), |step| self.read_value(step));
+        let certain = count.as_constant().is_some_and(|count| count > 0);
         let outcome = self.branch(|walker| {
+            if !certain {
+                walker.perhaps_a_later_round();
+            }
             for &process in body {
                 walker.unknown_after_rounds(process);
             }
             walker.some_rounds(&count);
             walker.bind_index(replicator, &base, &count, &step);
             body.iter().for_each(|&process| walker.process(process));
+            walker.rounds.truncate(walker.rounds.len() - body.len());
         });
-        self.join_rounds(outcome, count.as_constant().is_some_and(|count| count > 0));
+        self.join_rounds(outcome, certain);
     }
 
     /// Within a loop there is at least one round.
@@ -85,6 +90,20 @@ impl Walker<'_> {
         self.join(outcomes);
     }
 
+    /// Something that is not done in every round: a round before may have given values to what had none at first.
+    pub(crate) fn perhaps_a_later_round(&mut self) {
+        for at in 0..self.rounds.len() {
+            let names = std::rc::Rc::clone(&self.rounds[at]);
+            for &name in names.iter() {
+                let state = self.states.get(name);
+                if matches!(self.defined(name), Defined::No | Defined::Moved) {
+                    let value = state.value.clone();
+                    self.set(name, Defined::Maybe, value);
+                }
+            }
+        }
+    }
+
     /// What the body changes may have changed in an earlier round.
     fn unknown_after_rounds(&mut self, body: ProcessId) {
         let names = self.changed_in(body);
@@ -95,16 +114,19 @@ impl Walker<'_> {
                 self.set(name, defined, Some(value));
             }
         }
+        self.rounds.push(names);
     }
 
     fn while_loop(&mut self, condition: ExprId, body: ProcessId) {
         let forever = matches!(self.ast.expr(condition).kind, ExprKind::Bool(true));
         let outcome = self.branch(|walker| {
+            walker.perhaps_a_later_round();
             walker.unknown_after_rounds(body);
             walker.read(condition);
             let facts = walker.condition_facts(condition, true).unwrap_or_default();
             walker.assume(facts);
             walker.process(body);
+            walker.rounds.pop();
         });
         self.join_rounds(outcome, false);
         self.dead |= forever;
@@ -210,6 +232,7 @@ impl Walker<'_> {
         for variant in variants {
             let freezes = self.freezes.len();
             outcomes.push(self.branch(|walker| {
+                walker.perhaps_a_later_round();
                 walker.specs(&variant.specs);
                 walker.receive(&variant.items);
                 walker.process(variant.body);

@@ -11,7 +11,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_bytecode::{End, Op};
+use raddle_bytecode::{End, Op, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
@@ -27,13 +27,13 @@ impl<L: Default> Machine<L> {
         })
     }
 
-    fn place_of(&self, at: u32) -> Place {
+    pub(super) fn place_of(&self, at: u32) -> Place {
         let module = self.program.module();
         let Some(line) = module.line_at(at) else { return Place::default() };
         Place { file: module.string(line.file).to_string(), line: line.line, column: line.column }
     }
 
-    fn function_name(&self, at: u32) -> String {
+    pub(super) fn function_name(&self, at: u32) -> String {
         let module = self.program.module();
         let function = module.function_at(at).map(|number| module.functions[number as usize].name);
         function.map_or_else(|| "?".to_string(), |name| module.string(name).to_string())
@@ -64,7 +64,7 @@ impl<L: Default> Machine<L> {
         frames
     }
 
-    fn within(&self, process: &Process<L>, at: u32) -> Vec<String> {
+    pub(super) fn within(&self, process: &Process<L>, at: u32) -> Vec<String> {
         let mut lines = Vec::new();
         let mut frames = self.frames(at, process.fp.get());
         let mut process = process;
@@ -92,6 +92,13 @@ impl<L: Default> Machine<L> {
         for end in self.program.module().ends.iter().filter(here) {
             let slot = fp.wrapping_add(4 * u32::from(end.slot));
             let value = self.memory.load_w(slot).unwrap_or(0);
+            if let Some(bundle) = end.bundle {
+                let block = if bundle.by_reference { self.memory.load_w(value).unwrap_or(0) } else { value };
+                if block != 0 {
+                    found.push((*end, block.wrapping_add(4 * u32::from(bundle.word))));
+                }
+                continue;
+            }
             if !end.is_array {
                 found.push((*end, value));
                 continue;
@@ -204,6 +211,9 @@ impl<L: Default> Machine<L> {
         let Some(process) = self.processes.get(fault.process).filter(|_| fault.process != 0) else {
             return Report { headline, ..Report::default() };
         };
+        if let Some(race) = self.races.found().filter(|_| fault.trap == Trap::Race) {
+            return self.report_race(race);
+        }
         let doing = fault.trap.word().to_string();
         let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
         let within = self.within(process, fault.at);

@@ -148,9 +148,12 @@ fn arbitrary_bytes_are_no_module() {
     let mut dice = Dice(3);
     for _ in 0..20_000 {
         let mut bytes = b"RDLB\x01\0\0\0".to_vec();
-        let tags = [*b"HEAD", *b"STRS", *b"FUNC", *b"CODE", *b"SITE", *b"POOL", *b"DATA", *b"LINE", *b"ENDS"];
+        let tags = [
+            *b"HEAD", *b"STRS", *b"FUNC", *b"CODE", *b"SITE", *b"POOL", *b"DATA", *b"LINE", *b"ENDS",
+            *b"WTCH",
+        ];
         for _ in 0..dice.below(6) {
-            bytes.extend_from_slice(&tags[dice.below(9) as usize]);
+            bytes.extend_from_slice(&tags[dice.below(tags.len() as u64) as usize]);
             bytes.extend_from_slice(&(4 * dice.below(12) as u32).to_le_bytes());
             (0..dice.below(48)).for_each(|_| bytes.push(dice.below(40) as u8));
         }

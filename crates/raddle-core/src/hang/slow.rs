@@ -66,10 +66,10 @@ impl Slow {
     ) {
         let (who, place, frames) = who_runs(runtimes, worker);
         if self.told.insert(format!("{place} {reason}")) {
-            let ms = lasts.as_millis();
+            let (ms, functions) = (lasts.as_millis(), symbol::lines(&frames));
+            let behind = format!("while {waiting} or more wait behind it: {reason}");
             report::say(&format!(
-                "raddle: slow: {who} has run for {ms} ms on worker {index} while {waiting} or more wait behind it: {reason}\n{}",
-                symbol::lines(&frames)
+                "raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n{functions}"
             ));
         }
     }

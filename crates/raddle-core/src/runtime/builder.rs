@@ -279,8 +279,8 @@ impl Builder {
         self
     }
 
-    /// From how long on a slice is told, while others wait behind it, once for each place; default: 100 ms, at least 10 ms.
-    /// `None`: never.
+    /// From how long on a slice is told, while others wait behind it, once for each place; default: 100 ms, at least
+    /// 10 ms. `None`: never.
     pub fn slow_slice(mut self, longest: Option<Duration>) -> Self {
         self.config.slow_slice = Some(longest);
         self

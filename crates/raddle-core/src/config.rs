@@ -166,6 +166,17 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        variable: "RADDLE_SLOW_SLICE",
+        allowed: "a duration from 10ms, as 100ms, 2s; or off",
+        what: "whether it is said who keeps its worker for longer than this while others wait behind it, and why",
+        read: |c, v| {
+            let least = Duration::from_millis(10);
+            let slow = if v == "off" { None } else { Some(duration(v).filter(|slow| *slow >= least)?) };
+            c.slow_slice = Some(slow);
+            Some(())
+        },
+    },
+    Setting {
         variable: "RADDLE_SIGQUIT",
         allowed: "on, off",
         what: "whether SIGQUIT has it said on standard error what all processes are at, unless the program handles it",
@@ -254,6 +265,7 @@ pub(crate) struct Config {
     pub(crate) stats: Option<bool>,
     pub(crate) deadlock: Option<OnDeadlock>,
     pub(crate) sigquit: Option<bool>,
+    pub(crate) slow_slice: Option<Option<Duration>>,
     pub(crate) seed: Option<Plan>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) trace_level: Option<Level>,
@@ -305,6 +317,7 @@ impl Config {
             stats: self.stats.or(other.stats),
             deadlock: self.deadlock.or(other.deadlock),
             sigquit: self.sigquit.or(other.sigquit),
+            slow_slice: self.slow_slice.or(other.slow_slice),
             seed: self.seed.or(other.seed),
             trace: self.trace.or(other.trace),
             trace_level: self.trace_level.or(other.trace_level),
@@ -364,7 +377,8 @@ impl Config {
     /// What is done about hangs.
     pub(crate) fn hang_plan(&self, handler: Option<DeadlockHandler>) -> HangPlan {
         let deadlock = self.deadlock.unwrap_or_default();
-        HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true) }
+        let slow_slice = self.slow_slice.unwrap_or(Some(Duration::from_millis(100)));
+        HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true), slow_slice }
     }
 
     /// What is to be recorded, and where it goes.

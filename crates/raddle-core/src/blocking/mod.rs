@@ -27,10 +27,11 @@ use crate::fork::{end_of_orphan, is_orphan};
 use crate::header::{AWAY, Header, OWN_TLS};
 use crate::process::block::Block;
 use crate::process::wait::{Caller, caller, wait_registered};
+use crate::wait::{CallOn, Wait};
 use crate::worker::Worker;
 use carry::Trip;
 use spare::Job;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
 
 /// Runs `f`, which may block an OS thread, without blocking a worker: in a process, on a spare OS thread.
@@ -58,18 +59,20 @@ use std::thread::Result;
 /// let shared = std::rc::Rc::new(7);
 /// raddle_core::blocking(|| println!("{shared}"));
 /// ```
+#[track_caller]
 pub fn blocking<F, T>(f: F) -> T
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
     crate::explore::outside("a `blocking` call");
-    match caller("blocking") {
-        Caller::Process(block) if block.header.is(OWN_TLS) => carried(block, f),
-        Caller::Process(block) => elsewhere(block, f),
-        Caller::Thread => f(),
-    }
+    let Caller::Process(block) = caller(BLOCKING.name()) else { return f() };
+    let wait = Wait::on(const { &BLOCKING }, block, Location::caller());
+    let _shown = wait.show_at(block);
+    if block.header.is(OWN_TLS) { carried(block, f) } else { elsewhere(block, f) }
 }
+
+const BLOCKING: CallOn<Block> = CallOn::new("blocking");
 
 /// The thread goes over to a spare OS thread, makes the call there, and comes back.
 fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {

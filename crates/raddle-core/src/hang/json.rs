@@ -68,7 +68,7 @@ impl Roll {
         write!(out, r#","kind":"{kind}","spawned":{},"state":"{}""#, Quoted(&site), word(&row.state))?;
         match &row.state {
             State::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
-            State::Waits(waiting) => self.json_wait(waiting, out)?,
+            State::Waits(waiting) | State::Away(Some(waiting)) => self.json_wait(waiting, out)?,
             _ => {}
         }
         out.write_char('}')
@@ -98,7 +98,7 @@ fn word(state: &State) -> &'static str {
         State::Fresh => "fresh",
         State::Ready => "ready",
         State::Runs(_) => "runs",
-        State::Away => "blocking",
+        State::Away(_) => "blocking",
         State::Waits(_) => "waits",
         State::Unknown => "unknown",
     }

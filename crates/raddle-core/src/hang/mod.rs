@@ -13,14 +13,21 @@
 //! | `cycle` | who waits for whom |
 //! | `text`, `json` | the same in words |
 //! | `watch` | the OS thread that looks for deadlocks |
+//! | `partial` | cycles while others run |
+//! | `slow` | slices that take long while others wait |
+//! | `frames`, `symbol` | in which functions a worker is |
 //! | `quit` | signals |
 
 mod cycle;
+mod frames;
 mod json;
+mod partial;
 mod quit;
 mod roll;
 pub(crate) mod seat;
+mod slow;
 mod stop;
+mod symbol;
 mod text;
 pub(crate) mod watch;
 
@@ -43,7 +50,11 @@ pub const DEADLOCK_EXIT_CODE: i32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Dump,
-    Deadlock { exits: bool },
+    /// A cycle, while others run.
+    Partial,
+    Deadlock {
+        exits: bool,
+    },
 }
 
 /// What all live processes and threads were at, at one moment: see [`dump`].
@@ -100,7 +111,11 @@ impl Dump {
     /// All of it as JSON, by the schema in `docs/HANGS.md`.
     pub fn json(&self) -> String {
         let mut json = String::new();
-        let kind = if self.kind == Kind::Dump { "dump" } else { "deadlock" };
+        let kind = match self.kind {
+            Kind::Dump => "dump",
+            Kind::Partial => "cycle",
+            Kind::Deadlock { .. } => "deadlock",
+        };
         let _infallible = self.roll.json(kind, &self.cycles, &mut json);
         json
     }
@@ -116,6 +131,7 @@ impl Dump {
         let first = self.roll.first_line(&self.cycles);
         let what = match (self.kind, self.cycles.len()) {
             (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
+            (Kind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
             (Kind::Dump, 0) => "dump: ".to_owned(),
             (Kind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
         };

@@ -48,7 +48,7 @@ pub(super) enum State {
     /// On the worker of this number.
     Runs(usize),
     /// In a call of `blocking`, on another OS thread.
-    Away,
+    Away(Option<Waiting>),
     Waits(Waiting),
     /// The workers could not be stopped.
     Unknown,
@@ -94,7 +94,17 @@ pub(super) struct Roll {
     pub(super) workers: usize,
     /// The workers did not stand still: nothing was followed.
     pub(super) is_shallow: bool,
+    running: Vec<Running>,
     text: Text,
+}
+
+/// What was found to run.
+#[derive(Debug)]
+struct Running {
+    header: usize,
+    /// The worker's address and number.
+    worker: usize,
+    index: usize,
 }
 
 /// Text of a size that was fixed before.
@@ -150,14 +160,14 @@ impl Roll {
             cells: 0,
             workers,
             is_shallow: false,
+            running: Vec::with_capacity(seats.len()),
             text: Text(Vec::with_capacity((most + seats.len()) * TEXT_BYTES_EACH)),
         };
-        let mut running: Vec<(*const (), usize)> = Vec::with_capacity(seats.len());
         let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
         let stopped = (how == How::Stopping).then(|| stop::stop(&seats));
         roll.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
-        note_running(&mut running, stopped.as_ref(), &seats, &homes);
-        depot.for_each_block(|block| roll.look_at(block, &homes, &running));
+        note_running(&mut roll.running, stopped.as_ref(), &seats, &homes);
+        depot.for_each_block(|block| roll.look_at(block, &homes));
         roll.look_outside(&seats, how);
         drop((stopped, depot, seats));
         roll.cells = alive.saturating_sub(roll.rows.len() as u64);
@@ -165,12 +175,18 @@ impl Roll {
         roll
     }
 
+    /// Who runs on the worker at this address.
+    pub(super) fn who_runs_on(&self, worker: usize) -> Option<&Row> {
+        let header = self.running.iter().find(|one| one.worker == worker)?.header;
+        self.rows.iter().find(|row| row.address == header)
+    }
+
     /// The text of a piece.
     pub(super) fn text(&self, span: &Span) -> &str {
         std::str::from_utf8(&self.text.0[span.start as usize..span.end as usize]).unwrap_or("?")
     }
 
-    fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>, running: &[(*const (), usize)]) {
+    fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>) {
         let Some(id) = block.number() else { return };
         let flags = block.header.flags_now();
         let has_begun = flags & STARTED != 0;
@@ -178,22 +194,26 @@ impl Roll {
         if !is_known || block.join.is_done() {
             return;
         }
-        let address: *const () = block.as_header().cast_const().cast();
+        let address = block.as_header().addr();
         let state = if self.is_shallow {
             State::Unknown
         } else if !has_begun {
             State::Fresh
-        } else if let Some((_, worker)) = running.iter().find(|(header, _)| *header == address) {
-            State::Runs(*worker)
-        } else if flags & AWAY != 0 {
-            State::Away
+        } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
+            State::Runs(one.index)
         } else {
-            // SAFETY: it does not run, nor will it before this look is over.
-            unsafe { block.waits_for() }.map_or(State::Ready, |wait| State::Waits(self.copy(wait)))
+            // SAFETY: it does not run here, nor will it before this look is over; and while it is away it shows nothing
+            // but the `blocking` that it is in.
+            let waiting = unsafe { block.waits_for() }.map(|wait| self.copy(wait));
+            match (flags & AWAY != 0, waiting) {
+                (true, waiting) => State::Away(waiting),
+                (false, Some(waiting)) => State::Waits(waiting),
+                (false, None) => State::Ready,
+            }
         };
         let name = if self.is_shallow { None } else { self.name_of(block) };
         let is_thread = flags & OWN_TLS != 0;
-        self.rows.push(Row { address: address.addr(), id, name, is_thread, site: block.site.get(), state });
+        self.rows.push(Row { address, id, name, is_thread, site: block.site.get(), state });
     }
 
     fn name_of(&mut self, block: &Block) -> Option<Span> {
@@ -224,12 +244,7 @@ impl Roll {
 }
 
 /// What runs where.
-fn note_running(
-    running: &mut Vec<(*const (), usize)>,
-    stopped: Option<&Stopped>,
-    seats: &Seats,
-    homes: &Homes<'_>,
-) {
+fn note_running(running: &mut Vec<Running>, stopped: Option<&Stopped>, seats: &Seats, homes: &Homes<'_>) {
     let Some(stopped) = stopped else { return };
     let index = |seat: &Seat| {
         if !homes.has(seat.worker().cast()) {
@@ -238,14 +253,17 @@ fn note_running(
         // SAFETY: a worker of a runtime that lives.
         unsafe { (*seat.worker()).index }
     };
-    let own = raddle_context::current::get().cast_const();
+    let own = raddle_context::current::get().addr();
     // SAFETY: touches no memory of ours.
     let own_thread = unsafe { libc::gettid() };
     for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
-        if seat.os_thread() == own_thread {
-            running.push((own, index(seat)));
+        let header = if seat.os_thread() == own_thread {
+            own
         } else if stopped.has(seat) {
-            running.push((seat.running.load(Ordering::Relaxed).cast_const().cast(), index(seat)));
-        }
+            seat.running.load(Ordering::Relaxed).addr()
+        } else {
+            continue;
+        };
+        running.push(Running { header, worker: seat.worker().addr(), index: index(seat) });
     }
 }

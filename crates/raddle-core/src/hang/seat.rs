@@ -16,8 +16,13 @@ use crate::header::Header;
 use crate::wait::Wait;
 use crate::worker::Worker;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many return addresses are noted.
+pub(super) const FRAMES: usize = 32;
 
 /// What an OS thread is to the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +51,9 @@ pub(crate) struct Seat {
     wait: AtomicPtr<Wait<'static>>,
     pub(super) arrived: AtomicU32,
     pub(super) running: AtomicPtr<Header>,
+    /// The handler is to note in which functions it is.
+    pub(super) wants_frames: AtomicBool,
+    pub(super) frames: [AtomicUsize; FRAMES],
 }
 
 static SEATS: Mutex<Vec<&'static Seat>> = Mutex::new(Vec::new());
@@ -80,6 +88,8 @@ impl Seat {
             wait: AtomicPtr::new(std::ptr::null_mut()),
             arrived: AtomicU32::new(0),
             running: AtomicPtr::new(std::ptr::null_mut()),
+            wants_frames: AtomicBool::new(false),
+            frames: [const { AtomicUsize::new(0) }; FRAMES],
         }
     }
 

@@ -25,7 +25,8 @@
 //! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
 //! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
 
-use super::seat::{Seat, Sitter};
+use super::frames;
+use super::seat::{self, Seat, Sitter};
 use crate::prim::futex_wait;
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -63,6 +64,18 @@ pub(super) fn stop(seats: &[&'static Seat]) -> Stopped {
     let asked = others().all(|seat| ask(seat));
     let all = asked && others().all(|seat| wait_for(seat, gate, until));
     Stopped { gate, all }
+}
+
+/// Has one worker, which is not the caller's, note the functions that it is in.
+pub(super) fn frames_of(worker: usize) -> Vec<usize> {
+    let seats = seat::seats();
+    let sits = |seat: &&&'static Seat| seat.is(Sitter::Worker) && seat.worker().addr() == worker;
+    let Some(seat) = seats.iter().copied().find(|seat| sits(&seat)) else { return Vec::new() };
+    seat.wants_frames.store(true, Ordering::Relaxed);
+    let stopped = stop(&[seat]);
+    let noted = if stopped.has(seat) { &seat.frames[..] } else { &[] };
+    seat.wants_frames.store(false, Ordering::Relaxed);
+    noted.iter().map(|frame| frame.load(Ordering::Relaxed)).take_while(|frame| *frame != 0).collect()
 }
 
 impl Stopped {
@@ -152,6 +165,9 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
     // SAFETY: we have sent it, with a seat, which is never freed.
     let seat = unsafe { &*info.value };
     seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
+    if seat.wants_frames.load(Ordering::Relaxed) {
+        frames::note(seat);
+    }
     // Release pairs with the acquire in `wait_for`: all that this thread has done before is seen.
     seat.arrived.store(gate, Ordering::Release);
     // Release pairs with the acquire in `wait_for`.

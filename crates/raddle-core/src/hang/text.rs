@@ -74,7 +74,8 @@ impl Roll {
             State::Ready => "can run".to_owned(),
             State::Runs(usize::MAX) => "runs".to_owned(),
             State::Runs(worker) => format!("runs on worker {worker}"),
-            State::Away => "is in a `blocking` call".to_owned(),
+            State::Away(Some(waiting)) => format!("is in a call of `blocking` at {}", waiting.site),
+            State::Away(None) => "is in a call of `blocking`".to_owned(),
             State::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
             State::Unknown => "is at something that could not be looked at".to_owned(),
         }

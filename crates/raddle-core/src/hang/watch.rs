@@ -24,8 +24,10 @@
 //! A worker that gets up and the watcher that lies down are the two sides of an event count: each says so, runs a full
 //! fence, and looks at the other.
 
+use super::partial::Partial;
 use super::roll::How;
 use super::seat::{self, Seated, Sitter};
+use super::slow::Slow;
 use super::{Dump, Kind, quit};
 use crate::blocking;
 use crate::fork;
@@ -69,6 +71,8 @@ pub(crate) struct Plan {
     pub(crate) deadlock: OnDeadlock,
     pub(crate) handler: Option<DeadlockHandler>,
     pub(crate) on_quit: bool,
+    /// Slices that take longer, while others wait behind them, are told.
+    pub(crate) slow_slice: Option<Duration>,
 }
 
 /// A runtime on the list: it lives as long as it stands there.
@@ -108,7 +112,7 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A runtime begins.
 pub(crate) fn enrol(shared: &Arc<Shared>, plan: Plan) {
-    let wants_watcher = plan.on_quit || plan.deadlock != OnDeadlock::Off;
+    let wants_watcher = plan.on_quit || plan.deadlock != OnDeadlock::Off || plan.slow_slice.is_some();
     if plan.on_quit {
         quit::catch();
     }
@@ -185,6 +189,7 @@ type Stamp = Vec<u64>;
 fn watch() {
     let mut before: Option<Stamp> = None;
     let mut told: Option<Stamp> = None;
+    let (mut slow, mut partial) = (Slow::default(), Partial::new());
     loop {
         if take_request() {
             let dump = Dump::of(&runtimes(), How::Stopping, Kind::Dump);
@@ -197,8 +202,24 @@ fn watch() {
         }
         let settled = now == before;
         before = now;
-        rest(settled);
+        let goes_on = before.is_none() && now_and_then(&mut slow, &mut partial, settled);
+        rest(settled && !goes_on);
     }
+}
+
+/// What is looked for beside a deadlock. True if it shall be looked for again soon, whoever sleeps.
+fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
+    let list = runtimes();
+    if list.is_empty() {
+        slow.forget_all();
+    }
+    for watched in list.iter() {
+        if let Some(most) = watched.plan.slow_slice {
+            slow.look(&list, watched, most);
+        }
+    }
+    let wants_cycles = list.iter().any(|watched| watched.plan.deadlock != OnDeadlock::Off);
+    wants_cycles && partial.look(&list, settled && list.iter().all(|one| one.shared().is_quiet().is_some()))
 }
 
 /// Until the next tick; or until somebody gets up, if all sleep and what there was to say of it has been said.

@@ -25,7 +25,7 @@ use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What to do with the payload; one static table a closure type.
 #[derive(Debug)]
@@ -150,6 +150,12 @@ impl Block {
     pub(crate) fn number(&self) -> Option<u64> {
         // Acquire pairs with the release in `begin_life`.
         Some(self.life().load(Ordering::Acquire)).filter(|number| *number != 0)
+    }
+
+    /// Where in whose frame it says what it waits for; 0 if nowhere. Not to be followed.
+    pub(crate) fn waits_at(&self) -> usize {
+        // SAFETY: as large as an atomic word and aligned as one; read only.
+        unsafe { AtomicUsize::from_ptr(self.waits.as_ptr().cast()) }.load(Ordering::Relaxed)
     }
 
     /// The block, which is filled, is in a life of this number from now on.

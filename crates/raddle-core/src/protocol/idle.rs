@@ -272,6 +272,12 @@ impl IdleSet {
         }
     }
 
+    /// Whether this worker sleeps at a glance.
+    #[cfg(not(loom))]
+    pub(crate) fn is_asleep(&self, worker: usize) -> bool {
+        self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP
+    }
+
     /// Some worker that sleeps, for who wants to hand it something.
     pub(crate) fn some_sleeper(&self, but_not: usize) -> Option<usize> {
         let asleep =

@@ -279,6 +279,13 @@ impl Builder {
         self
     }
 
+    /// From how long on a slice is told, while others wait behind it, once for each place; default: 100 ms, at least
+    /// 10 ms. `None`: never.
+    pub fn slow_slice(mut self, longest: Option<Duration>) -> Self {
+        self.config.slow_slice = Some(longest);
+        self
+    }
+
     /// Whether `SIGQUIT` has a dump printed on standard error; default: yes, unless the program handles it itself.
     pub fn dump_on_quit(mut self, on: bool) -> Self {
         self.config.sigquit = Some(on);

@@ -36,6 +36,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// Where the time of the last boundary stands.
+    pub(super) fn last_boundary(&self) -> *mut u64 {
+        self.boundary_ns.as_ptr()
+    }
+
     pub(super) fn new() -> Self {
         let zero = || Cell::new(0);
         Pace {

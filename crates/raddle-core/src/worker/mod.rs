@@ -26,6 +26,7 @@
 //! | `looks` | what of another's lists is worth a steal |
 //! | `sleep` | when nothing is found |
 //! | `seeded` | all of this by a seed |
+//! | `seen` | what the watcher may see from outside |
 //! | `trace` | what is recorded of all that |
 
 mod boundary;
@@ -35,6 +36,7 @@ mod looks;
 mod promote;
 mod search;
 mod seeded;
+mod seen;
 mod sleep;
 mod submit;
 mod trace;

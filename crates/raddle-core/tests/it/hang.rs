@@ -29,7 +29,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 8] = [
+const PROGRAMS: [(&str, fn()); 11] = [
     ("lock_order", lock_order),
     ("nobody_sends", nobody_sends),
     ("five_thousand", five_thousand),
@@ -38,6 +38,9 @@ const PROGRAMS: [(&str, fn()); 8] = [
     ("a_sender_outside", a_sender_outside),
     ("asked_by_signal", asked_by_signal),
     ("cells", cells),
+    ("long_loop", long_loop),
+    ("lock_of_std", lock_of_std),
+    ("cycle_while_others_run", cycle_while_others_run),
 ];
 
 /// Two threads take two locks in two orders; a barrier sees to it that each has its first.
@@ -139,6 +142,50 @@ fn cells() {
     runtime(1).block_on(std::future::pending::<()>());
 }
 
+/// Goes on, with an OS thread that is none of ours, until the standard input ends.
+fn until_input_ends() -> ! {
+    let _end = std::io::stdin().read(&mut [0]);
+    exit(0);
+}
+
+fn long_loop() {
+    let rt = runtime(1);
+    drop(rt.spawn(|| {
+        drop(csp::spawn(|| ()));
+        spin_for_ever();
+    }));
+    until_input_ends();
+}
+
+#[inline(never)]
+fn spin_for_ever() {
+    while std::hint::black_box(true) {}
+}
+
+/// A lock of `std` is held over a switch, and its next user stops the only worker.
+fn lock_of_std() {
+    let rt = runtime(1);
+    let lock = Arc::new(std::sync::Mutex::new(()));
+    let other = lock.clone();
+    drop(rt.spawn(move || {
+        let _held = lock.lock().unwrap();
+        drop(csp::spawn(move || drop(other.lock().unwrap())));
+        csp::yield_now();
+    }));
+    until_input_ends();
+}
+
+fn cycle_while_others_run() {
+    let rt = runtime(2);
+    drop(rt.spawn(|| {
+        loop {
+            csp::sleep(Duration::from_millis(1));
+        }
+    }));
+    std::thread::spawn(lock_order);
+    until_input_ends();
+}
+
 /// The report without what differs from run to run: numbers of processes, lines of this file, temporary files.
 fn plain(report: &str) -> String {
     let mut plain = String::new();
@@ -228,25 +275,58 @@ fn cells_that_nobody_wakes_are_a_deadlock() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
 }
 
-#[test]
-fn a_signal_asks_for_a_dump() {
-    let mut child = crate::child::program("asked_by_signal", &[]);
+/// Runs a program until it has said `wanted`; returns what it said on standard error.
+fn said_until(name: &str, wanted: &str) -> String {
+    let mut child = crate::child::program(name, &[]);
     child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     let mut said = Vec::new();
     let mut from = child.stderr.take().unwrap();
     let mut byte = [0];
-    while !String::from_utf8_lossy(&said).contains("alive: ") && from.read(&mut byte).unwrap() > 0 {
+    while !String::from_utf8_lossy(&said).contains(wanted) && from.read(&mut byte).unwrap() > 0 {
         said.push(byte[0]);
     }
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
-    let text = String::from_utf8_lossy(&said).into_owned();
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[test]
+fn a_signal_asks_for_a_dump() {
+    let text = said_until("asked_by_signal", "alive: ");
     assert!(text.contains("process 'weaver' (#"), "{text}");
     if cfg!(not(any(raddle_tsan, raddle_twin))) {
         assert!(text.contains("waits in park at "), "{text}");
         assert!(text.contains(" runs on worker "), "{text}");
     }
+}
+
+#[test]
+fn a_long_slice_is_told_with_its_functions() {
+    let text =
+        said_until("long_loop", "a long loop without a switch; `yield_now` in it would let them run\n");
+    assert!(text.contains("raddle: slow: process #"), "{text}");
+    if cfg!(all(target_arch = "x86_64", not(any(raddle_tsan, raddle_twin)))) {
+        let text = said_until("long_loop", "spin_for_ever");
+        assert!(text.contains("    in it::hang::spin_for_ever"), "{text}");
+    }
+}
+
+#[test]
+fn a_lock_of_std_that_is_held_over_a_switch_is_told() {
+    let text = said_until("lock_of_std", "`raddle::sync` has locks");
+    assert!(text.contains("raddle: slow: process #"), "{text}");
+}
+
+#[test]
+fn a_cycle_is_told_while_others_run() {
+    if cfg!(any(raddle_tsan, raddle_twin)) {
+        // Who runs cannot be stopped to look.
+        return;
+    }
+    let text = said_until("cycle_while_others_run", "alive: ");
+    let wanted = "raddle: a cycle of waits, while others run: thread 'warp' (#";
+    assert!(text.lines().any(|line| line.starts_with(wanted) && line.contains("held by 'warp'")), "{text}");
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Owns: cycles of locks and joins while others run.
+//! May use: `roll`, seldom.
+//! Never: a report of what time, or somebody else, could still resolve.
+//!
+//! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher
+//! first looks from outside whether anybody waits at all since the last look, in the same frame; then it stops the
+//! workers; and it looks less and less often, from a third of a second to a minute, unless there is a cycle to be
+//! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join. A cycle is told when two looks have
+//! found the very same, and once.
+
+use super::cycle::{Cycle, Who};
+use super::roll::{How, Roll};
+use super::watch::Watched;
+use super::{Dump, Kind};
+use crate::process::pool;
+use crate::report;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(300);
+const PAUSE_MAX: Duration = Duration::from_secs(64);
+/// A program with more control blocks is not looked at by itself.
+const BLOCKS_MAX: usize = 100_000;
+
+/// The members of a cycle, and what each waits for.
+type Known = Vec<(u64, usize)>;
+
+pub(super) struct Partial {
+    next: Instant,
+    pause: Duration,
+    waited: HashSet<(usize, usize)>,
+    looked_at: HashSet<(usize, usize)>,
+    suspected: HashSet<Known>,
+    told: HashSet<Known>,
+}
+
+impl Partial {
+    pub(super) fn new() -> Partial {
+        Partial {
+            next: Instant::now() + FIRST_PAUSE,
+            pause: FIRST_PAUSE,
+            waited: HashSet::new(),
+            looked_at: HashSet::new(),
+            suspected: HashSet::new(),
+            told: HashSet::new(),
+        }
+    }
+
+    /// Looks, if it is time to. `settled`: nothing has moved since the last tick. True if it wants to look again soon.
+    pub(super) fn look(&mut self, runtimes: &[Watched], settled: bool) -> bool {
+        if !settled && Instant::now() < self.next {
+            return false;
+        }
+        let waiting = who_waits();
+        let still = waiting.intersection(&self.waited).count();
+        self.waited = waiting;
+        let was_looked_at = settled && self.looked_at == self.waited;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        if still == 0 || (was_looked_at && self.suspected.is_empty()) {
+            self.next = Instant::now() + self.pause;
+            // Those who wait now are looked at the next time.
+            return settled && !was_looked_at && !self.waited.is_empty();
+        }
+        self.looked_at.clone_from(&self.waited);
+        let mut dump = Dump::of(runtimes, How::Stopping, Kind::Partial);
+        let found: HashSet<Known> = dump.cycles.iter().filter_map(|cycle| known(&dump.roll, cycle)).collect();
+        let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.told.contains(cycle);
+        dump.cycles.retain(|cycle| known(&dump.roll, cycle).as_ref().is_some_and(is_new));
+        if !dump.cycles.is_empty() {
+            report::say(&dump.screen());
+            self.told.extend(dump.cycles.iter().filter_map(|cycle| known(&dump.roll, cycle)));
+        }
+        self.suspected = found;
+        let unconfirmed = self.suspected.iter().any(|cycle| !self.told.contains(cycle));
+        if unconfirmed {
+            self.pause = FIRST_PAUSE;
+        }
+        self.next = Instant::now() + self.pause;
+        unconfirmed
+    }
+}
+
+/// All control blocks that show a wait, and in which frame: nothing is followed.
+fn who_waits() -> HashSet<(usize, usize)> {
+    let depot = pool::depot();
+    let mut waiting = HashSet::new();
+    if depot.cut_blocks() <= BLOCKS_MAX {
+        depot.for_each_block(|block| {
+            if let (Some(_), frame @ 1..) = (block.number(), block.waits_at()) {
+                waiting.insert((std::ptr::from_ref(block).addr(), frame));
+            }
+        });
+    }
+    waiting
+}
+
+/// The cycle, if nothing but its own members could end it.
+fn known(roll: &Roll, cycle: &Cycle) -> Option<Known> {
+    let member = |who: &Who| {
+        let waiting = roll.waiting(*who)?;
+        let sure = ["mutex", "queue lock", "once"].contains(&waiting.kind) || waiting.call == "join";
+        let Who::Process(at) = who else { return None };
+        sure.then(|| (roll.rows[*at].id, waiting.subject))
+    };
+    let mut members: Known = cycle.0.iter().map(member).collect::<Option<_>>()?;
+    members.sort_unstable();
+    Some(members)
+}

@@ -1,0 +1,132 @@
+//! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
+//! May use: what a worker shows from outside (`worker::seen`), `/proc`, `stop` for the place.
+//! Never: a second report for one place; a report of what the kernel has not let run.
+
+use super::roll::{How, Roll};
+use super::seat::{self, Seat, Sitter};
+use super::stop;
+use super::symbol;
+use super::watch::Watched;
+use crate::report;
+use std::collections::{HashMap, HashSet};
+use std::fs::read_to_string;
+use std::time::{Duration, Instant};
+
+/// What a worker was at when it was last seen to move.
+struct Seen {
+    progress: [u64; 3],
+    since: Instant,
+    on_processor_ns: u64,
+    is_told: bool,
+}
+
+/// The workers that have been busy at one thing.
+#[derive(Default)]
+pub(super) struct Slow {
+    seen: HashMap<usize, Seen>,
+    told: HashSet<String>,
+}
+
+impl Slow {
+    /// Looks at all workers of a runtime, whose slices should not be longer than `most`.
+    pub(super) fn look(&mut self, runtimes: &[Watched], watched: &Watched, most: Duration) {
+        let shared = watched.shared();
+        for worker in shared.workers().iter().filter(|worker| worker.seeded.is_none()) {
+            let key = std::ptr::from_ref(worker).addr();
+            let os_thread = os_thread_of(key);
+            if os_thread == 0 || shared.idle.is_asleep(worker.index) {
+                self.seen.remove(&key);
+                continue;
+            }
+            let (now, progress) = (Instant::now(), worker.progress());
+            let seen = self.seen.entry(key).or_insert_with(|| Seen::new(progress, now, os_thread));
+            if seen.progress != progress {
+                *seen = Seen::new(progress, now, os_thread);
+                continue;
+            }
+            let waiting = worker.waiting_behind();
+            let lasts = now - seen.since;
+            if seen.is_told || lasts < most || waiting == 0 {
+                continue;
+            }
+            let Some(reason) = reason(os_thread, seen.on_processor_ns, most) else { continue };
+            seen.is_told = true;
+            self.tell(runtimes, key, worker.index, &reason, (lasts, waiting));
+        }
+    }
+
+    /// Reports who runs there, once for each place and reason.
+    fn tell(
+        &mut self,
+        runtimes: &[Watched],
+        worker: usize,
+        index: usize,
+        reason: &str,
+        (lasts, waiting): (Duration, usize),
+    ) {
+        let (who, place, frames) = who_runs(runtimes, worker);
+        if self.told.insert(format!("{place} {reason}")) {
+            let (ms, functions) = (lasts.as_millis(), symbol::lines(&frames));
+            let behind = format!("while {waiting} or more wait behind it: {reason}");
+            report::say(&format!(
+                "raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n{functions}"
+            ));
+        }
+    }
+
+    /// Forgets the workers of a runtime that has ended.
+    pub(super) fn forget_all(&mut self) {
+        self.seen.clear();
+    }
+}
+
+impl Seen {
+    fn new(progress: [u64; 3], since: Instant, os_thread: i32) -> Seen {
+        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_told: false }
+    }
+}
+
+fn os_thread_of(worker: usize) -> i32 {
+    let sits = |seat: &&&Seat| seat.is(Sitter::Worker) && seat.worker().addr() == worker;
+    seat::seats().iter().find(sits).map_or(0, |seat| seat.os_thread())
+}
+
+/// Who runs on a worker, where it was spawned, and in which functions it is.
+fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>) {
+    let frames = stop::frames_of(worker);
+    let roll = Roll::call(runtimes, How::Stopping);
+    roll.who_runs_on(worker).map_or_else(
+        || ("a cell, or something that has just ended,".to_owned(), "?".to_owned(), frames.clone()),
+        |row| (roll.who(row), row.site.to_string(), frames.clone()),
+    )
+}
+
+/// So long an OS thread has been on a processor.
+fn on_processor_ns(os_thread: i32) -> u64 {
+    let stat = read_to_string(format!("/proc/self/task/{os_thread}/schedstat")).unwrap_or_default();
+    stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}
+
+/// Why an OS thread comes to no switch. None if it is only that the kernel gives it no processor.
+fn reason(os_thread: i32, before_ns: u64, most: Duration) -> Option<String> {
+    let stat = read_to_string(format!("/proc/self/task/{os_thread}/stat")).ok()?;
+    let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
+    if state == 'R' {
+        let ran = Duration::from_nanos(on_processor_ns(os_thread).saturating_sub(before_ns));
+        let why = "a long loop without a switch; `yield_now` in it would let them run";
+        return (ran >= most).then(|| why.to_owned());
+    }
+    let call = read_to_string(format!("/proc/self/task/{os_thread}/syscall")).unwrap_or_default();
+    let number: Option<i64> = call.split_whitespace().next().and_then(|number| number.parse().ok());
+    Some(match number {
+        Some(libc::SYS_futex) => {
+            "it waits for a lock that is none of ours, such as one of `std` that is held by one \
+                                  that has waited since; `raddle::sync` has locks that let others run"
+                .to_owned()
+        }
+        Some(number) => {
+            format!("it blocks its worker in a system call (number {number}); `raddle::blocking` is for that")
+        }
+        None => "it blocks its worker in a system call; `raddle::blocking` is for that".to_owned(),
+    })
+}

@@ -35,7 +35,8 @@ use tracing_core::{Event, LevelFilter, Metadata, Subscriber};
 const PLACES_MAX: usize = 4096;
 
 /// The names of places. A static, so that a record needs no more than 32 bits to say which.
-static PLACES: [Place; PLACES_MAX] = [const { Place { metadata: AtomicUsize::new(0), mark: OnceLock::new() } }; PLACES_MAX];
+static PLACES: [Place; PLACES_MAX] =
+    [const { Place { metadata: AtomicUsize::new(0), mark: OnceLock::new() } }; PLACES_MAX];
 
 struct Place {
     /// Where the metadata of the place lie; 0 if it is free.

@@ -32,6 +32,10 @@ fn spans_and_events_are_in_the_trace() {
     assert_eq!(order, [Event::SpanBegin, Event::Mark, Event::SpanEnd].repeat(2));
     assert!(log.string(seen[0].a).starts_with("sorting (crates/raddle-tracing/tests/recorder.rs:"));
     assert_eq!(seen[0].a, seen[2].a);
-    assert!(log.string(seen[1].a).starts_with("recorder (crates/raddle-tracing/"), "{}", log.string(seen[1].a));
+    assert!(
+        log.string(seen[1].a).starts_with("recorder (crates/raddle-tracing/"),
+        "{}",
+        log.string(seen[1].a)
+    );
     assert_eq!((seen[1].b, seen[4].b), (50, 51));
 }

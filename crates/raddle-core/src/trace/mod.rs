@@ -24,11 +24,11 @@ mod tracer;
 mod user;
 mod waits;
 
+#[doc(inline)]
+pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
 pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
 pub(crate) use tracer::{Tracer, number_of, reason};
-#[doc(inline)]
-pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
 pub use user::{Entered, Mark, counter, enter, leave, mark};
 
 use crate::runtime;

@@ -4,13 +4,16 @@
 //!
 //! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).
 //! From that come the verdict (`verdict`), the wake edges and wait objects (`edges`), the spread (`spread`), and the
-//! comparison of two traces (`diff`).
+//! comparison of two traces (`diff`). Two more things are there to be looked at: the chain of what waited for what
+//! (`path`), and what the program itself said (`own`).
 
 mod diff;
 mod edges;
 mod idle;
 mod kernel;
 mod labels;
+mod own;
+mod path;
 mod spread;
 mod text;
 mod timeline;
@@ -19,6 +22,8 @@ mod verdict;
 pub use diff::{Change, Diff, diff};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
+pub use own::{Own, Point, Span};
+pub use path::Path;
 pub use spread::Spread;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
@@ -45,6 +50,10 @@ pub struct Analysis {
     pub steals: u64,
     /// How long at least two workers ran at the same time.
     pub together_ns: u64,
+    /// What the end had to wait for.
+    pub path: Path,
+    /// The program's own spans, marks and counters.
+    pub own: Own,
     /// What it comes to.
     pub verdict: Verdict,
 }
@@ -67,6 +76,8 @@ impl Analysis {
             migrations: count(log, crate::Event::Migrate),
             steals: count(log, crate::Event::Steal),
             together_ns: timeline::together_ns(&workers),
+            path: path::of(log, &workers),
+            own: own::of(&by_time),
             verdict,
             workers,
             edges,
@@ -87,6 +98,11 @@ impl Analysis {
     pub fn overhead_ns(&self) -> u64 {
         self.workers.iter().map(|worker| worker.overhead_ns).sum()
     }
+}
+
+/// The label of a name: what it belongs to, without its number.
+pub fn label(name: &str) -> &str {
+    labels::split(name).0
 }
 
 fn count(log: &Log, event: crate::Event) -> u64 {

@@ -137,6 +137,13 @@ fn lists(text: &mut String, analysis: &Analysis) {
             let _ = writeln!(text, "{:>9} x {:>9}  {label} {words}{objects}", wait.count, mean);
         }
     }
+    if analysis.path.steps > 1 {
+        let (steps, ns) = (analysis.path.steps, duration(analysis.path.ns));
+        let _ = writeln!(text, "\ncritical path: {steps} runs, {ns}");
+        for (what, ns) in analysis.path.parts.iter().take(ROWS) {
+            let _ = writeln!(text, "{:>9}  {what}", percent(*ns, analysis.path.ns));
+        }
+    }
     if !analysis.spreads.is_empty() {
         let _ = writeln!(text, "\nthread spread, 100 * (max - min) / max of run time");
         for spread in analysis.spreads.iter().take(ROWS) {
@@ -157,6 +164,7 @@ fn lists(text: &mut String, analysis: &Analysis) {
 pub fn json(log: &Log, analysis: &Analysis) -> Value {
     json!({
         "verdict": analysis.verdict.to_string(),
+        "finding": analysis.verdict.finding(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.advice.to_string(),
         "wall_ns": analysis.wall_ns,
@@ -177,6 +185,11 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "label": wait.label, "reason": wait.reason.words(), "objects": wait.objects, "count": wait.count,
             "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
+        "path": json!({
+            "steps": analysis.path.steps,
+            "ns": analysis.path.ns,
+            "parts": analysis.path.parts.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
+        }),
         "spreads": analysis.spreads.iter().map(|spread| json!({
             "label": spread.label, "members": spread.members, "percent": spread.percent(),
             "least_ns": spread.least_ns, "most_ns": spread.most_ns,

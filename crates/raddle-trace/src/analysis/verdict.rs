@@ -91,19 +91,28 @@ impl fmt::Display for Advice {
     }
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2} of {} workers busy", self.busy, self.workers)?;
+impl Verdict {
+    /// What was found, without what to do about it.
+    pub fn finding(&self) -> String {
+        let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
         if let Some(share) = self.crossed {
-            write!(f, "; {:.0} % of wakes cross workers, between runs that are shorter", share * 100.0)?;
+            text +=
+                &format!("; {:.0} % of wakes cross workers, between runs that are shorter", share * 100.0);
         } else if let Some((class, share)) = self.worst {
-            write!(f, "; {:.0} % of worker time is {}", share * 100.0, class.words())?;
-        }
-        if self.advice != Advice::None {
-            write!(f, "; {}", self.advice)?;
+            text += &format!("; {:.0} % of worker time is {}", share * 100.0, class.words());
         }
         if let Some(share) = self.kernel {
-            write!(f, "; besides, {:.0} % was {}", share * 100.0, Class::Kernel.words())?;
+            text += &format!("; besides, {:.0} % was {}", share * 100.0, Class::Kernel.words());
+        }
+        text
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.finding())?;
+        if self.advice != Advice::None {
+            write!(f, "; {}", self.advice)?;
         }
         Ok(())
     }

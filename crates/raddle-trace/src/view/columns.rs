@@ -8,9 +8,12 @@
 //! | gaps | begin since the last end, length, then five parts by class |
 //! | wakes | time since the last, thread, target worker |
 //!
+//! After all workers the program's own spans, marks and counters: time since the begin of the last, length or value,
+//! thread, name (its place in the list of strings).
+//!
 //! Each column is its count and then its numbers, seven bits a byte, the low ones first.
 
-use crate::analysis::{Analysis, Class};
+use crate::analysis::{Analysis, Class, Point};
 use crate::event::{Event, unpack};
 use crate::log::Log;
 use std::collections::{BTreeSet, HashMap};
@@ -19,6 +22,13 @@ use std::collections::{BTreeSet, HashMap};
 pub(super) fn threads(analysis: &Analysis) -> Vec<u32> {
     let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
     slices.map(|slice| slice.thread).collect::<BTreeSet<u32>>().into_iter().collect()
+}
+
+/// The strings of the program's own events, by number. The page knows them by their place here.
+pub(super) fn strings(analysis: &Analysis) -> Vec<u32> {
+    let own = &analysis.own;
+    let points = own.marks.iter().chain(&own.counters).map(|point| point.name);
+    own.spans.iter().map(|span| span.name).chain(points).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The columns, written one after the other.
@@ -50,7 +60,26 @@ impl Columns {
             columns.column(known().map(|at| places.get(&at.a).copied().unwrap_or(0)));
             columns.column(known().map(|at| u64::from(unpack(at.b).0)));
         }
+        columns.own(log, analysis, &places);
         columns
+    }
+
+    fn own(&mut self, log: &Log, analysis: &Analysis, places: &HashMap<u32, u64>) {
+        let own = &analysis.own;
+        let strings: HashMap<u32, u64> = strings(analysis).into_iter().zip(0..).collect();
+        let spans = own.spans.iter().map(|s| (s.begin_ns, s.end_ns - s.begin_ns, s.thread, s.name)).collect();
+        let points = |points: &[Point]| {
+            points.iter().map(|p| (p.ns, u64::from(p.value), p.thread, p.name)).collect::<Vec<_>>()
+        };
+        let kinds: [Vec<(u64, u64, u32, u32)>; 3] = [spans, points(&own.marks), points(&own.counters)];
+        for all in kinds {
+            let seen =
+                || all.iter().filter(|(ns, _, thread, _)| *ns >= log.begin_ns && places.contains_key(thread));
+            self.since(seen().map(|(ns, ..)| (*ns, *ns)), log.begin_ns);
+            self.column(seen().map(|(_, value, ..)| *value));
+            self.column(seen().map(|(_, _, thread, _)| places.get(thread).copied().unwrap_or(0)));
+            self.column(seen().map(|(.., name)| strings.get(name).copied().unwrap_or(0)));
+        }
     }
 
     pub(super) fn bytes(self) -> Vec<u8> {

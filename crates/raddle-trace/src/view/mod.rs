@@ -1,4 +1,4 @@
-//! Owns: one HTML file that shows a trace: the numbers are Rust's, the script only draws.
+//! Owns: one HTML file that shows a trace: the numbers are Rust's, the scripts only draw.
 //! May use: `log`, `analysis`, gzip and base64.
 //! Never: a network, a font, a second file.
 //!
@@ -8,19 +8,32 @@
 mod base64;
 mod columns;
 
-use crate::analysis::{Analysis, Class, json, report};
+use crate::analysis::{Analysis, Class, json, label, report};
 use crate::log::Log;
 use columns::Columns;
 use serde_json::json;
+use std::collections::HashMap;
 use std::io::Write as _;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+/// One script: what is there, how it is drawn, what the reader does.
+const SCRIPT: &str = concat!(include_str!("data.js"), include_str!("draw.js"), include_str!("script.js"));
 
 /// The page. `title` is shown on top, usually the file's name.
 pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
     let names: Vec<String> = columns::threads(analysis).into_iter().map(|thread| log.name(thread)).collect();
+    let mut labels: Vec<&str> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let label_of = names.iter().map(|name| {
+        *places.entry(label(name)).or_insert_with_key(|label| {
+            labels.push(label);
+            labels.len() - 1
+        })
+    });
+    let label_of: Vec<usize> = label_of.collect();
+    let strings: Vec<String> =
+        columns::strings(analysis).into_iter().map(|string| log.string(string)).collect();
     let facts = json!({
         "title": title,
         "stats": json(log, analysis),
@@ -31,6 +44,9 @@ pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
         "decades": crate::analysis::Decades::NAMES,
         "reasons": crate::StopReason::ALL.map(crate::StopReason::words),
         "names": names,
+        "labels": labels,
+        "label_of": label_of,
+        "strings": strings,
     });
     // The only character that could end the element it stands in.
     let facts = facts.to_string().replace('<', "\\u003c");

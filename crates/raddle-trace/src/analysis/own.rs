@@ -1,0 +1,104 @@
+//! Owns: what the program itself said: spans, marks, counters, of which thread.
+//! May use: `log`.
+//! Never: a span without its beginning.
+
+use crate::event::Event;
+use crate::log::At;
+use std::collections::HashMap;
+
+/// A stretch that the program named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// From when, in nanoseconds of the trace.
+    pub begin_ns: u64,
+    /// Until when; the trace's last event if it did not end.
+    pub end_ns: u64,
+    /// The thread that was in it.
+    pub thread: u32,
+    /// The string of its name.
+    pub name: u32,
+}
+
+/// A moment that the program named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// When, in nanoseconds of the trace.
+    pub ns: u64,
+    /// The thread that said it.
+    pub thread: u32,
+    /// The string of its name.
+    pub name: u32,
+    /// The value that goes with it.
+    pub value: u32,
+}
+
+/// The program's own events, each kind by time of its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Stretches.
+    pub spans: Vec<Span>,
+    /// Moments.
+    pub marks: Vec<Point>,
+    /// Measures.
+    pub counters: Vec<Point>,
+}
+
+pub(super) fn of(by_time: &[(u32, At)]) -> Own {
+    let mut own = Own::default();
+    let mut running: HashMap<u32, u32> = HashMap::new();
+    // What each thread has entered and not left: places of spans.
+    let mut open: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (worker, at) in by_time {
+        let thread = running.get(worker).copied().unwrap_or(0);
+        match at.event {
+            Event::Switch => {
+                running.insert(*worker, at.a);
+            }
+            Event::SpanBegin => {
+                open.entry(thread).or_default().push(own.spans.len());
+                own.spans.push(Span { begin_ns: at.ns, end_ns: u64::MAX, thread, name: at.a });
+            }
+            Event::SpanEnd => {
+                let open = open.entry(thread).or_default();
+                // Guards may be dropped in any order.
+                if let Some(place) = open.iter().rposition(|span| own.spans[*span].name == at.a) {
+                    own.spans[open.remove(place)].end_ns = at.ns;
+                }
+            }
+            Event::Mark => own.marks.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
+            Event::Counter => own.counters.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
+            _ => (),
+        }
+    }
+    let end = by_time.last().map_or(0, |(_, at)| at.ns);
+    own.spans.iter_mut().filter(|span| span.end_ns == u64::MAX).for_each(|span| span.end_ns = end);
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::event::StopReason;
+    use crate::log::tests::Script;
+
+    #[test]
+    fn spans_belong_to_threads_wherever_those_run() {
+        let mut script = Script::new(2, 1000);
+        script.switch(0, 0, StopReason::None, 1).put(0, 10, Event::SpanBegin, 7, 0);
+        script.switch(0, 20, StopReason::Yield, 2).put(0, 30, Event::SpanBegin, 7, 0);
+        // Thread 1 goes on elsewhere; thread 2 never leaves its span.
+        script.switch(1, 40, StopReason::None, 1).put(1, 50, Event::Mark, 8, 3).put(
+            1,
+            60,
+            Event::SpanEnd,
+            7,
+            0,
+        );
+        script.put(1, 70, Event::SpanEnd, 9, 0).switch(1, 90, StopReason::Exit, 0);
+        let own = Analysis::of(&script.log()).own;
+        let span = |begin_ns, end_ns, thread| Span { begin_ns, end_ns, thread, name: 7 };
+        assert_eq!(own.spans, [span(10, 60, 1), span(30, 90, 2)]);
+        assert_eq!(own.marks, [Point { ns: 50, thread: 1, name: 8, value: 3 }]);
+    }
+}

@@ -1,0 +1,171 @@
+//! Owns: the critical path: from the last thing that ran back, from each run to what it had to wait for.
+//! May use: `timeline`, `labels`.
+//! Never: a path that does not go back in time.
+//!
+//! A run had to wait for the run that woke its thread; if nothing woke it since it last ran, for that run of its own,
+//! after which it was ready. What lies on the path from there to here is the waker's run up to the wake, and the time
+//! from the wake to the run: on its way if another worker woke it, else waiting for its turn. To shorten anything else
+//! makes the program no faster. The page walks the same way (`view/data.js`, `cause`).
+
+use super::labels;
+use super::timeline::WorkerTime;
+use crate::event::Event;
+use crate::log::Log;
+use std::collections::HashMap;
+
+/// The critical path, added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// How many runs are on it.
+    pub steps: u64,
+    /// How long it is, in nanoseconds: from where it begins to the end of the last run.
+    pub ns: u64,
+    /// What it is made of: what runs, by label, and the two ways to wait; longest first.
+    pub parts: Vec<(String, u64)>,
+}
+
+/// The time from a wake by another worker to the run.
+const ON_ITS_WAY: &str = "on its way to another worker";
+/// The time from a wake here, or from its own last run, to the run.
+const ITS_TURN: &str = "ready, waiting for its turn";
+/// An alarm or a thread outside woke it.
+const FROM_OUTSIDE: &str = "woken by an alarm or from outside, on its way";
+
+/// A run: the place of a worker, and of the slice there.
+type Run = (usize, usize);
+
+/// What happened to threads, by thread and time: when, and which run it was or was done by.
+#[derive(Default)]
+struct Threads {
+    runs: HashMap<u32, Vec<(u64, Run)>>,
+    wakes: HashMap<u32, Vec<(u64, usize)>>,
+}
+
+impl Threads {
+    fn of(log: &Log, workers: &[WorkerTime]) -> Threads {
+        let mut threads = Threads::default();
+        for (place, worker) in workers.iter().enumerate() {
+            for (slice, of) in worker.slices.iter().enumerate() {
+                threads.runs.entry(of.thread).or_default().push((of.begin_ns, (place, slice)));
+            }
+        }
+        for (place, worker) in log.workers.iter().enumerate() {
+            for at in worker.events.iter().filter(|at| matches!(at.event, Event::Wake | Event::Spawn)) {
+                threads.wakes.entry(at.a).or_default().push((at.ns, place));
+            }
+        }
+        threads.runs.values_mut().for_each(|runs| runs.sort_unstable());
+        threads.wakes.values_mut().for_each(|wakes| wakes.sort_unstable());
+        threads
+    }
+
+    /// The last of these that is not after `ns`, or before it if `strictly`.
+    fn last<T: Copy>(of: Option<&Vec<(u64, T)>>, ns: u64, strictly: bool) -> Option<(u64, T)> {
+        let of = of?;
+        let place = of.partition_point(|(at, _)| if strictly { *at < ns } else { *at <= ns });
+        of.get(place.checked_sub(1)?).copied()
+    }
+}
+
+/// Why a run could not begin before it did.
+enum Cause {
+    /// This run woke its thread then.
+    Woken(u64, Run),
+    /// Something woke it that is no run.
+    Outside(u64),
+    /// It was ready since this run of its own.
+    Own(Run),
+}
+
+fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Option<Cause> {
+    let run = &workers[worker].slices[slice];
+    let own = Threads::last(threads.runs.get(&run.thread), run.begin_ns, true);
+    let wake = Threads::last(threads.wakes.get(&run.thread), run.begin_ns, false);
+    if let Some((ns, by)) = wake.filter(|(ns, _)| own.is_none_or(|(begin, _)| *ns > begin)) {
+        let slices = &workers[by].slices;
+        let waker = slices.partition_point(|slice| slice.begin_ns <= ns).checked_sub(1);
+        let waker = waker.filter(|at| slices[*at].end_ns >= ns && (by, *at) != (worker, slice));
+        match (waker, own) {
+            (Some(waker), _) => return Some(Cause::Woken(ns, (by, waker))),
+            (None, None) => return Some(Cause::Outside(ns)),
+            (None, Some(_)) => (),
+        }
+    }
+    own.map(|(_, own)| Cause::Own(own))
+}
+
+pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
+    let lasts = workers.iter().enumerate();
+    let lasts = lasts.filter_map(|(place, worker)| Some((worker.slices.last()?.end_ns, place)));
+    let Some((end, place)) = lasts.max() else { return Path::default() };
+    let threads = Threads::of(log, workers);
+    let mut running: HashMap<u32, u64> = HashMap::new();
+    let mut waiting: HashMap<&'static str, u64> = HashMap::new();
+    let (mut run, mut until, mut path) = ((place, workers[place].slices.len() - 1), end, Path::default());
+    let all: usize = workers.iter().map(|worker| worker.slices.len()).sum();
+    // No run is on it twice: what is longer goes round in a circle of clocks that disagree.
+    while path.steps < all as u64 {
+        let slice = &workers[run.0].slices[run.1];
+        path.steps += 1;
+        path.ns = end - slice.begin_ns.min(end);
+        *running.entry(slice.thread).or_default() += until.saturating_sub(slice.begin_ns);
+        let (why, since, next) = match cause(&threads, workers, run) {
+            Some(Cause::Woken(ns, by)) if by.0 == run.0 => (ITS_TURN, ns, Some(by)),
+            Some(Cause::Woken(ns, by)) => (ON_ITS_WAY, ns, Some(by)),
+            Some(Cause::Own(own)) => (ITS_TURN, workers[own.0].slices[own.1].end_ns, Some(own)),
+            Some(Cause::Outside(ns)) => (FROM_OUTSIDE, ns, None),
+            None => break,
+        };
+        let since = since.min(slice.begin_ns);
+        *waiting.entry(why).or_default() += slice.begin_ns - since;
+        path.ns = end - since;
+        let Some(next) = next else { break };
+        (run, until) = (next, since);
+    }
+    let mut parts: HashMap<String, u64> = HashMap::new();
+    for (thread, ns) in running {
+        *parts.entry(format!("{} runs", labels::split(&log.name(thread)).0)).or_default() += ns;
+    }
+    parts.extend(waiting.into_iter().map(|(why, ns)| (why.to_owned(), ns)));
+    path.parts = parts.into_iter().filter(|(_, ns)| *ns > 0).collect();
+    path.parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Analysis;
+    use crate::event::StopReason;
+    use crate::log::tests::Script;
+
+    #[test]
+    fn the_path_goes_back_from_the_end_by_wakes_and_turns() {
+        let mut script = Script::new(2, 1000);
+        script.name(1, "source 1").name(2, "sink").name(3, "bystander");
+        // The source yields to a bystander, runs again, wakes the sink there and runs on; the sink is the last to run.
+        script.switch(0, 0, StopReason::None, 1).switch(0, 100, StopReason::Yield, 3);
+        script.switch(0, 130, StopReason::Exit, 1).wake(0, 200, 2, 1).switch(0, 900, StopReason::Exit, 0);
+        script.switch(1, 260, StopReason::None, 2).switch(1, 960, StopReason::Exit, 0);
+        let path = Analysis::of(&script.log()).path;
+        assert_eq!((path.steps, path.ns), (3, 960));
+        let parts = [("sink runs", 700), ("source runs", 170), (ON_ITS_WAY, 60), (ITS_TURN, 30)];
+        assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
+        assert_eq!(path.parts.iter().map(|(_, ns)| ns).sum::<u64>(), path.ns);
+    }
+
+    #[test]
+    fn clocks_that_disagree_make_no_circle() {
+        let mut script = Script::new(2, 1000);
+        for (worker, thread) in [(0, 1), (1, 2)] {
+            script.switch(worker, 100, StopReason::None, thread).wake(
+                worker,
+                100,
+                3 - thread,
+                1 - worker as u8,
+            );
+            script.switch(worker, 100 + u64::from(thread), StopReason::Exit, 0);
+        }
+        assert!(Analysis::of(&script.log()).path.steps <= 2);
+    }
+}

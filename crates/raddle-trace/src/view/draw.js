@@ -1,0 +1,246 @@
+// The canvas. `from` and `to` are the range in view.
+const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#d3dae1', stealing: '#8a6fb8', kernel: '#4c5b6b' };
+const LEFT = 118, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
+
+let W = [], OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
+const canvas = $('lanes'), g = canvas.getContext('2d');
+const right = () => canvas.clientWidth - RIGHT, span = () => to - from;
+const X = t => LEFT + (t - from) / (to - from) * (right() - LEFT);
+const T = x => from + (x - LEFT) / (right() - LEFT) * (to - from);
+const laneTop = r => AXIS + PROFILE + r * LANE;
+const hue = thread => `hsl(${thread * 137.5 % 360} 42% 44%)`;
+
+function draw() {
+  const t0 = performance.now(), width = document.documentElement.clientWidth, height = laneTop(W.length + lanes.length) + 6, D = devicePixelRatio;
+  if (canvas.width !== Math.round(width * D) || canvas.height !== Math.round(height * D)) {
+    canvas.width = Math.round(width * D); canvas.height = Math.round(height * D);
+    canvas.style.width = width + 'px'; canvas.style.height = height + 'px';
+  }
+  g.setTransform(D, 0, 0, D, 0, 0);
+  g.fillStyle = '#fff'; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
+  axis(height); profile();
+  W.forEach((w, r) => workerLane(w, laneTop(r)));
+  lanes.forEach((lane, r) => (lane.counter ? counterLane : threadLane)(lane, laneTop(W.length + r)));
+  drawPath(); arrows(); selection();
+  $('range').textContent = `${moment(from - F.begin, span() / 100)} to ${moment(to - F.begin, span() / 100)} (${time(span())})`;
+  drawMs = performance.now() - t0;
+  document.body.dataset.drawMs = drawMs.toFixed(1);
+}
+// At most one drawing a frame, however many events ask for it.
+function redraw() { redraw.asked ||= requestAnimationFrame(() => { redraw.asked = 0; draw(); }); }
+
+function axis(height) {
+  let step = 10 ** Math.ceil(Math.log10(span() / 8));
+  if (span() / step < 4) step /= 2;
+  for (let t = Math.ceil((from - F.begin) / step) * step; t < to - F.begin; t += step) {
+    const x = X(t + F.begin);
+    g.fillStyle = '#e8edf2'; g.fillRect(x, AXIS, 1, height);
+    g.fillStyle = '#5d6b7a'; g.fillText(moment(t, step), x + 3, 14);
+  }
+}
+
+// How many workers ran, over time.
+function profile() {
+  const w = right() - LEFT, k = span() / w, h = PROFILE - 10;
+  title('busy workers', AXIS - 2, '#5d6b7a');
+  g.fillStyle = '#9cc3ae';
+  const before = W.map(x => ran(x, from));
+  for (let p = 0; p < w; p++) {
+    let u = 0;
+    W.forEach((x, r) => { const now = ran(x, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
+    g.fillRect(LEFT + p, AXIS + 4 + h * (1 - u / W.length), 1, h * u / W.length);
+  }
+}
+
+function title(text, y, colour) {
+  g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, LANE); g.clip();
+  g.fillStyle = colour || '#1c2530'; g.fillText(text, 10, y + 18); g.restore();
+}
+
+function bar(begin, end, y, height, least) {
+  const x = Math.max(LEFT, X(begin)), x2 = Math.min(right(), X(end));
+  if (x2 >= LEFT && x <= right()) g.fillRect(x, y, Math.max(least, x2 - x), height);
+  return [x, x2];
+}
+
+function workerLane(w, y) {
+  title('worker ' + w.number, y);
+  const width = right() - LEFT, k = span() / width;
+  const s0 = Math.max(0, place(w.begin, from) - 1), s1 = place(w.begin, to);
+  const g0 = Math.max(0, place(w.gap.begin, from) - 1), g1 = place(w.gap.begin, to);
+  if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y, width, k);
+  for (let i = g0; i < g1; i++) gapBar(w, i, y);
+  for (let i = s0; i < s1; i++) {
+    g.fillStyle = hue(w.thread[i]);
+    g.globalAlpha = found && !found.set.has(w.thread[i]) ? .2 : 1;
+    const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
+    g.globalAlpha = 1;
+    label(N[w.thread[i]], x, x2, y, '#fff');
+  }
+}
+
+function label(text, x, x2, y, colour) {
+  if (x2 - x < 30) return;
+  g.save(); g.beginPath(); g.rect(x, y, x2 - x - 3, BAR); g.clip();
+  g.fillStyle = colour; g.fillText(text, x + 4, y + 18); g.restore();
+}
+
+// A gap, coloured by its classes in the order in which they came: starved or misplaced first, hand-off last.
+function gapBar(w, i, y) {
+  let t = w.gap.begin[i];
+  g.globalAlpha = .55;
+  for (const c of [2, 1, 3, 0, 4]) {
+    const ns = w.gap.parts[c][i];
+    if (ns > 0) { g.fillStyle = COLOURS[F.classes[c].name]; bar(t, t + ns, y + 10, 8, .5); t += ns; }
+  }
+  g.globalAlpha = 1;
+}
+
+// More than three things a pixel: how much of each pixel it ran, and from above, by class, what it did not.
+function crowded(w, y, width, k) {
+  let ranBefore = ran(w, from), before = idled(w, from, F.classes.map(() => 0)), now = before.slice();
+  g.fillStyle = '#eef1f4'; g.fillRect(LEFT, y, width, BAR);
+  for (let p = 0; p < width; p++) {
+    const t = from + (p + 1) * k, ranNow = ran(w, t), u = (ranNow - ranBefore) / k;
+    g.fillStyle = '#2f7d55'; g.fillRect(LEFT + p, y + BAR * (1 - u), 1, BAR * u);
+    idled(w, t, now);
+    for (let c = 0, top = y; c < now.length; c++) {
+      const h = BAR * (now[c] - before[c]) / k;
+      if (h < .2) continue;
+      g.fillStyle = COLOURS[F.classes[c].name]; g.fillRect(LEFT + p, top, 1, h); top += h;
+    }
+    ranBefore = ranNow; [before, now] = [now, before];
+  }
+  if (!found) return;
+  // Of what it ran, what is searched for.
+  const f = found.each[W.indexOf(w)];
+  g.fillStyle = '#f2c94c';
+  for (let p = 0, last = ran(f, from); p < width; p++) {
+    const now = ran(f, from + (p + 1) * k), u = (now - last) / k;
+    if (u > 0) g.fillRect(LEFT + p, y + BAR * (1 - Math.max(u, .07)), 1, BAR * Math.max(u, .07));
+    last = now;
+  }
+}
+
+// The runs of some threads, by worker: a lane on demand.
+function laneOf(name, threads) {
+  const set = new Set(threads), each = W.map((w, r) => {
+    const at = []; for (let i = 0; i < w.thread.length; i++) if (set.has(w.thread[i])) at.push(i);
+    const begin = Float64Array.from(at, i => w.begin[i]), end = Float64Array.from(at, i => w.end[i]);
+    return { r, at, begin, end, busy: sums(begin, end) };
+  });
+  return { name, set, only: threads.length === 1 ? threads[0] : -1, each };
+}
+
+function threadLane(lane, y) {
+  title(lane.name, y);
+  const width = right() - LEFT, k = span() / width;
+  g.fillStyle = '#f6f8fa'; g.fillRect(LEFT, y, width, BAR);
+  let things = 0;
+  for (const e of lane.each) things += place(e.begin, to) - place(e.begin, from);
+  if (things > width * 2) {
+    g.fillStyle = '#3b6ea5';
+    for (let p = 0; p < width; p++) {
+      let u = 0; for (const e of lane.each) u += (ran(e, from + (p + 1) * k) - ran(e, from + p * k)) / k;
+      g.fillRect(LEFT + p, y + BAR * (1 - u / W.length), 1, BAR * u / W.length);
+    }
+    return;
+  }
+  for (const e of lane.each) {
+    for (let n = Math.max(0, place(e.begin, from) - 1); n < e.at.length && e.begin[n] < to; n++) {
+      const w = W[e.r], i = e.at[n], thread = w.thread[i];
+      // Woken, and not yet running.
+      const c = cause(e.r, i);
+      if (c) { g.fillStyle = '#e8b95c'; bar(c.at, w.begin[i], y + 18, 6, .5); }
+      g.fillStyle = hue(lane.only < 0 ? thread : e.r * 3 + 1);
+      const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
+      label(lane.only < 0 ? N[thread] : 'worker ' + w.number, x, x2, y, '#fff');
+    }
+  }
+  ownEvents(lane, y);
+}
+
+// Spans under a thread's runs, marks as needles.
+function ownEvents(lane, y) {
+  const s = OWN.span, m = OWN.mark;
+  for (let i = 0; i < s.at.length && s.at[i] < to; i++) {
+    if (!lane.set.has(s.thread[i]) || s.at[i] + s.value[i] < from) continue;
+    g.fillStyle = '#20456b'; const [x, x2] = bar(s.at[i], s.at[i] + s.value[i], y + BAR + 1, 11, 1);
+    g.font = '9px system-ui,sans-serif'; label(F.strings[s.name[i]], x, x2, y + BAR - 9, '#fff'); g.font = '11px system-ui,sans-serif';
+  }
+  for (let i = place(m.at, from); i < m.at.length && m.at[i] < to; i++)
+    if (lane.set.has(m.thread[i])) { g.fillStyle = '#b0252f'; g.fillRect(X(m.at[i]) - 1, y - 4, 2, BAR + 8); }
+}
+
+// A counter of the program's as a line of steps.
+function counterLane(lane, y) {
+  title(lane.name, y);
+  g.strokeStyle = '#3b6ea5'; g.lineWidth = 1.5; g.beginPath();
+  let h = y + BAR;
+  g.moveTo(LEFT, h);
+  for (let i = Math.max(0, place(lane.at, from) - 1); i < lane.at.length && lane.at[i] < to; i++) {
+    const x = Math.max(LEFT, X(lane.at[i]));
+    g.lineTo(x, h); h = y + BAR * (1 - lane.value[i] / Math.max(1, lane.most)); g.lineTo(x, h);
+  }
+  g.lineTo(right(), h); g.stroke();
+  g.fillStyle = '#5d6b7a'; g.fillText(lane.most.toLocaleString(), LEFT + 3, y + 9);
+}
+
+// From the last run back, from each run to what it had to wait for. Earliest first.
+function pathFrom(r, i, until) {
+  const steps = [];
+  for (let limit = 4e6; limit > 0; limit--) {
+    steps.push({ r, i, from: W[r].begin[i], to: until });
+    const c = cause(r, i);
+    // Clocks of two workers may disagree by a little: a path that does not go back ends.
+    if (!c || c.r === undefined || c.at > until || (c.r === r && c.i === i)) break;
+    until = Math.min(c.at, W[c.r].end[c.i]); r = c.r; i = c.i;
+  }
+  steps.reverse();
+  return { steps, at: Float64Array.from(steps, s => s.from) };
+}
+
+function drawPath() {
+  if (!path) return;
+  const a = Math.max(0, place(path.at, from) - 1), b = place(path.at, to), width = right() - LEFT;
+  g.fillStyle = g.strokeStyle = '#111'; g.lineWidth = 1.5;
+  if (b - a > width * 2) {
+    for (let p = 0; p < width; p++) {
+      const s = path.steps[Math.max(0, place(path.at, T(LEFT + p)) - 1)];
+      g.fillRect(LEFT + p, laneTop(s.r) + BAR + 2, 1, 4);
+    }
+    return;
+  }
+  g.beginPath();
+  for (let n = a; n < b; n++) {
+    const s = path.steps[n], y = laneTop(s.r) + BAR + 4, next = path.steps[n + 1];
+    g.moveTo(Math.max(LEFT, X(s.from)), y); g.lineTo(Math.max(LEFT, Math.min(right(), X(s.to))), y);
+    if (next && X(next.from) <= right()) g.lineTo(Math.max(LEFT, X(next.from)), laneTop(next.r) + BAR + 4);
+  }
+  g.stroke();
+}
+
+function arrows() {
+  let count = 0;
+  for (const w of W) { count += place(w.wake.at, to) - place(w.wake.at, from); }
+  if (count > 1500) return;
+  const R = runs();
+  g.strokeStyle = '#c9573f'; g.lineWidth = 1;
+  W.forEach((w, r) => {
+    for (let i = place(w.wake.at, from), e = place(w.wake.at, to); i < e; i++) {
+      const thread = w.wake.thread[i], n = R.from(thread, w.wake.at[i]);
+      if (n >= R.start[thread + 1] || R.r[n] === r) continue;
+      const to = R.r[n], down = to > r, x = X(w.wake.at[i]), x2 = X(R.at[n]), y = laneTop(r) + (down ? BAR : 0), y2 = laneTop(to) + (down ? 0 : BAR);
+      const a = Math.atan2(y2 - y, x2 - x);
+      g.beginPath(); g.moveTo(x, y); g.lineTo(x2, y2);
+      g.lineTo(x2 - 6 * Math.cos(a - .4), y2 - 6 * Math.sin(a - .4)); g.moveTo(x2, y2); g.lineTo(x2 - 6 * Math.cos(a + .4), y2 - 6 * Math.sin(a + .4)); g.stroke();
+    }
+  });
+}
+
+function selection() {
+  if (!picked) return;
+  const w = W[picked.r], a = picked.gap ? w.gap : w, x = Math.max(LEFT, X(a.begin[picked.i])), x2 = Math.min(right(), X(a.end[picked.i]));
+  if (x2 < LEFT || x > right()) return;
+  g.strokeStyle = '#111'; g.lineWidth = 2; g.strokeRect(x - 1, laneTop(picked.r) - 1, Math.max(3, x2 - x) + 2, BAR + 2);
+}

@@ -66,6 +66,14 @@ func (job *Job) Text(name string) string {
 // Number is the parameter name as a whole number.
 func (job *Job) Number(name string) int { return int(number(name, job.Text(name))) }
 
+// NumberOr is the parameter name as a whole number, or otherwise if the runner did not give it.
+func (job *Job) NumberOr(name string, otherwise int) int {
+	if _, ok := job.params[name]; !ok {
+		return otherwise
+	}
+	return job.Number(name)
+}
+
 // Time times body, which performs operations operations a call and returns their checksum.
 func (job *Job) Time(operations int, body func() uint64) []Sample {
 	checksum := body()

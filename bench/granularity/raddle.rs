@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use bench_common::granularity::{Shape, work};
-use raddle::csp;
+use raddle::{csp, thread};
 use raddle_measure::{Job, Sample, program};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,9 @@ fn main() -> ExitCode {
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (shape, plan) = (Shape::of(job)?, job.plan);
     let runtime = bench_raddle::runtime(job.workers)?;
-    runtime.run(move || plan.time(shape.rounds_in_all(), || replicated(shape)))
+    let threads = bench_raddle::Kind::of(job) == bench_raddle::Kind::Thread;
+    let body = move || if threads { by_threads(shape) } else { replicated(shape) };
+    runtime.run(move || plan.time(shape.rounds_in_all(), body))
 }
 
 fn replicated(shape: Shape) -> u64 {
@@ -38,4 +40,32 @@ fn replicated(shape: Shape) -> u64 {
         sum.fetch_add(received + shape.checked(&array), Ordering::Relaxed);
     });
     sum.into_inner()
+}
+
+/// The same with threads, which have thread-local storage of their own.
+fn by_threads(shape: Shape) -> u64 {
+    let sum = AtomicU64::new(0);
+    thread::scope(|packets| {
+        for packet in 0..shape.packets {
+            let sum = &sum;
+            packets.spawn(move || sum.fetch_add(thread_of(shape, packet), Ordering::Relaxed));
+        }
+    });
+    sum.into_inner()
+}
+
+fn thread_of(shape: Shape, packet: usize) -> u64 {
+    let mut array = vec![0_i32; shape.grain];
+    let (mut to, mut from) = csp::channel();
+    let mut received = 0;
+    for _ in 0..shape.rounds {
+        received += thread::scope(|branches| {
+            branches.spawn(|| {
+                work(&mut array, packet);
+                to.send(packet).expect("the other branch receives");
+            });
+            from.recv().expect("the other branch sends") as u64
+        });
+    }
+    received + shape.checked(&array)
 }

@@ -9,6 +9,15 @@ use anyhow::Context as _;
 
 /// Builds the runner in release and hands it `args`; its exit code is ours.
 pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
+    become_one_of_bench("bench-runner", args)
+}
+
+/// Builds the rivals; the laboratory knows which there are.
+pub(crate) fn rivals() -> anyhow::Result<ExitCode> {
+    become_one_of_bench("raddle-lab", &["rivals".into()])
+}
+
+fn become_one_of_bench(binary: &str, args: &[OsString]) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
         .args([
             "run",
@@ -17,7 +26,7 @@ pub(crate) fn run(args: &[OsString]) -> anyhow::Result<ExitCode> {
             "--manifest-path",
             "bench/Cargo.toml",
             "--bin",
-            "bench-runner",
+            binary,
             "--",
         ])
         .args(args)

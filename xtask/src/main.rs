@@ -45,6 +45,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
         args: Vec<std::ffi::OsString>,
     },
+    /// Build the rivals of the benchmarks and of `raddle lab`, and say what those need that cannot be built here
+    Rivals,
     /// Run independent suites of occam programs, from checkouts that you have
     Conformance(conformance::ConformanceArgs),
     /// Write the generated parts of the pages in `docs/` anew
@@ -99,6 +101,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Setup { dry_run } => setup::run(dry_run),
         Command::Bench { args } => bench::run(&args),
+        Command::Rivals => bench::rivals(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
     }

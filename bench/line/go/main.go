@@ -6,15 +6,16 @@ import "raddle/bench/gomeasure"
 func main() {
 	gomeasure.Main(func(job *gomeasure.Job) []gomeasure.Sample {
 		stages, messages := job.Number("stages"), job.Number("messages")
-		return job.Time(stages*messages, func() uint64 { return line(stages, messages) })
+		slots := job.NumberOr("slots", 0)
+		return job.Time(stages*messages, func() uint64 { return line(stages, messages, slots) })
 	})
 }
 
-func line(stages, messages int) uint64 {
-	first := make(chan uint64)
+func line(stages, messages, slots int) uint64 {
+	first := make(chan uint64, slots)
 	last := first
 	for range stages {
-		left, right := last, make(chan uint64)
+		left, right := last, make(chan uint64, slots)
 		go func() {
 			for number := range left {
 				right <- number + 1

@@ -11,8 +11,22 @@ use raddle_measure::work::burned;
 use crate::cell::Params;
 
 /// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] =
-    &["raddle", "occam", "go", "floor", "rayon", "chili", "tokio", "may", "std", "parking_lot", "crossbeam"];
+pub const RUNTIMES: &[&str] = &[
+    "raddle",
+    "occam",
+    "go",
+    "java",
+    "ghc",
+    "openmp",
+    "floor",
+    "rayon",
+    "chili",
+    "tokio",
+    "may",
+    "std",
+    "parking_lot",
+    "crossbeam",
+];
 
 /// One benchmark.
 pub struct Bench {
@@ -32,7 +46,7 @@ pub struct Bench {
     /// At most this many rounds.
     pub runs_max: usize,
     /// The checksum that a program must print.
-    pub checksum: fn(&Params) -> u64,
+    pub checksum: fn(&Params<'_>) -> u64,
 }
 
 /// Parameters of a benchmark, and for whom.
@@ -552,7 +566,7 @@ pub const BENCHES: &[Bench] = &[
             always("count=1000000,batch=250,kind=process").only(&["raddle"]),
             always("count=10000,kind=thread").only(&["raddle"]),
         ],
-        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("floor", ONE)],
+        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("openmp", BOTH), ("floor", ONE)],
         checksum: sum_of_indices,
         ..USUAL
     },
@@ -600,11 +614,11 @@ pub const BENCHES: &[Bench] = &[
     },
 ];
 
-fn locked(params: &Params) -> u64 {
+fn locked(params: &Params<'_>) -> u64 {
     params.number("rounds") / params.number("threads") * params.number("threads")
 }
 
-fn sum_of_indices(params: &Params) -> u64 {
+fn sum_of_indices(params: &Params<'_>) -> u64 {
     triangle(params.number("count"))
 }
 
@@ -617,7 +631,7 @@ fn fibonacci(n: u64) -> u64 {
     (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0
 }
 
-fn independent(params: &Params) -> u64 {
+fn independent(params: &Params<'_>) -> u64 {
     if params.text("form") == "b" { 2 } else { 8 }
 }
 

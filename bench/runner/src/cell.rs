@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use raddle_measure::{Sample, Summary};
 
-use crate::catalogue::Bench;
-
 /// A process that takes longer than this hangs.
 const PROCESS_LIMIT: Duration = Duration::from_secs(300);
 
@@ -18,15 +16,15 @@ const PROCESS_LIMIT: Duration = Duration::from_secs(300);
 pub struct Cell {
     pub runtime: &'static str,
     pub workers: usize,
-    pub params: &'static str,
+    pub params: String,
     pub rounds: Vec<Option<Sample>>,
     /// Why the cell is not run (any more).
     pub failure: Option<String>,
 }
 
 impl Cell {
-    pub fn new(runtime: &'static str, workers: usize, params: &'static str) -> Self {
-        Cell { runtime, workers, params, rounds: Vec::new(), failure: None }
+    pub fn new(runtime: &'static str, workers: usize, params: impl Into<String>) -> Self {
+        Cell { runtime, workers, params: params.into(), rounds: Vec::new(), failure: None }
     }
 
     /// The figures called `metric`, round by round.
@@ -39,21 +37,20 @@ impl Cell {
         Summary::of(&self.series(metric).into_iter().flatten().collect::<Vec<_>>())
     }
 
-    /// Runs the program once more and keeps the median of its samples.
-    pub fn run(&mut self, bench: &Bench, mut program: Command, quick: bool) {
+    /// Runs the program once more and keeps the median of its `samples`, which must have the checksum `expected`.
+    pub fn run(&mut self, samples: usize, expected: u64, mut program: Command, quick: bool) {
         let run_ns = if quick { "10000000" } else { "20000000" };
-        let (workers, samples) = (self.workers.to_string(), bench.samples.to_string());
+        let (workers, samples) = (self.workers.to_string(), samples.to_string());
         program.args([
             "--workers",
             &workers,
             "--params",
-            self.params,
+            &self.params,
             "--samples",
             &samples,
             "--run-ns",
             run_ns,
         ]);
-        let expected = (bench.checksum)(&Params(self.params));
         match output(program).and_then(|text| checked(&text, expected)) {
             Ok(sample) => self.rounds.push(Some(sample)),
             Err(message) => {
@@ -66,16 +63,16 @@ impl Cell {
 
 /// Parameters as they are passed to a program: `count=1000,kind=cell`.
 #[derive(Clone, Copy)]
-pub struct Params(pub &'static str);
+pub struct Params<'a>(pub &'a str);
 
-impl Params {
+impl<'a> Params<'a> {
     /// Names and values, in order.
-    pub fn pairs(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn pairs(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.split(',').filter_map(|part| part.split_once('='))
     }
 
     /// The parameter `name`, which the catalogue gives to this benchmark.
-    pub fn text(self, name: &str) -> &'static str {
+    pub fn text(self, name: &str) -> &'a str {
         self.pairs().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
     }
 

@@ -1,26 +1,16 @@
 //! Owns: the order of a benchmark session, and its exit code.
-//! May use: every module beside it.
+//! May use: every module of the library.
 //! Never: a figure of its own; figures come from the programs, their comparison from `raddle-measure`.
 //!
 //! `bench-runner [NAME...]` builds the programs of the chosen benchmarks (one process for each workload and
 //! runtime, `bench/<workload>/<runtime>.rs` or `go/main.go`), runs them in interleaved rounds,
 //! and prints one table a benchmark, with the ratios to Go and to the floor and with what the benchmark must
-//! reach. The catalogue and the requirements are tables in [`catalogue`] and [`requirements`].
-
-mod options;
-
-mod catalogue;
-mod requirements;
-
-mod cell;
-mod programs;
-mod session;
-
-mod report;
+//! reach. The catalogue and the requirements are tables of the library.
 
 use std::process::ExitCode;
 
-use options::{Command, Options};
+use bench_runner::options::{Command, Options};
+use bench_runner::{report, session};
 
 /// Exit codes: 0 all that could run did, 1 a program failed or could not be built, 2 wrong arguments.
 fn main() -> ExitCode {

@@ -1,10 +1,12 @@
 //! Owns: how a program of each runtime is built, and where it then lies.
-//! May use: cargo, go.
+//! May use: cargo, go, javac, ghc, g++.
 //! Never: installing anything; what is missing is said.
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+mod foreign;
 
 /// What came of the attempt to have a program.
 pub enum Program {
@@ -33,6 +35,9 @@ pub fn build(workload: &str, runtime: &str) -> Program {
     progress(&format!("building {workload} for {runtime}"));
     match runtime {
         "go" => go(workload),
+        "java" => foreign::java(workload),
+        "ghc" => foreign::ghc(workload),
+        "openmp" => foreign::openmp(workload),
         _ => rust(workload, runtime),
     }
 }

@@ -22,7 +22,8 @@ pub fn heading() -> String {
     format!("machine  {}\ncommit   {}\ncommand  {}\n\n", machine::describe(), commit(), command.trim_end())
 }
 
-fn commit() -> String {
+/// The commit of this source tree, and whether it has been changed since.
+pub fn commit() -> String {
     let git = |arguments: &[&str]| {
         let done = Command::new("git").args(arguments).current_dir(bench_folder()).output().ok()?;
         done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
@@ -63,7 +64,7 @@ fn row(table: &mut Table, group: &Group, cell: &Cell, metric: &str, unit: &str) 
     table.row([
         cell.runtime.to_owned(),
         cell.workers.to_string(),
-        cell.params.to_owned(),
+        cell.params.clone(),
         label,
         figure(summary.median),
         figure(summary.min),
@@ -103,7 +104,7 @@ pub fn write_json(path: &Path, groups: &[Group]) -> Result<(), String> {
 fn records(group: &Group) -> Vec<Record> {
     let record = |cell: &Cell, metric: &str, unit: &str| {
         let mut params: Vec<(String, String)> =
-            Params(cell.params).pairs().map(|(name, value)| (name.into(), value.into())).collect();
+            Params(&cell.params).pairs().map(|(name, value)| (name.into(), value.into())).collect();
         if !metric.is_empty() {
             params.push(("metric".into(), metric.into()));
         }

@@ -54,7 +54,7 @@ impl Select {
 
     fn find(self, group: &Group) -> Option<&Cell> {
         let contains = |cell: &&Cell| {
-            let params = Params(cell.params);
+            let params = Params(&cell.params);
             Params(self.params).pairs().all(|pair| params.pairs().any(|other| other == pair))
         };
         let mut cells = group.cells.iter();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use raddle_measure::rounds::order;
 
 use crate::catalogue::Bench;
-use crate::cell::Cell;
+use crate::cell::{Cell, Params};
 use crate::options::Options;
 use crate::programs::{self, Program, progress};
 
@@ -79,7 +79,8 @@ pub fn run(bench: &'static Bench, options: &Options, stopped: &AtomicBool) -> Gr
             if let (Some(path), None) = (path, &cell.failure) {
                 let place = format!("{} {}/{runs}", bench.name, round + 1);
                 progress(&format!("{place} {} {} {}", cell.runtime, cell.workers, cell.params));
-                cell.run(bench, std::process::Command::new(path), options.quick);
+                let expected = (bench.checksum)(&Params(&cell.params));
+                cell.run(bench.samples, expected, std::process::Command::new(path), options.quick);
                 if is_set(stopped) {
                     // Ctrl-C reaches the process group: this program was cut short by it, not by a fault.
                     cell.failure = None;

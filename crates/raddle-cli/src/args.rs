@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::Check;
 use crate::explain::Explain;
+use crate::lab::Lab;
 use crate::occam::{self, Compile, Ended, Refused, Running};
 use crate::program::{Error, Program};
 use crate::settings::Settings;
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     /// Show what a running program's workers do, now and again
     #[command(after_help = TOP_HELP)]
     Top(Top),
+    /// Repeat the experiments that define Raddle, beside rivals, as figures and a page (needs the source tree)
+    #[command(disable_help_flag = true)]
+    Lab(Lab),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
 }

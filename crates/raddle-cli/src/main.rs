@@ -10,6 +10,7 @@ mod args;
 mod check;
 mod explain;
 mod info;
+mod lab;
 mod occam;
 mod program;
 mod project;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error),
         },
+        Command::Lab(lab) => complain(&lab.become_it()),
         Command::Info => show(&info::report()),
     }
 }

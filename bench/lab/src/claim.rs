@@ -1,0 +1,120 @@
+//! Owns: what an experiment requires, and the sentence on whether it holds.
+//! May use: the cells of a run.
+//! Never: a bound of its own; the experiments give them.
+
+use raddle_measure::Interval;
+use raddle_measure::rounds::pair_ratios;
+use raddle_measure::stats::Verdict;
+use raddle_measure::table::figure;
+
+use crate::run::Cell;
+
+/// A requirement and how it stands.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What is compared, such as `T2/T1 at granularity 1 (light processes)`.
+    pub what: String,
+    /// It must be at most this.
+    pub bound: f64,
+    /// The figure; none if it was not measured.
+    pub interval: Option<Interval>,
+    /// Whether it is a ratio, which needs pairs and an interval, or a figure, whose median counts.
+    ratio: bool,
+}
+
+impl Claim {
+    /// The ratio of `numerator` to `denominator` in the same rounds is at most `bound`.
+    pub fn ratio(
+        what: impl Into<String>,
+        numerator: Option<&Cell>,
+        denominator: Option<&Cell>,
+        metrics: (&str, &str),
+        bound: f64,
+    ) -> Claim {
+        let pairs = numerator.zip(denominator);
+        let ratios =
+            pairs.map_or_else(Vec::new, |(n, d)| pair_ratios(&n.series(metrics.0), &d.series(metrics.1)));
+        Claim { what: what.into(), bound, interval: Interval::of(&ratios), ratio: true }
+    }
+
+    /// The figure `metric` of `cell` is at most `bound`.
+    pub fn value(what: impl Into<String>, cell: Option<&Cell>, metric: &str, bound: f64) -> Claim {
+        let figures: Vec<f64> =
+            cell.map_or_else(Vec::new, |c| c.series(metric).into_iter().flatten().collect());
+        Claim { what: what.into(), bound, interval: Interval::of(&figures), ratio: false }
+    }
+
+    /// How it stands; none if it was not measured.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let interval = self.interval?;
+        Some(match (self.ratio, interval.median <= self.bound) {
+            (true, _) => interval.at_most(self.bound),
+            (false, true) => Verdict::Yes,
+            (false, false) => Verdict::No,
+        })
+    }
+
+    /// The sentence: what is required, what was found, whether it holds, and by how much.
+    pub fn sentence(&self) -> String {
+        let required = format!("{} must be at most {}", self.what, figure(self.bound));
+        let (Some(interval), Some(verdict)) = (self.interval, self.verdict()) else {
+            return format!("{required}: not measured.");
+        };
+        let found = format!(
+            "{required}: {} (95 % interval {} to {}, {} rounds)",
+            figure(interval.median),
+            figure(interval.low),
+            figure(interval.high),
+            interval.count
+        );
+        let margin = 100.0 * (interval.median / self.bound - 1.0).abs();
+        let by = match interval.median <= self.bound {
+            true => format!("{margin:.0} % below the bound"),
+            false => format!("{margin:.0} % above the bound"),
+        };
+        match verdict {
+            Verdict::Yes => format!("{found}; it holds, {by}."),
+            Verdict::No if interval.median <= self.bound => {
+                format!("{found}; it is not shown to hold: the median is {by}, the interval reaches over it.")
+            }
+            Verdict::No => format!("{found}; it does not hold, {by}."),
+            Verdict::LooksLikeYes => format!("{found}; too few rounds to claim it, but it looks so, {by}."),
+            Verdict::LooksLikeNo => format!("{found}; too few rounds to tell, but it looks as if not, {by}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::run;
+
+    fn sentence(figure: f64, bound: f64, rounds: usize) -> String {
+        let mut run = run("x", &[("b", "raddle", 2, "", figure), ("b", "raddle", 1, "", 1.0)]);
+        run.cells.iter_mut().for_each(|cell| cell.rounds.truncate(rounds));
+        let (two, one) = (run.find("b", "raddle", 2, ""), run.find("b", "raddle", 1, ""));
+        Claim::ratio("T2/T1", two, one, ("", ""), bound).sentence()
+    }
+
+    #[test]
+    fn a_sentence_says_whether_it_holds_and_by_how_much() {
+        let holds = "T2/T1 must be at most 0.600: 0.540 (95 % interval 0.540 to 0.540, 15 rounds); it holds, \
+                     10 % below the bound.";
+        assert_eq!(sentence(0.54, 0.6, 15), holds);
+        assert!(sentence(0.66, 0.6, 15).ends_with("it does not hold, 10 % above the bound."));
+        assert!(sentence(0.54, 0.6, 5).contains("too few rounds to claim it"));
+        assert!(sentence(0.66, 0.6, 5).contains("looks as if not"));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_so() {
+        let claim = Claim::ratio("T2/T1", None, None, ("", ""), 0.6);
+        assert_eq!(
+            (claim.sentence().as_str(), claim.verdict()),
+            ("T2/T1 must be at most 0.600: not measured.", None)
+        );
+        let run = run("x", &[("b", "raddle", 1, "", 5.5)]);
+        let value = Claim::value("a future, ns", run.cells.first(), "", 6.0);
+        assert_eq!(value.verdict(), Some(Verdict::Yes));
+    }
+}

@@ -1,0 +1,157 @@
+//! Owns: the table of experiments, and what an experiment is: cells to measure, claims and figures about a run.
+//! May use: runs; the catalogue's programs by name.
+//! Never: starting a program.
+//!
+//! Each experiment is one of WORKLOADS.md's: a work of others found something, and Raddle is required to do better.
+
+mod granularity;
+mod ring;
+mod threads;
+mod warehouse;
+
+use std::thread::available_parallelism;
+
+use crate::claim::Claim;
+use crate::run::Run;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Size {
+    /// A look: few rounds, few parameters.
+    Quick,
+    /// Fifteen rounds, so that what is required can be claimed.
+    Usual,
+    /// All that the original studies varied.
+    Full,
+}
+
+impl Size {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Size::Quick => "quick",
+            Size::Usual => "usual",
+            Size::Full => "full",
+        }
+    }
+
+    /// How many rounds it has.
+    pub fn rounds(self) -> usize {
+        if self == Size::Quick { 3 } else { 15 }
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub workers: Vec<usize>,
+    pub size: Size,
+    /// Empty: all.
+    pub runtimes: Vec<String>,
+}
+
+/// One cell that is to be measured.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub bench: &'static str,
+    pub program: &'static str,
+    pub runtime: &'static str,
+    pub workers: usize,
+    pub params: String,
+    pub unit: &'static str,
+    pub checksum: u64,
+    pub samples: usize,
+}
+
+impl Spec {
+    fn new(
+        bench: &'static str,
+        runtime: &'static str,
+        workers: usize,
+        params: String,
+        checksum: u64,
+    ) -> Spec {
+        Spec { bench, program: bench, runtime, workers, params, unit: "ns", checksum, samples: 3 }
+    }
+}
+
+/// A figure: the end of its file's name, and the drawing.
+pub type Figure = (&'static str, String);
+
+/// One experiment.
+pub struct Experiment {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What it is and what was found then.
+    pub story: &'static str,
+    pub cells: fn(&Settings) -> Vec<Spec>,
+    pub claims: fn(&Run) -> Vec<Claim>,
+    /// What is told beside the claims, a sentence each.
+    pub remarks: fn(&Run) -> Vec<String>,
+    pub figures: fn(&Run) -> Vec<Figure>,
+}
+
+/// All of them, in the order of WORKLOADS.md.
+pub const EXPERIMENTS: &[Experiment] =
+    &[granularity::EXPERIMENT, ring::EXPERIMENT, threads::EXPERIMENT, warehouse::EXPERIMENT];
+
+/// How many cores there are for the workers.
+pub fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+/// The sum of all numbers below.
+fn triangle(count: u64) -> u64 {
+    count * count.saturating_sub(1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::run;
+
+    #[test]
+    fn every_experiment_has_cells_of_raddle_in_every_size_and_nothing_twice() {
+        for experiment in EXPERIMENTS {
+            for size in [Size::Quick, Size::Usual, Size::Full] {
+                let cells = (experiment.cells)(&Settings { workers: vec![1, 2], size, runtimes: vec![] });
+                assert!(cells.iter().any(|cell| cell.runtime == "raddle"), "{}", experiment.name);
+                let mut keys: Vec<_> =
+                    cells.iter().map(|c| (c.bench, c.runtime, c.workers, c.params.clone())).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                assert_eq!(keys.len(), cells.len(), "{} {size:?} measures something twice", experiment.name);
+            }
+        }
+    }
+
+    /// A run with every cell of the usual size has a figure for each claim that does not need the full size.
+    #[test]
+    fn claims_find_their_cells() {
+        for experiment in EXPERIMENTS {
+            let cells =
+                (experiment.cells)(&Settings { workers: vec![1, 2], size: Size::Full, runtimes: vec![] });
+            let cells: Vec<_> =
+                cells.iter().map(|c| (c.bench, c.runtime, c.workers, c.params.as_str(), 10.0)).collect();
+            let mut full = run(experiment.name, &cells);
+            for sample in full.cells.iter_mut().flat_map(|cell| &mut cell.rounds).flatten() {
+                for name in
+                    ["net_create_ns", "thread_spread", "idle_ms", "throughput", "incidents", "create_ns"]
+                {
+                    sample.extra.insert(name.to_owned(), 10.0);
+                }
+            }
+            let claims = (experiment.claims)(&full);
+            assert!(!claims.is_empty());
+            for claim in claims {
+                assert!(claim.interval.is_some(), "{}: {}", experiment.name, claim.sentence());
+            }
+            assert!((experiment.figures)(&full).iter().all(|(_, svg)| svg.starts_with("<svg")));
+            assert!(
+                (experiment.figures)(&run(experiment.name, &[]))
+                    .iter()
+                    .all(|(_, svg)| svg.starts_with("<svg"))
+            );
+        }
+    }
+}

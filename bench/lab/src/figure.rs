@@ -1,0 +1,268 @@
+//! Owns: drawings: lines over two axes, bars over names; as SVG.
+//! May use: plotters.
+//! Never: a number that it was not given.
+//!
+//! Colours are Okabe and Ito's, which people who see colours differently can tell apart; lines also differ in marks and
+//! dashes. The legend stands beside the drawing, where it hides nothing.
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+
+/// One axis.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    name: String,
+    log: bool,
+}
+
+impl Axis {
+    /// One on which factors are distances.
+    pub fn log(name: &str) -> Axis {
+        Axis { name: name.into(), log: true }
+    }
+
+    /// One from zero on.
+    pub fn linear(name: &str) -> Axis {
+        Axis { name: name.into(), log: false }
+    }
+
+    /// From where to where it goes for these numbers.
+    fn range(&self, numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+        let (low, high) = numbers.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
+        match (low > high, self.log) {
+            (true, _) => (1.0, 10.0),
+            (false, true) => (low.max(1e-3) / 1.5, high.max(1e-3) * 1.5),
+            (false, false) => (0.0, if high > 0.0 { high * 1.08 } else { 1.0 }),
+        }
+    }
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug)]
+pub struct Line {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
+    pub colour: usize,
+    pub dashed: bool,
+}
+
+/// Bars of one colour, one for each name of the axis.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    pub name: String,
+    pub heights: Vec<f64>,
+    pub colour: usize,
+}
+
+const SIZE: (u32, u32) = (920, 480);
+const LEGEND: u32 = 250;
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+    RGBColor(140, 140, 140),
+];
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn colour(index: usize) -> RGBColor {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// A chart of lines; those without points are left out.
+pub fn chart(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
+    let lines: Vec<&Line> = lines.iter().filter(|line| !line.points.is_empty()).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let (across, along) = (x.range(points().map(|p| p.0)), y.range(points().map(|p| p.1)));
+    let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour, line.dashed)).collect();
+    drawn(title, &names, |area| match (x.log, y.log) {
+        (true, true) => {
+            let (a, b) = ((across.0..across.1).log_scale(), (along.0..along.1).log_scale());
+            lines_on(area, (a, b), (&x.name, &y.name), &lines)
+        }
+        (true, false) => {
+            lines_on(area, ((across.0..across.1).log_scale(), along.0..along.1), (&x.name, &y.name), &lines)
+        }
+        (false, true) => {
+            lines_on(area, (across.0..across.1, (along.0..along.1).log_scale()), (&x.name, &y.name), &lines)
+        }
+        (false, false) => lines_on(area, (across.0..across.1, along.0..along.1), (&x.name, &y.name), &lines),
+    })
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+fn lines_on<X, Y>(area: &Area<'_>, ranges: (X, Y), names: (&str, &str), lines: &[&Line]) -> Outcome
+where
+    X: AsRangedCoord<Value = f64>,
+    Y: AsRangedCoord<Value = f64>,
+    X::CoordDescType: ValueFormatter<f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let mut builder = ChartBuilder::on(area);
+    let mut chart = builder
+        .margin(12)
+        .margin_right(20)
+        .x_label_area_size(44)
+        .y_label_area_size(76)
+        .build_cartesian_2d(ranges.0, ranges.1)?;
+    let label = |value: &f64| number(*value);
+    chart
+        .configure_mesh()
+        .x_desc(names.0)
+        .y_desc(names.1)
+        .x_label_formatter(&label)
+        .y_label_formatter(&label)
+        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", 13))
+        .light_line_style(RGBColor(240, 240, 240))
+        .bold_line_style(RGBColor(215, 215, 215))
+        .draw()?;
+    for line in lines {
+        let (colour, points) = (colour(line.colour), line.points.iter().copied());
+        if line.dashed {
+            chart.draw_series(DashedLineSeries::new(points.clone(), 6, 4, colour.stroke_width(2)))?;
+            chart.draw_series(points.map(|at| Circle::new(at, 3, colour.stroke_width(1))))?;
+        } else {
+            chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?;
+            chart.draw_series(points.map(|at| Circle::new(at, 3, colour.filled())))?;
+        }
+    }
+    Ok(())
+}
+
+/// A chart of bars, side by side over each name.
+pub fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
+    let legend: Vec<_> = bars.iter().map(|bar| (bar.name.as_str(), bar.colour, false)).collect();
+    let high = bars.iter().flat_map(|bar| &bar.heights).fold(0.0, |high: f64, n| high.max(*n));
+    let high = if high > 0.0 { high * 1.1 } else { 1.0 };
+    drawn(title, &legend, |area| {
+        let mut builder = ChartBuilder::on(area);
+        let mut chart = builder
+            .margin(12)
+            .x_label_area_size(36)
+            .y_label_area_size(76)
+            .build_cartesian_2d((0..names.len()).into_segmented(), 0.0..high)?;
+        let name = |at: &SegmentValue<usize>| match at {
+            SegmentValue::CenterOf(index) => {
+                names.get(*index).map_or(String::new(), |name| (*name).to_owned())
+            }
+            _ => String::new(),
+        };
+        let label = |value: &f64| number(*value);
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .y_desc(unit)
+            .x_labels(names.len() + 1)
+            .x_label_formatter(&name)
+            .y_label_formatter(&label)
+            .axis_desc_style(("sans-serif", 15))
+            .label_style(("sans-serif", 13))
+            .light_line_style(WHITE)
+            .bold_line_style(RGBColor(215, 215, 215))
+            .draw()?;
+        let (width, pixels) = chart.plotting_area().dim_in_pixel();
+        let slot = f64::from(width) / names.len().max(1) as f64;
+        let bar_width = (slot * 0.8 / bars.len().max(1) as f64).max(2.0);
+        let plot = chart.plotting_area().strip_coord_spec();
+        for (series, bar) in bars.iter().enumerate() {
+            for (index, height) in bar.heights.iter().enumerate() {
+                let left = slot * (index as f64 + 0.1) + bar_width * series as f64;
+                let top = f64::from(pixels) * (1.0 - height / high);
+                let corners = [(left as i32, top as i32), ((left + bar_width - 1.0) as i32, pixels as i32)];
+                plot.draw(&Rectangle::new(corners, colour(bar.colour).filled()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The title, the legend, and what `draw` draws.
+fn drawn(title: &str, legend: &[(&str, usize, bool)], draw: impl FnOnce(&Area<'_>) -> Outcome) -> String {
+    let mut svg = String::new();
+    let outcome = {
+        let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        whole(&root, title, legend, draw)
+    };
+    match outcome {
+        Ok(()) => svg,
+        // Drawing into a string does not fail; if it does, the page says so in the figure's place.
+        Err(why) => format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><text y=\"20\">{why}</text></svg>"),
+    }
+}
+
+fn whole(
+    root: &Area<'_>,
+    title: &str,
+    legend: &[(&str, usize, bool)],
+    draw: impl FnOnce(&Area<'_>) -> Outcome,
+) -> Outcome {
+    root.fill(&WHITE)?;
+    let root = root.titled(title, ("sans-serif", 20))?;
+    let (plot, side) = root.split_horizontally(SIZE.0 - LEGEND);
+    draw(&plot)?;
+    for (index, &(name, number, dashed)) in legend.iter().enumerate() {
+        let (y, colour) = (24 + 20 * index as i32, colour(number));
+        let segments: &[(i32, i32)] = if dashed { &[(0, 8), (12, 20)] } else { &[(0, 20)] };
+        for (from, to) in segments {
+            side.draw(&PathElement::new(vec![(*from, y), (*to, y)], colour.stroke_width(3)))?;
+        }
+        side.draw(&Text::new(name.to_owned(), (28, y - 7), ("sans-serif", 14)))?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// A number of an axis: short, without exponents.
+fn number(value: f64) -> String {
+    match value.abs() {
+        large if large >= 1e6 => format!("{}M", value / 1e6),
+        large if large >= 1e4 => format!("{}k", value / 1e3),
+        large if large >= 10.0 || large == 0.0 => format!("{value:.0}"),
+        _ => {
+            let text = format!("{value:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_with_points_is_in_the_legend() {
+        let line = |name: &str, points: &[(f64, f64)]| Line {
+            name: name.into(),
+            points: points.to_vec(),
+            colour: 3,
+            dashed: true,
+        };
+        let lines = [line("here", &[(1.0, 5.0), (100.0, 50.0)]), line("empty", &[])];
+        for (x, y) in [(true, true), (true, false), (false, true), (false, false)] {
+            let axis = |log, name| if log { Axis::log(name) } else { Axis::linear(name) };
+            let svg = chart("T <1>", axis(x, "across"), axis(y, "along"), &lines);
+            assert!(svg.contains("here") && !svg.contains("empty"), "{svg}");
+            assert!(svg.contains("across") && svg.contains("along") && svg.contains("&lt;1&gt;"));
+        }
+    }
+
+    #[test]
+    fn bars_have_their_names() {
+        let bar = Bar { name: "worker 0".into(), heights: vec![1.0, 5.0], colour: 1 };
+        let svg = bars("Idle", "incidents", &["short", "long"], &[bar]);
+        assert!(svg.contains("worker 0") && svg.contains("short") && svg.contains("long"), "{svg}");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [0.0, 0.05, 1.5, 12.0, 12_000.0, 2e6].map(number);
+        assert_eq!(shown, ["0", "0.05", "1.5", "12", "12k", "2M"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! Owns: the command line of the laboratory, its files and exit codes.
+//! May use: everything beside it.
+//! Never: a figure of its own.
+//!
+//! Reached as `raddle lab`, which builds and becomes it: the laboratory needs the source tree, since it builds the
+//! programs that it measures, rivals included, and `raddle` itself stays small without it.
+
+mod experiment;
+
+mod claim;
+mod compare;
+mod run;
+
+mod measure;
+mod rivals;
+
+mod figure;
+mod page;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use bench_runner::session::{is_set, stop_on_interrupt};
+use clap::{Args, Parser, Subcommand};
+
+use experiment::{EXPERIMENTS, Experiment, Settings, Size};
+use run::Run;
+
+/// Repeats the experiments that define Raddle, beside rivals, as tables, figures and a page
+///
+/// Each is measured in interleaved rounds with the rivals that are installed (`cargo xtask rivals`). The folder of the
+/// results gets NAME.json, NAME-FIGURE.svg and index.html. Ctrl-C keeps what is done. Ends with 1 if a program failed,
+/// 2 if the arguments make no sense; whether requirements hold is said by the page, not by the exit code.
+#[derive(Parser)]
+#[command(name = "lab", bin_name = "raddle lab", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show the experiments
+    List,
+    /// The Transterpreter's replicated PAR: time against granularity
+    Granularity(Options),
+    /// ThreadScope's thread ring: a line of 2000 threads
+    Ring(Options),
+    /// McRT's micro-benchmarks: creation, switches, locks, futures
+    Threads(Options),
+    /// K42's study of thread migration: throughput, thread spread, idle incidents
+    Warehouse(Options),
+    /// All experiments, one after the other
+    All(Options),
+    /// Make the figures and the page of a folder anew from its files
+    Page {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Build every program that is measured, and say which runtimes are not here and what they need
+    Rivals,
+    /// Say what changed from one saved run to another
+    Compare {
+        /// The file of the earlier run
+        #[arg(value_name = "A")]
+        a: PathBuf,
+        /// The file of the later run
+        #[arg(value_name = "B")]
+        b: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct Options {
+    /// Numbers of workers
+    #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = workers)]
+    workers: Vec<usize>,
+    /// Three rounds and few parameters: a look, not a claim
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// All that the original studies varied; takes hours
+    #[arg(long)]
+    full: bool,
+    /// Rounds, if not as many as the size has (3 or 15)
+    #[arg(long, value_parser = workers)]
+    rounds: Option<usize>,
+    /// Only these runtimes
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    runtime: Vec<String>,
+    /// Where the results go
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    out: PathBuf,
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (1..=1024).contains(n))
+        .ok_or_else(|| "expected a number from 1 to 1024".into())
+}
+
+impl Options {
+    fn settings(&self) -> (Settings, usize) {
+        let size = match (self.quick, self.full) {
+            (true, _) => Size::Quick,
+            (_, true) => Size::Full,
+            _ => Size::Usual,
+        };
+        let mut workers = self.workers.clone();
+        workers.sort_unstable();
+        workers.dedup();
+        let settings = Settings { workers, size, runtimes: self.runtime.clone() };
+        (settings, self.rounds.unwrap_or(size.rounds()))
+    }
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::List => {
+            for experiment in EXPERIMENTS {
+                println!("{:<12} {}\n             {}\n", experiment.name, experiment.title, experiment.story);
+            }
+            Ok(true)
+        }
+        Command::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options),
+        Command::Ring(options) => carry_out(&EXPERIMENTS[1..2], &options),
+        Command::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options),
+        Command::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options),
+        Command::All(options) => carry_out(EXPERIMENTS, &options),
+        Command::Rivals => Ok(rivals::build()),
+        Command::Page { folder } => write_page(&folder).map(|()| true),
+        Command::Compare { a, b } => (|| {
+            print!("{}", compare::compare(&Run::load(&a)?, &Run::load(&b)?)?);
+            Ok(true)
+        })(),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("raddle lab: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Measures, and saves after each round; `false` when some program failed.
+fn carry_out(experiments: &[Experiment], options: &Options) -> Result<bool, String> {
+    let stopped = stop_on_interrupt()?;
+    std::fs::create_dir_all(&options.out)
+        .map_err(|e| format!("cannot make {}: {e}", options.out.display()))?;
+    let mut well = true;
+    for experiment in experiments {
+        if is_set(&stopped) {
+            break;
+        }
+        well &= one(experiment, options, &stopped)?;
+    }
+    write_page(&options.out)?;
+    if is_set(&stopped) {
+        println!("interrupted: what was measured until then is kept");
+    }
+    println!("{}", options.out.join("index.html").display());
+    Ok(well)
+}
+
+fn one(experiment: &Experiment, options: &Options, stopped: &AtomicBool) -> Result<bool, String> {
+    let (settings, rounds) = options.settings();
+    let path = options.out.join(format!("{}.json", experiment.name));
+    let mut unsaved = None;
+    let run = measure::measure(experiment, &settings, rounds, stopped, &mut |run| {
+        unsaved = run.save(&path).err();
+    });
+    run.save(&path)?;
+    if let Some(why) = unsaved {
+        return Err(why);
+    }
+    println!("{}", report::text(experiment, &run));
+    Ok(run.cells.iter().all(|cell| cell.failure.is_none()))
+}
+
+/// Draws the figures of the runs in `folder` and writes their page.
+fn write_page(folder: &Path) -> Result<(), String> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+    };
+    let mut runs = Vec::new();
+    for experiment in EXPERIMENTS {
+        let path = folder.join(format!("{}.json", experiment.name));
+        if path.exists() {
+            runs.push((experiment, Run::load(&path)?));
+        }
+    }
+    if runs.is_empty() {
+        return Err(format!("{} holds no run of an experiment", folder.display()));
+    }
+    for (experiment, run) in &runs {
+        for (name, svg) in (experiment.figures)(run) {
+            write(&format!("{}-{name}.svg", experiment.name), &svg)?;
+        }
+    }
+    write("index.html", &page::page(&runs))
+}
+
+#[test]
+fn the_grammar_holds_together() {
+    use clap::CommandFactory as _;
+    Arguments::command().debug_assert();
+}

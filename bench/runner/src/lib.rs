@@ -1,0 +1,17 @@
+//! Owns: the benchmark programs as cells of tables: what there is, how it is built, run in rounds and reported.
+//! May use: `raddle-measure`, cargo, the rivals' toolchains.
+//! Never: a figure of its own; figures come from the programs, their comparison from `raddle-measure`.
+//!
+//! `bench-runner` (`cargo xtask bench`) and the laboratory (`raddle lab`) are built on it. The catalogue and the
+//! requirements are tables in [`catalogue`] and [`requirements`].
+
+pub mod options;
+
+pub mod catalogue;
+pub mod requirements;
+
+pub mod cell;
+pub mod programs;
+pub mod session;
+
+pub mod report;

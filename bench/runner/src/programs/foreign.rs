@@ -1,0 +1,104 @@
+//! Owns: how programs in Java, Haskell and C++ are built, and which tools they need.
+//! May use: javac, ghc, g++.
+//! Never: installing anything; what is missing is said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Program, finish, target_folder, works};
+
+/// Virtual threads are in Java from this version on.
+const JAVA_MIN: u32 = 21;
+
+/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts it
+/// with as many carriers as workers.
+pub(super) fn java(workload: &str) -> Program {
+    let Some(home) = jdk() else {
+        let why = format!(
+            "no JDK of version {JAVA_MIN} or later: neither on PATH nor in JAVA_HOME nor in /usr/lib/jvm"
+        );
+        return Program::Missing(why);
+    };
+    let target = match target_folder() {
+        Ok(folder) => folder,
+        Err(why) => return Program::Failed(why),
+    };
+    let (classes, script) =
+        (target.join(format!("{workload}-java-classes")), target.join(format!("{workload}-java")));
+    let mut javac = Command::new(home.join("bin/javac"));
+    javac.arg("-d").arg(&classes).arg("javameasure/Measure.java").arg(format!("{workload}/java/Main.java"));
+    match finish(javac, Ok(script.clone())) {
+        Program::Ready(_) => match write_script(&script, &home.join("bin/java"), &classes) {
+            Ok(()) => Program::Ready(script),
+            Err(why) => Program::Failed(format!("cannot write {}: {why}", script.display())),
+        },
+        other => other,
+    }
+}
+
+/// The runner's arguments begin with `--workers N`.
+fn write_script(script: &Path, java: &Path, classes: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (java, classes) = (java.display(), classes.display());
+    let carriers =
+        "-Djdk.virtualThreadScheduler.parallelism=\"$2\" -Djdk.virtualThreadScheduler.maxPoolSize=\"$2\"";
+    std::fs::write(script, format!("#!/bin/sh\nexec '{java}' {carriers} -cp '{classes}' Main \"$@\"\n"))?;
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755))
+}
+
+/// A JDK that has virtual threads.
+fn jdk() -> Option<PathBuf> {
+    let on_path = Command::new("sh").args(["-c", "readlink -f \"$(command -v javac)\""]).output().ok();
+    let on_path = on_path.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned());
+    let on_path = on_path.and_then(|javac| Some(Path::new(&javac).parent()?.parent()?.to_owned()));
+    let given = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+    let installed =
+        std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|entry| entry.path());
+    let all = given.into_iter().chain(on_path).chain(installed);
+    all.into_iter().find(|home| version(home).is_some_and(|version| version >= JAVA_MIN))
+}
+
+fn version(home: &Path) -> Option<u32> {
+    let done = Command::new(home.join("bin/javac")).arg("-version").output().ok()?;
+    // Java 8 wrote it on standard error.
+    java_version(&String::from_utf8_lossy(if done.stdout.is_empty() { &done.stderr } else { &done.stdout }))
+}
+
+fn java_version(text: &str) -> Option<u32> {
+    text.strip_prefix("javac ")?.split(['.', '-']).next()?.trim().parse().ok()
+}
+
+/// A Haskell program: `<workload>/ghc/Main.hs`, on GHC's threaded runtime.
+pub(super) fn ghc(workload: &str) -> Program {
+    if !works("ghc", "--version") {
+        return Program::Missing("GHC is not installed (Debian package ghc)".into());
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-ghc")));
+    let mut ghc = Command::new("ghc");
+    if let Ok(path) = &output {
+        let objects = path.with_extension("objects");
+        ghc.args(["-v0", "-O2", "-threaded", "-rtsopts", "-outputdir"]).arg(objects).arg("-o").arg(path);
+        ghc.arg(format!("{workload}/ghc/Main.hs"));
+    }
+    finish(ghc, output)
+}
+
+/// A C++ program with OpenMP's tasks: `<workload>/openmp.cpp`.
+pub(super) fn openmp(workload: &str) -> Program {
+    if !works("g++", "--version") {
+        return Program::Missing("g++ is not installed (Debian package g++)".into());
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-openmp")));
+    let mut gxx = Command::new("g++");
+    if let Ok(path) = &output {
+        gxx.args(["-std=c++17", "-O2", "-fopenmp", "-Icppmeasure", "-o"]).arg(path);
+        gxx.arg(format!("{workload}/openmp.cpp"));
+    }
+    finish(gxx, output)
+}
+
+#[test]
+fn the_version_of_java_is_its_first_number() {
+    assert_eq!([java_version("javac 25.0.3\n"), java_version("javac 21-ea")], [Some(25), Some(21)]);
+    assert_eq!(java_version("error"), None);
+}

@@ -1,0 +1,48 @@
+//! Owns: the way from `raddle lab` to the laboratory.
+//! May use: the source tree, cargo, `execve`.
+//! Never: measuring. That is `raddle-lab`'s, in the workspace of the rivals, which pull in whole runtimes: `raddle`
+//! stays quick to build without it.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program::Error;
+
+/// `raddle lab`.
+#[derive(clap::Args)]
+pub(crate) struct Lab {
+    /// What the laboratory is to do; try `raddle lab --help`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<OsString>,
+}
+
+impl Lab {
+    /// Replaces this process by the laboratory, built in release; returns only if that fails.
+    pub(crate) fn become_it(&self) -> Error {
+        let here = std::env::current_dir().unwrap_or_default();
+        let Some(manifest) = manifest(&here) else {
+            let advice = "call it in a checkout of Raddle's repository: it builds what it measures";
+            return Error::NotFound(format!("there is no `bench/lab` above {}; {advice}", here.display()));
+        };
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["run", "--quiet", "--release", "--bin", "raddle-lab", "--manifest-path"]).arg(manifest);
+        let error = command.arg("--").args(&self.args).exec();
+        Error::Build(format!("could not start cargo: {error}; the laboratory is built by it"))
+    }
+}
+
+/// The manifest of the benchmarks, in the folder or above it, or where this program was built.
+fn manifest(here: &Path) -> Option<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = here.ancestors().chain(built.ancestors()).filter(|folder| folder.join("bench/lab/Cargo.toml").is_file());
+    all.map(|folder| folder.join("bench/Cargo.toml")).next()
+}
+
+#[test]
+fn the_laboratory_lies_in_this_tree() {
+    let manifest = manifest(Path::new("/")).expect("it is there");
+    assert!(manifest.is_file(), "{}", manifest.display());
+}

@@ -2,6 +2,7 @@
 //! May use: `protocol::clh`, `nodes`.
 //! Never: a way to wait of its own.
 
+use super::crowd::{Crowd, Through};
 use super::holder::QueueSite;
 use super::nodes::{self, ClhNode};
 use super::sleepers::{InTurn, refuse_to_wait_in_cell};
@@ -23,7 +24,8 @@ const LOCK: CallOn<QueueSite> = CallOn::new("ClhLock::lock");
 ///
 /// Who is near its turn looks at its predecessor's node, and after a few looks lets the others of its worker run, so
 /// that a holder among them goes on. Who is far from it sleeps, and is called up before its turn comes, by the one
-/// before it. Not poisoned by a panic.
+/// before it; when many want it, the light processes of a worker come to the queue one at a time, in their order. Not
+/// poisoned by a panic.
 ///
 /// T. S. Craig, *Building FIFO and priority-queuing spin locks from atomic swap*, University of Washington, 1993;
 /// P. Magnusson, A. Landin, E. Hagersten, *Queue locks on cache coherent multiprocessors*, IPPS 1994.
@@ -36,6 +38,7 @@ const LOCK: CallOn<QueueSite> = CallOn::new("ClhLock::lock");
 /// ```
 pub struct ClhLock<T: ?Sized> {
     queue: ClhQueue<Header>,
+    crowd: Crowd,
     site: QueueSite,
     data: UnsafeCell<T>,
 }
@@ -50,6 +53,7 @@ unsafe impl<T: ?Sized + Send> Send for ClhLock<T> {}
 pub struct ClhGuard<'a, T: ?Sized> {
     lock: &'a ClhLock<T>,
     node: NonNull<ClhNode>,
+    through: Through,
     not_send: PhantomData<*mut ()>,
 }
 
@@ -59,7 +63,8 @@ unsafe impl<T: ?Sized + Sync> Sync for ClhGuard<'_, T> {}
 impl<T> ClhLock<T> {
     /// A free one around `data`.
     pub const fn new(data: T) -> ClhLock<T> {
-        ClhLock { queue: ClhQueue::new(), site: QueueSite::new(), data: UnsafeCell::new(data) }
+        let (queue, crowd, site) = (ClhQueue::new(), Crowd::new(), QueueSite::new());
+        ClhLock { queue, crowd, site, data: UnsafeCell::new(data) }
     }
 }
 
@@ -73,26 +78,72 @@ impl<T: ?Sized> ClhLock<T> {
     pub fn lock(&self) -> ClhGuard<'_, T> {
         point("ClhLock::lock");
         refuse_to_wait_in_cell(LOCK.name());
-        let node = nodes::take();
+        let mut through = Through::NO_GATE;
+        if self.crowd.is_there() {
+            through = self.come(Location::caller());
+        }
+        let node = match nodes::kept::<ClhNode>() {
+            Some(node) => self.acquire_with_kept(node),
+            None => self.acquire(nodes::take()),
+        };
+        self.site.note(Location::caller());
+        ClhGuard { lock: self, node, through, not_send: PhantomData }
+    }
+
+    /// The common case: the predecessor has released, and its node takes the place of the one that was kept.
+    #[inline(always)]
+    #[track_caller]
+    fn acquire_with_kept(&self, node: NonNull<ClhNode>) -> NonNull<ClhNode> {
+        // SAFETY: nothing runs here before the place has another node, or none: so this one is ours.
+        match unsafe { self.queue.enter(node) } {
+            // SAFETY: the predecessor has left it to us.
+            (Some(before), None) => unsafe { nodes::replace(before) },
+            (before, behind) => {
+                nodes::forget::<ClhNode>();
+                self.acquire_late(node, before, behind, Location::caller());
+            }
+        }
+        node
+    }
+
+    #[cold]
+    #[track_caller]
+    fn acquire(&self, node: NonNull<ClhNode>) -> NonNull<ClhNode> {
         // SAFETY: the node has just become ours.
         let (before, behind) = unsafe { self.queue.enter(node) };
+        self.acquire_late(node, before, behind, Location::caller());
+        node
+    }
+
+    #[cold]
+    fn acquire_late(
+        &self,
+        node: NonNull<ClhNode>,
+        before: Option<NonNull<ClhNode>>,
+        behind: Option<Behind<Header>>,
+        site: &'static Location<'static>,
+    ) {
         if let Some(behind) = behind {
-            self.wait(behind, node, Location::caller());
+            self.wait(behind, node, site);
         }
         if let Some(before) = before {
             // SAFETY: the predecessor has left it to us.
             unsafe { nodes::give(before) };
         }
-        self.site.note(Location::caller());
-        ClhGuard { lock: self, node, not_send: PhantomData }
     }
 
     #[cold]
+    fn come(&self, site: &'static Location<'static>) -> Through {
+        let wait = Wait::on(const { &LOCK }, &self.site, site);
+        let _shown = wait.show();
+        self.crowd.come(LOCK.name())
+    }
+
     fn wait(&self, behind: Behind<Header>, node: NonNull<ClhNode>, site: &'static Location<'static>) {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
         // SAFETY: the node is ours, until we release the lock.
-        self.queue.wait(behind, unsafe { node.as_ref() }, InTurn::new(LOCK.name()));
+        self.queue.wait(behind, unsafe { node.as_ref() }, InTurn::new(LOCK.name(), &self.crowd));
     }
 
     /// Runs `f` on the data, locked.
@@ -144,6 +195,7 @@ impl<T: ?Sized> Drop for ClhGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: it is the node that the lock was acquired with.
         unsafe { ClhQueue::release(self.node) };
+        self.lock.crowd.leave(self.through);
     }
 }
 

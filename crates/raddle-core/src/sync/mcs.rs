@@ -2,6 +2,7 @@
 //! May use: `protocol::mcs`.
 //! Never: a way to wait of its own.
 
+use super::crowd::{Crowd, Through};
 use super::holder::QueueSite;
 use super::nodes::{self, McsNode};
 use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
@@ -24,7 +25,8 @@ const LOCK: CallOn<QueueSite> = CallOn::new("McsLock::lock");
 /// [`with`](Self::with) keeps the node of the queue in its frame; the guard of [`lock`](Self::lock) may be moved,
 /// so its node is on the heap. Who is near its turn looks at its own node, and after a few looks lets the others of its
 /// worker run, so that a holder among them goes on. Who is far from it sleeps, and is called up before its turn comes,
-/// by the one before it. Not poisoned by a panic.
+/// by the one before it; when many want it, the light processes of a worker come to the queue one at a time, in their
+/// order. Not poisoned by a panic.
 ///
 /// J. M. Mellor-Crummey, M. L. Scott, *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
 /// TOCS 9(1), 1991.
@@ -37,6 +39,7 @@ const LOCK: CallOn<QueueSite> = CallOn::new("McsLock::lock");
 /// ```
 pub struct McsLock<T: ?Sized> {
     queue: McsQueue<Header>,
+    crowd: Crowd,
     site: QueueSite,
     data: UnsafeCell<T>,
 }
@@ -51,6 +54,7 @@ unsafe impl<T: ?Sized + Send> Send for McsLock<T> {}
 pub struct McsGuard<'a, T: ?Sized> {
     lock: &'a McsLock<T>,
     node: NonNull<McsNode>,
+    through: Through,
     not_send: PhantomData<*mut ()>,
 }
 
@@ -58,12 +62,12 @@ pub struct McsGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Sync> Sync for McsGuard<'_, T> {}
 
 /// The end of a `with`, by whichever way.
-struct Leaving<'a>(&'a McsQueue<Header>, &'a McsNode);
+struct Leaving<'a, T: ?Sized>(&'a McsLock<T>, &'a McsNode, Through);
 
-impl Drop for Leaving<'_> {
+impl<T: ?Sized> Drop for Leaving<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.0.release::<InTurn>(self.1);
+        self.0.release(self.1, self.2);
     }
 }
 
@@ -81,7 +85,8 @@ impl Drop for Kept {
 impl<T> McsLock<T> {
     /// A free one around `data`.
     pub const fn new(data: T) -> McsLock<T> {
-        McsLock { queue: McsQueue::new(), site: QueueSite::new(), data: UnsafeCell::new(data) }
+        let (queue, crowd, site) = (McsQueue::new(), Crowd::new(), QueueSite::new());
+        McsLock { queue, crowd, site, data: UnsafeCell::new(data) }
     }
 
     /// Gives the data out.
@@ -99,29 +104,49 @@ impl<T: ?Sized> McsLock<T> {
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new();
-        self.acquire(&node);
-        let _leaving = Leaving(&self.queue, &node);
+        let through = self.acquire(&node);
+        let _leaving = Leaving(self, &node, through);
         // SAFETY: the lock is ours until the release.
         f(unsafe { &mut *self.data.get() })
     }
 
     #[inline(always)]
     #[track_caller]
-    fn acquire(&self, node: &McsNode) {
+    fn acquire(&self, node: &McsNode) -> Through {
         point("McsLock::lock");
+        let mut through = Through::NO_GATE;
         if in_cell() {
             self.acquire_in_cell(node, Location::caller());
-        } else if let Some(behind) = self.queue.enter(node) {
-            self.wait(behind, node, Location::caller());
+        } else {
+            if self.crowd.is_there() {
+                through = self.come(Location::caller());
+            }
+            if let Some(behind) = self.queue.enter(node) {
+                self.wait(behind, node, Location::caller());
+            }
         }
         self.site.note(Location::caller());
+        through
+    }
+
+    #[inline]
+    fn release(&self, node: &McsNode, through: Through) {
+        self.queue.release::<InTurn<'_>>(node);
+        self.crowd.leave(through);
+    }
+
+    #[cold]
+    fn come(&self, site: &'static Location<'static>) -> Through {
+        let wait = Wait::on(const { &LOCK }, &self.site, site);
+        let _shown = wait.show();
+        self.crowd.come(LOCK.name())
     }
 
     #[cold]
     fn wait(&self, behind: Behind<Header>, node: &McsNode, site: &'static Location<'static>) {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
-        self.queue.wait(behind, node, &mut InTurn::new(LOCK.name()));
+        self.queue.wait(behind, node, &mut InTurn::new(LOCK.name(), &self.crowd));
     }
 
     /// A queue cannot be left, so that one who must not wait enters an empty one only.
@@ -148,9 +173,9 @@ impl<T: ?Sized> McsLock<T> {
         let mine = unsafe { node.as_ref() };
         mine.renew();
         let kept = Kept(node);
-        self.acquire(mine);
+        let through = self.acquire(mine);
         std::mem::forget(kept);
-        McsGuard { lock: self, node, not_send: PhantomData }
+        McsGuard { lock: self, node, through, not_send: PhantomData }
     }
 
     /// Takes the lock if nobody has it.
@@ -171,7 +196,7 @@ impl<T: ?Sized> McsLock<T> {
         self.site.note(Location::caller());
         let node = kept.0;
         std::mem::forget(kept);
-        Some(McsGuard { lock: self, node, not_send: PhantomData })
+        Some(McsGuard { lock: self, node, through: Through::NO_GATE, not_send: PhantomData })
     }
 
     /// The data, without locking: the caller has the lock alone.
@@ -202,7 +227,7 @@ impl<T: ?Sized> Drop for McsGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the node is ours until the next lines give it back.
-        self.lock.queue.release::<InTurn>(unsafe { self.node.as_ref() });
+        self.lock.release(unsafe { self.node.as_ref() }, self.through);
         // SAFETY: it was taken, and after the release nobody else knows it.
         unsafe { nodes::give(self.node) };
     }

@@ -15,7 +15,7 @@
 //! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |
 //! | [`Once`], [`OnceLock`], [`LazyLock`] | a stack in its word | all at once |
 //! | [`Semaphore`] | a list | first come, first served, whatever the number of permits |
-//! | [`McsLock`], [`ClhLock`] | near its turn spins, then yields; far from it sleeps | first come, first served |
+//! | [`McsLock`], [`ClhLock`] | near its turn spins, then yields; far from it sleeps | first come, first served; in a crowd, on each worker |
 //! | [`TicketLock`] | spins, then yields | first come, first served |
 //! | [`SpinLock`] | spins, then yields | anybody |
 //!
@@ -27,6 +27,7 @@
 mod barrier;
 mod clh;
 mod condvar;
+mod crowd;
 mod holder;
 mod lazy_lock;
 mod mcs;

@@ -103,6 +103,27 @@ pub(super) fn take<N: Spare>() -> NonNull<N> {
     }
 }
 
+/// The node that is kept here. It stays, so that the caller puts another into its place, or takes it out, before
+/// anything else can run here: a store and a look less than to take it and to give one back.
+#[inline(always)]
+pub(super) fn kept<N: Spare>() -> Option<NonNull<N>> {
+    NonNull::new(N::with_place(Cell::get)).filter(|node| node.addr().get() > GONE)
+}
+
+/// The kept one has been used: another stands in for it.
+///
+/// # Safety
+/// There is a [`kept`] one, which is in use now; the caller is the owner of `node`.
+#[inline(always)]
+pub(super) unsafe fn replace<N: Spare>(node: NonNull<N>) {
+    N::with_place(|place| place.set(node.as_ptr()));
+}
+
+/// The [`kept`] one has been used: there is none.
+pub(super) fn forget<N: Spare>() {
+    N::with_place(|place| place.set(std::ptr::without_provenance_mut(EMPTY)));
+}
+
 /// Takes a node back.
 ///
 /// # Safety

@@ -2,6 +2,7 @@
 //! May use: `wait::Waiter`, `process::wait`.
 //! Never: a queue.
 
+use super::crowd::Crowd;
 use crate::explore::now;
 use crate::header::{Header, Kind};
 use crate::process::wait::{others_wait_here, wait_entered, yield_now};
@@ -119,20 +120,21 @@ impl Patience {
 }
 
 /// The turn of whoever runs in a queue lock. Holds what the lock is called in the panic of a cell.
-pub(super) struct InTurn {
+pub(super) struct InTurn<'a> {
     what: &'static str,
+    crowd: &'a Crowd,
     patience: Patience,
     /// So often it has looked with its turn far.
     far: u32,
 }
 
-impl InTurn {
-    pub(super) fn new(what: &'static str) -> InTurn {
-        InTurn { what, patience: Patience::default(), far: 0 }
+impl<'a> InTurn<'a> {
+    pub(super) fn new(what: &'static str, crowd: &'a Crowd) -> InTurn<'a> {
+        InTurn { what, crowd, patience: Patience::default(), far: 0 }
     }
 }
 
-impl Turn for InTurn {
+impl Turn for InTurn<'_> {
     type Who = Header;
 
     #[inline]
@@ -142,7 +144,11 @@ impl Turn for InTurn {
 
     /// Not while it is the only one that its worker has: to wake a worker takes as long as a thousand hand-overs.
     fn should_sleep(&self, before: u32) -> bool {
-        !self.is_near(before) && (self.far > FAR_LOOKS || others_wait_here())
+        let sleeps = !self.is_near(before) && (self.far > FAR_LOOKS || others_wait_here());
+        if sleeps {
+            self.crowd.note();
+        }
+        sleeps
     }
 
     #[inline]

@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `dispatch` | from one runnable to the next: the fast path |
 //! | `engine` | what engines may do on a worker |
+//! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
@@ -32,6 +33,7 @@
 mod boundary;
 mod dispatch;
 mod engine;
+mod gates;
 mod looks;
 mod promote;
 mod search;
@@ -62,6 +64,7 @@ use crate::runtime::Shared;
 use crate::timer::Timers;
 use crate::trace::Tracer;
 use dispatch::After;
+use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
@@ -131,6 +134,7 @@ pub(crate) struct Worker {
     heart: Heart,
     pub(crate) slots: Slots,
     pub(crate) chunks: Chunks,
+    pub(crate) gates: Gates,
     child_stealing: bool,
     /// What this worker goes by, if it follows a seed.
     pub(crate) seeded: Option<Seeded>,
@@ -205,6 +209,7 @@ impl Worker {
             heart: Heart::new(),
             slots: Slots::new(),
             chunks: Chunks::new(),
+            gates: Gates::new(),
             child_stealing: shared.policy.futures == Futures::Child,
             seeded: None,
             index,

@@ -6,6 +6,7 @@ mod blocking;
 mod cells;
 mod channel_histories;
 mod channel_places;
+mod crowd;
 mod csp_alt;
 mod csp_channel;
 mod csp_par;

@@ -10,8 +10,8 @@ use super::{Program, finish, target_folder, works};
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
 
-/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts it
-/// with as many carriers as workers.
+/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts
+/// it with as many carriers as workers.
 pub(super) fn java(workload: &str) -> Program {
     let Some(home) = jdk() else {
         let why = format!(

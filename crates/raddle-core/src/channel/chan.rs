@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use crate::process::wait::{caller, may_wait, wait_entered, wait_registered};
+use crate::process::wait::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use crate::protocol::short::Short;
 use crate::wait::{CallOn, Outcome, Subject, Wait, Waiter, WakeRight};
 use std::fmt;
@@ -88,7 +88,9 @@ impl<T> Chan<T> {
         }
     }
 
-    #[inline]
+    /// PERF: compiled into the program's own code, the wait included, so that no return after the switch is mispredicted;
+    /// bench `rendezvous`.
+    #[inline(always)]
     #[track_caller]
     pub(super) fn send(&self, message: T) -> Result<(), SendError<T>> {
         if self.core.look() & CAN_SEND == 0 {
@@ -101,14 +103,16 @@ impl<T> Chan<T> {
         }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
-        // Panics in a cell, and has to before the message is where nobody drops it.
-        caller(SEND.name());
+        if light_caller().is_none() {
+            // Panics in a cell, and has to before the message is where nobody drops it.
+            caller(SEND.name());
+        }
         let wait = Wait::on(const { &SEND }, &self.ends, Location::caller());
-        let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        wait_entered(SEND.name(), |header| {
+        wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.send_or_wait(&place, &entry)
         });
@@ -120,6 +124,7 @@ impl<T> Chan<T> {
     }
 
     /// Tries once more, or puts the entry into the queue; true if it waits there.
+    #[inline(never)]
     fn send_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
         let (waits, wakes) = self.core.enter(|core| {
             // SAFETY: it has not been sent, so it is in its place.
@@ -215,7 +220,8 @@ impl<T> Chan<T> {
         }
     }
 
-    #[inline]
+    /// PERF: as [`send`](Self::send).
+    #[inline(always)]
     #[track_caller]
     pub(super) fn recv(&self) -> Result<T, RecvError> {
         loop {
@@ -233,12 +239,12 @@ impl<T> Chan<T> {
     }
 
     /// `None` if a selection had promised a message and broke its promise.
+    #[inline(always)]
     #[track_caller]
     fn recv_waiting(&self) -> Option<Result<T, RecvError>> {
         let wait = Wait::on(const { &RECV }, &self.ends, Location::caller());
-        let _shown = wait.show();
         let (place, entry) = (Place::empty(), Entry::new());
-        wait_entered(RECV.name(), |header| {
+        wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
         });
@@ -255,6 +261,7 @@ impl<T> Chan<T> {
     }
 
     /// Tries once more, or puts the entry into the queue; true if it waits there.
+    #[inline(never)]
     fn recv_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
         // It may wait, or it would not be here; who runs here now is perhaps the next context.
         let (waits, wakes) = self.core.enter(|core| match core.receive(|| true) {

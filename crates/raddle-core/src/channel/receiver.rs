@@ -67,7 +67,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// If it would have to wait inside a cell: there use [`try_recv`](Self::try_recv).
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         point("channel::Receiver::recv");

@@ -50,7 +50,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// If it would have to wait inside a cell: there use [`try_send`](Self::try_send).
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
         point("channel::Sender::send");

@@ -69,6 +69,26 @@ impl<'a> Flow<'a> {
             worker.answer(self.forks());
         }
     }
+
+    /// As [`poll`](Self::poll), and gives back what it was given.
+    ///
+    /// PERF: what the caller needs after it goes through the cold call, and so takes no register that the common way
+    /// would have to save: bench `fib`. What is no register's content stays where it is.
+    #[inline(always)]
+    pub(super) fn poll_with<T>(self, kept: T) -> T {
+        if size_of::<T>() > 2 * size_of::<usize>() {
+            self.poll();
+            return kept;
+        }
+        if self.worker().jobs.is_wanted() { self.answer_with(kept) } else { kept }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer_with<T>(self, kept: T) -> T {
+        self.worker().answer(self.forks());
+        kept
+    }
 }
 
 impl Flow<'_> {

@@ -191,7 +191,7 @@ where
     let node = unsafe { Node::make(frame.cast(), taken::<B, RB>) };
     // SAFETY: just made; this function does not end, and does not unwind, before the fork is back.
     unsafe { flow.forks().push(node) };
-    flow.poll();
+    let a = flow.poll_with(a);
     let ra = match catch_unwind(AssertUnwindSafe(|| a(FnContext { migrated }))) {
         Ok(ra) => ra,
         // Not merged with what follows: the common way would save two registers for it.

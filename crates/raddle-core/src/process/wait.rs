@@ -356,6 +356,27 @@ pub(crate) fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R)
     }
 }
 
+/// As [`wait_entered`], for a wait that has not been shown, and compiled into the caller if that is a light process.
+#[inline(always)]
+pub(crate) fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
+    let Some(block) = light_caller() else { return wait_shown_otherwise(wait, enter) };
+    if enter(block.as_header()) {
+        let _shown = wait.show_alone(block);
+        // SAFETY: `block` is what runs here.
+        let worker = unsafe { Worker::of(&block.header) };
+        worker.note_stop(wait.name(), 0);
+        // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
+        unsafe { worker.leave_here(block) };
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
+    let _shown = wait.show();
+    wait_registered(wait.name(), enter);
+}
+
 /// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is
 /// saved; if it returns false nobody will wake the caller, and it goes on at once.
 ///

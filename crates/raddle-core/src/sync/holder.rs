@@ -9,7 +9,7 @@
 
 use crate::process::Process;
 use crate::wait::Subject;
-use crate::worker::current_header;
+use crate::worker::{SEEDED, Worker, current_header};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -29,15 +29,43 @@ thread_local! {
     static OS_THREAD: u8 = const { 0 };
 }
 
+/// Who runs here, and on which worker: right until it waits.
+#[derive(Clone, Copy)]
+pub(super) struct Running {
+    who: *mut (),
+    worker: *mut (),
+}
+
+impl Running {
+    #[inline(always)]
+    pub(super) fn here() -> Running {
+        let header = current_header();
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        match unsafe { header.as_ref() } {
+            Some(running) => Running { who: header.cast(), worker: running.worker.get() },
+            None => Running::on_os_thread(),
+        }
+    }
+
+    #[inline(always)]
+    fn on_os_thread() -> Running {
+        let who = OS_THREAD.with(|name| std::ptr::from_ref(name).cast_mut().cast());
+        Running { who, worker: std::ptr::null_mut() }
+    }
+
+    /// Whether its worker follows a seed.
+    #[inline(always)]
+    pub(super) fn is_seeded(self) -> bool {
+        // SAFETY: null, or the worker of what runs here, which lives as long.
+        unsafe { self.worker.cast::<Worker>().as_ref() }.is_some_and(|worker| worker.watched() & SEEDED != 0)
+    }
+}
+
 /// Who runs here, and on which worker.
 #[inline(always)]
 pub(crate) fn who_runs() -> (*mut (), *mut ()) {
-    let header = current_header();
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    match unsafe { header.as_ref() } {
-        Some(running) => (header.cast(), running.worker.get()),
-        None => (OS_THREAD.with(|name| std::ptr::from_ref(name).cast_mut().cast()), std::ptr::null_mut()),
-    }
+    let Running { who, worker } = Running::here();
+    (who, worker)
 }
 
 impl Holder {
@@ -53,7 +81,13 @@ impl Holder {
     /// The caller has just taken the lock, at `site`.
     #[inline(always)]
     pub(crate) fn note(&self, site: &'static Location<'static>) {
-        let (who, worker) = who_runs();
+        self.note_as(Running::here(), site);
+    }
+
+    /// As [`note`](Self::note), for a caller that has found out who it is.
+    #[inline(always)]
+    pub(super) fn note_as(&self, caller: Running, site: &'static Location<'static>) {
+        let Running { who, worker } = caller;
         self.who.store(who, Ordering::Relaxed);
         self.worker.store(worker, Ordering::Relaxed);
         self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);

@@ -8,9 +8,9 @@
 //! | 16 | who holds it, and on which worker |
 //! | 8 | where it was taken |
 
-use super::holder::{Held, Holder};
+use super::holder::{Held, Holder, Running};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::explore::{self, point};
+use crate::explore::point;
 use crate::protocol::mutex::MutexWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
@@ -45,7 +45,17 @@ impl RawMutex {
     /// Takes the lock. True if it is poisoned.
     #[inline]
     fn lock(&self, site: &'static Location<'static>) -> bool {
-        if explore::is_on() { self.lock_by_seed(site) } else { self.lock_now(site) }
+        let caller = Running::here();
+        if caller.is_seeded() {
+            return self.lock_by_seed(site);
+        }
+        match self.word.try_lock() {
+            Some(poisoned) => {
+                self.holder.note_as(caller, site);
+                poisoned
+            }
+            None => self.lock_slow(site),
+        }
     }
 
     /// Another one may go on before, and while it is held.
@@ -55,20 +65,20 @@ impl RawMutex {
     #[inline(never)]
     fn lock_by_seed(&self, site: &'static Location<'static>) -> bool {
         point("Mutex::lock");
-        let poisoned = self.lock_now(site);
+        let poisoned = self.lock_slow(site);
         point("what follows Mutex::lock");
         poisoned
     }
 
-    #[inline]
-    fn lock_now(&self, site: &'static Location<'static>) -> bool {
-        let poisoned = self.word.try_lock().unwrap_or_else(|| self.lock_slow(site));
+    /// Where the caller runs may be another worker afterwards: who holds it is found out anew.
+    #[cold]
+    fn lock_slow(&self, site: &'static Location<'static>) -> bool {
+        let poisoned = self.word.try_lock().unwrap_or_else(|| self.wait_for_lock(site));
         self.holder.note(site);
         poisoned
     }
 
-    #[cold]
-    fn lock_slow(&self, site: &'static Location<'static>) -> bool {
+    fn wait_for_lock(&self, site: &'static Location<'static>) -> bool {
         let wait = Wait::on(const { &LOCK }, self, site);
         let _shown = wait.show();
         let mut round = 0;

@@ -9,7 +9,8 @@
 //! constant.
 //!
 //! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
-//! stores into a frame, and one each into its control block before and after.
+//! stores into a frame, and one each into its control block before and after. A light process that waits at a channel,
+//! or parks, in no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there.
 
 use crate::hang::seat;
 use crate::header::{AWAY, Kind};

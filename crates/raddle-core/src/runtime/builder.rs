@@ -380,6 +380,7 @@ fn start(
         }
     }
     if !runtime.shared.is_explored() {
+        let _only_one = building();
         watch::enrol(&runtime.shared, hangs);
     }
     Ok(runtime)

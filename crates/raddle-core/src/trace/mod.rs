@@ -11,6 +11,7 @@
 //! | `tracer` | one worker's rings and names |
 //! | `session` | one runtime's trace: its levels, its helper, its requests |
 //! | `waits` | what is sampled beside the records |
+//! | `target` | where the file lies, whole or not at all |
 //! | `ends` | the program's exit, and `SIGUSR2` |
 //! | `output` | from rings to chunks |
 //! | `user` | what programs record themselves |
@@ -20,6 +21,7 @@
 mod ends;
 mod output;
 mod session;
+mod target;
 mod tracer;
 mod user;
 mod waits;

@@ -8,6 +8,7 @@
 
 use super::ends;
 use super::output::{Output, Seen, about};
+use super::target;
 use super::waits::Waits;
 use crate::fork;
 use crate::process::block::Block;
@@ -103,7 +104,7 @@ impl Session {
     }
 
     fn with_file(self) -> Session {
-        let file = self.plan.file.as_deref().map(name_of_file);
+        let file = self.plan.file.as_deref().map(target::name_of_file);
         Session { file, ..self }
     }
 
@@ -166,13 +167,12 @@ impl Session {
     }
 
     fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Seen) -> io::Result<()> {
-        // Under another name until it is whole: an earlier file stays if this fails.
-        let part = path.with_extension("rdt.part");
         let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut output = Output::begin(File::create(&part)?, &about(shared))?;
-        output.drain(shared, &births, seen)?;
-        output.end(shared)?;
-        std::fs::rename(&part, path)
+        target::write_whole(path, |file| {
+            let mut output = Output::begin(file, &about(shared))?;
+            output.drain(shared, &births, seen)?;
+            output.end(shared).map(drop)
+        })
     }
 
     /// The program, or one of its processes, is failing: has the file written now, if there is to be one. Once.
@@ -294,14 +294,4 @@ fn watch(shared: &Shared) {
     }
     // Not by who ends the runtime, or the program: that may be a process on a small stack.
     session.write_last(shared, &mut control);
-}
-
-/// `%p` is the number of the process; a name that a program uses again gets a 2 before its extension, and so on.
-fn name_of_file(wanted: &Path) -> PathBuf {
-    static USED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    let name = PathBuf::from(wanted.to_string_lossy().replace("%p", &std::process::id().to_string()));
-    let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = used.iter().filter(|path| **path == name).count();
-    used.push(name.clone());
-    if before == 0 { name } else { name.with_extension(format!("{}.rdt", before + 1)) }
 }

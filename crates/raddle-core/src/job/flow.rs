@@ -6,6 +6,7 @@
 //! |---|---|
 //! | a process, inside of a `join` or `scope` | hang in the list that the outermost one made in its frame |
 //! | a process, outside | the call makes the list, and what is left in it at the end is promoted |
+//! | what was taken from a list | hang in one of its own, and what is left there is promoted before its end is told |
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 

@@ -21,6 +21,7 @@ mod place;
 mod poly;
 mod quick;
 mod report;
+mod rounds;
 mod routine;
 mod size;
 mod solve;

@@ -575,6 +575,8 @@ pub struct Ast {
     pub replicators: u32,
     /// The outermost specifications; the last PROC is the program.
     pub top: Vec<SpecId>,
+    /// Names that lines may have declared which could not be read at all.
+    pub unread: Vec<Symbol>,
 }
 
 impl Ast {

@@ -39,6 +39,8 @@ struct Layout<'a> {
     relaxed: bool,
     /// Indentation of the first line of the current logical line.
     head: u32,
+    /// The indentation of the block in which a line stood wrong.
+    wrong: Option<u32>,
 }
 
 /// Adds `Newline`, `Indent` and `Outdent`; the result ends with `End`.
@@ -63,6 +65,7 @@ pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
         joined: false,
         relaxed: lines.relaxed,
         head: 0,
+        wrong: None,
     };
     for (number, line) in lines.lines.iter().enumerate() {
         let next = lines.lines.get(number + 1);
@@ -144,9 +147,11 @@ impl Layout<'_> {
 
     fn indentation(&mut self, indent: u32, at: Span) {
         let top = self.blocks.last().copied().unwrap_or(0);
+        self.wrong = self.wrong.filter(|&block| indent > block);
         if indent > top {
             if indent != top + STEP && !self.relaxed {
-                self.complain(at, format!("indented by {} columns where {STEP} are expected", indent - top));
+                let message = format!("indented by {} columns where {STEP} are expected", indent - top);
+                self.complain(at, top, message);
             }
             self.blocks.push(indent);
             self.push(Kind::Indent, at);
@@ -159,11 +164,18 @@ impl Layout<'_> {
         }
         let top = self.blocks.last().copied().unwrap_or(0);
         if indent != top {
-            self.complain(at, "this line stands at the indentation of no block around it".to_owned());
+            let around = self.blocks.len().checked_sub(2).map_or(0, |below| self.blocks[below]);
+            self.complain(at, around, "this line stands at the indentation of no block around it".to_owned());
         }
     }
 
-    fn complain(&mut self, at: Span, message: String) {
+    /// `block` is the indentation of the block around, which is right.
+    fn complain(&mut self, at: Span, block: u32, message: String) {
+        // What follows further right stands wrong because of the first.
+        if self.wrong.is_some() {
+            return;
+        }
+        self.wrong = Some(block);
         self.diagnostics.push(
             Diagnostic::new(Code::Indentation, at, message)
                 .help("each level of a program stands two columns further right"),
@@ -212,7 +224,7 @@ mod tests {
     #[test]
     fn blocks_open_and_close() {
         assert_eq!(check("SEQ\n  PAR\n    SKIP\n  STOP\n"), ("t.{t.{t.}t.}$".into(), 0));
-        assert_eq!(check("SEQ\n      SKIP\n  STOP\n"), ("t.{t.t.}$".into(), 2));
+        assert_eq!(check("SEQ\n      SKIP\n  STOP\n"), ("t.{t.t.}$".into(), 1));
         assert_eq!(check(""), ("$".into(), 0));
     }
 

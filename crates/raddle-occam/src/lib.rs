@@ -24,7 +24,7 @@ pub mod symbol;
 pub mod types;
 pub mod usage;
 
-use diag::Diagnostic;
+use diag::{Code, Diagnostic};
 use pre::{Files, Preprocessor};
 use source::{FileId, Sources};
 use symbol::Symbols;
@@ -110,6 +110,10 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
         incomplete: diagnostics.iter().any(Diagnostic::is_error),
     };
     usage::check(&program, rules, &mut diagnostics);
+    // What is not declared may be declared in the file that is not there.
+    if diagnostics.iter().any(|it| it.code == Code::FileNotFound) {
+        diagnostics.retain(|it| it.code != Code::Undeclared);
+    }
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
     Analysis { program, diagnostics }

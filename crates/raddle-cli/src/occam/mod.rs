@@ -36,8 +36,18 @@ pub(crate) struct Compile {
     undefined_warns: bool,
 
     /// Watch what #PRAGMA SHARED and PERMITALIASES exempt from the checks; the run, on one worker, ends at a race
-    #[arg(long)]
-    debug: bool,
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "exempt")]
+    debug: Option<Debug>,
+}
+
+/// What a debug build watches.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Debug {
+    /// What #PRAGMA SHARED and PERMITALIASES exempt from the checks
+    Exempt,
+    /// Every variable; a race in what the checks have let through is a mistake of the checker's
+    All,
 }
 
 /// Why there is no bytecode.
@@ -99,8 +109,12 @@ impl Compile {
             Refused::Program
         })?;
         say(checked.warnings());
-        let lower = if self.debug { lower::lower_debug } else { lower::lower };
-        lower(checked.program(), &sources).map_err(|complaints| {
+        let watch = match self.debug {
+            None => lower::Watch::Nothing,
+            Some(Debug::Exempt) => lower::Watch::Exempt,
+            Some(Debug::All) => lower::Watch::Everything,
+        };
+        lower::lower_as(checked.program(), &sources, watch).map_err(|complaints| {
             say(&complaints);
             Refused::Program
         })

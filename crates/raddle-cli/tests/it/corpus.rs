@@ -1,6 +1,7 @@
 //! The programs of `corpus/run`, each under several numbers of workers and many schedules: always the same output.
 
 use raddle_host::{Options, Port, World};
+use raddle_occam::lower::Watch;
 use raddle_occam::{pre::NoFiles, source::Sources};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -30,7 +31,7 @@ fn programs(kind: &str) -> Vec<PathBuf> {
     list
 }
 
-fn compile(path: &Path, debug: bool) -> raddle_bytecode::Verified {
+fn compile(path: &Path, watch: Watch) -> raddle_bytecode::Verified {
     let mut sources = Sources::new();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let root = sources.add(&name, &std::fs::read_to_string(path).unwrap()).unwrap();
@@ -38,11 +39,12 @@ fn compile(path: &Path, debug: bool) -> raddle_bytecode::Verified {
     let shown: String =
         analysis.diagnostics.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
     let checked = analysis.checked().unwrap_or_else(|_| panic!("{shown}"));
-    let lower = if debug { raddle_occam::lower::lower_debug } else { raddle_occam::lower::lower };
-    let module = lower(checked.program(), &sources).unwrap_or_else(|complaints| {
-        let shown: String = complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
-        panic!("{shown}")
-    });
+    let module =
+        raddle_occam::lower::lower_as(checked.program(), &sources, watch).unwrap_or_else(|complaints| {
+            let shown: String =
+                complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+            panic!("{shown}")
+        });
     // What a file holds is what was compiled.
     let read = raddle_bytecode::Module::read(&module.write()).unwrap();
     assert_eq!(read, module, "{name}");
@@ -68,7 +70,7 @@ fn run(program: &raddle_bytecode::Verified, workers: usize, seed: Option<u64>) -
 fn programs_write_the_same_under_every_schedule() {
     let mut wrong = Vec::new();
     for path in programs("run") {
-        let program = compile(&path, false);
+        let program = compile(&path, Watch::Nothing);
         let first = run(&program, 1, None);
         let expected = path.with_extension("expected");
         if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -88,6 +90,11 @@ fn programs_write_the_same_under_every_schedule() {
         for seed in 1..=20 {
             compare(format!("with seed {seed}"), &run(&program, 1, Some(seed)));
         }
+        // What the checks have let through has no race: a search that finds one is wrong, or they are.
+        let watched = compile(&path, Watch::Everything);
+        for seed in [0, 5] {
+            compare(format!("all watched, seed {seed}"), &run(&watched, 1, Some(seed)));
+        }
     }
     assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 writes the files anew", wrong.join("\n"));
 }
@@ -98,7 +105,7 @@ fn programs_write_the_same_under_every_schedule() {
 fn debug_builds_end_at_a_race_and_only_there() {
     let mut wrong = Vec::new();
     for path in programs("debug") {
-        let program = compile(&path, true);
+        let program = compile(&path, Watch::Exempt);
         assert!(program.module().is_debug_build());
         let first = run(&program, 2, None);
         let expected = path.with_extension("expected");
@@ -117,7 +124,7 @@ fn debug_builds_end_at_a_race_and_only_there() {
             wrong.push(format!("{}:\n--- expected\n{want}\n--- got\n{got}", path.display()));
         }
         // Another build of the same program looks for nothing.
-        assert!(race(&run(&compile(&path, false), 1, None)).is_none());
+        assert!(race(&run(&compile(&path, Watch::Nothing), 1, None)).is_none());
     }
     assert!(wrong.is_empty(), "{}\nUPDATE_EXPECT=1 writes the files anew", wrong.join("\n"));
 }

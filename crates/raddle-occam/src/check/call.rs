@@ -75,8 +75,7 @@ impl Checker<'_> {
             let text = self.text(name.symbol);
             self.complain(Code::WrongKind, name.span, format!("`{text}` is a PROC and has no value"));
         }
-        self.arguments(routine, arguments, name);
-        let _ = wants;
+        let _ = (self.arguments(routine, arguments, name), wants);
         (!results.is_empty()).then_some(results)
     }
 
@@ -112,7 +111,10 @@ impl Checker<'_> {
                 format!("`{text}` is a FUNCTION; its value must be used"),
             );
         }
-        self.arguments(routine, arguments, name);
+        if !self.arguments(routine, arguments, name) {
+            // What it does with what is not known.
+            self.program.process_names[id.0 as usize] = self.new_name(name, NameKind::Error, Types::ERROR);
+        }
         let function = self.function_level();
         if communicates {
             self.communicates(name.span);
@@ -141,7 +143,8 @@ impl Checker<'_> {
         }
     }
 
-    fn arguments(&mut self, routine: RoutineId, arguments: &[ExprId], name: Ident) {
+    /// False if there are too many or too few: then nothing else is said of them.
+    fn arguments(&mut self, routine: RoutineId, arguments: &[ExprId], name: Ident) -> bool {
         let callee = &self.program.routines[routine.0 as usize];
         let (formals, declared) = (callee.formals.clone(), self.program.name(callee.name).span);
         if formals.len() != arguments.len() {
@@ -149,6 +152,10 @@ impl Checker<'_> {
             let message = format!("`{text}` takes {} parameters, not {}", formals.len(), arguments.len());
             let complaint = Diagnostic::new(Code::ArgumentCount, name.span, message);
             self.diagnostics.push(complaint.also(declared, "declared here"));
+            for &argument in arguments {
+                self.expr(argument, Some(Types::ERROR));
+            }
+            return false;
         }
         for (at, &argument) in arguments.iter().enumerate() {
             let Some(&formal) = formals.get(at) else {
@@ -162,6 +169,7 @@ impl Checker<'_> {
                 self.must_be_place(argument, mode);
             }
         }
+        true
     }
 
     /// Checks a condition.

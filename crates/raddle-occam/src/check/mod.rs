@@ -184,6 +184,9 @@ impl Checker<'_> {
         if let Some(id) = self.find(name.symbol) {
             return id;
         }
+        if self.program.ast.unread.contains(&name.symbol) {
+            return self.new_name(name, NameKind::Error, Types::ERROR);
+        }
         let text = self.text(name.symbol);
         let mut complaint =
             Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));

@@ -66,8 +66,7 @@ struct Lowerer<'a> {
     /// Constant bytes that are in the module already.
     data: FastMap<Vec<u8>, i32>,
     files: FastMap<String, u32>,
-    /// What the program's author vouches for is watched.
-    debug: bool,
+    watched: Watch,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -76,18 +75,25 @@ struct Lowerer<'a> {
 /// # Errors
 /// What it uses that cannot be lowered yet.
 pub fn lower(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
-    lower_as(program, sources, false)
+    lower_as(program, sources, Watch::Nothing)
 }
 
-/// The same as a debug build: what `#PRAGMA SHARED` and PERMITALIASES exempt from the checks is watched when it runs.
+/// What is watched for races while the program runs; anything but nothing makes a debug build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watch {
+    /// Nothing.
+    Nothing,
+    /// What `#PRAGMA SHARED` and PERMITALIASES exempt from the checks.
+    Exempt,
+    /// Every variable: what the checks have let through has no race, so a race is a mistake in them.
+    Everything,
+}
+
+/// The same, with what is to be watched.
 ///
 /// # Errors
 /// What it uses that cannot be lowered yet.
-pub fn lower_debug(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
-    lower_as(program, sources, true)
-}
-
-fn lower_as(program: &Program, sources: &Sources, debug: bool) -> Result<Module, Vec<Diagnostic>> {
+pub fn lower_as(program: &Program, sources: &Sources, watch: Watch) -> Result<Module, Vec<Diagnostic>> {
     let mut lowerer = Lowerer {
         program,
         ast: &program.ast,
@@ -99,7 +105,7 @@ fn lower_as(program: &Program, sources: &Sources, debug: bool) -> Result<Module,
         constants: FastMap::default(),
         data: FastMap::default(),
         files: FastMap::default(),
-        debug,
+        watched: watch,
         diagnostics: Vec::new(),
     };
     lowerer.whole();

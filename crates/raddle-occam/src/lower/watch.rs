@@ -8,7 +8,8 @@
 
 use super::function::{Dim, Home, Owned, View};
 use super::shape::{Shape, channel_bytes};
-use super::{Lowerer, Slot};
+use super::{Lowerer, Slot, Watch};
+use crate::ast::Mode;
 use crate::program::{NameId, NameKind};
 use raddle_bytecode::Watched;
 
@@ -19,7 +20,12 @@ impl Lowerer<'_> {
     /// Has a name watched that has just got its home, until the end of its scope.
     pub(super) fn watch(&mut self, name: NameId) {
         let declared = self.program.name(name);
-        if !self.debug || !(declared.shared || declared.permits_aliases) {
+        let wanted = match self.watched {
+            Watch::Nothing => false,
+            Watch::Exempt => declared.shared || declared.permits_aliases,
+            Watch::Everything => !matches!(declared.kind, NameKind::Formal(Mode::Val)),
+        };
+        if !wanted {
             return;
         }
         let Some(home) = self.home(name).cloned() else { return };
@@ -53,7 +59,6 @@ impl Lowerer<'_> {
 
     /// Whether a slot that is its home is its own, and not a value's that it abbreviates.
     fn owns(&self, name: NameId) -> bool {
-        use crate::ast::Mode;
         match self.program.name(name).kind {
             NameKind::Variable => true,
             NameKind::Abbreviation { mode, .. } | NameKind::Formal(mode) => mode != Mode::Val,

@@ -78,21 +78,44 @@ pub fn parse(
 impl Parser<'_> {
     /// program = { specification }
     fn program(&mut self) {
+        // A heading could not be read: the `:` behind what stood under it belongs to it.
+        let mut headless = false;
         while self.kind() != Kind::End {
             if self.at_spec() {
                 let spec = self.spec();
                 self.ast.top.push(spec);
             } else if matches!(self.kind(), Kind::Outdent | Kind::Indent | Kind::Newline) {
                 self.bump();
+            } else if self.kind() == Kind::Colon && std::mem::take(&mut headless) {
+                self.recover(self.level);
             } else if self.kind() == Kind::Colon {
                 self.complain(Code::Unexpected, self.span(), "this `:` ends nothing".to_owned());
                 self.recover(self.level);
             } else {
                 let message = "outermost there are only specifications; a process belongs into a PROC";
                 self.complain(Code::Unexpected, self.span(), message.to_owned());
+                // `PRCO work (...)` would have declared `work`.
+                if let [first, second, ..] = self.tokens[self.at..]
+                    && (first.kind, second.kind) == (Kind::Name, Kind::Name)
+                {
+                    self.ast.unread.push(second.symbol);
+                }
+                headless = true;
                 self.recover(self.level);
             }
         }
+    }
+
+    /// Whether the line that is being read, or the one above an indented line, has been complained of already.
+    fn complained_here(&self) -> bool {
+        let Some(last) = self.diagnostics.last() else { return false };
+        let before = &self.tokens[..self.at];
+        let mut ends = before.iter().rposition(|token| token.kind == Kind::Newline);
+        if let (Kind::Indent, Some(end)) = (self.kind(), ends) {
+            ends = self.tokens[..end].iter().rposition(|token| token.kind == Kind::Newline);
+        }
+        let first = self.tokens[ends.map_or(0, |end| end + 1)].span.lo;
+        (first..=self.span().hi).contains(&last.primary.span.lo)
     }
 
     fn token(&self) -> Token {
@@ -147,8 +170,8 @@ impl Parser<'_> {
     }
 
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
-        // The scanner has complained about a character that it does not know.
-        if self.kind() == Kind::Unknown {
+        // The scanner has complained about a character that it does not know; and one message a line is enough.
+        if self.kind() == Kind::Unknown || self.complained_here() {
             return Err(Failed);
         }
         let message = format!("found {} where {expected} is expected", self.kind().text());

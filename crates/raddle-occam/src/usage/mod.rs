@@ -21,6 +21,7 @@ mod place;
 mod poly;
 mod quick;
 mod report;
+mod rounds;
 mod routine;
 mod size;
 mod solve;
@@ -92,6 +93,8 @@ struct Walker<'a> {
     collecting: Option<Vec<Place>>,
     /// For each loop around: what its body changes.
     rounds: Vec<Rc<[NameId]>>,
+    /// What may be without a value, and was told so once.
+    told: FastMap<NameId, ()>,
     solved: u32,
     searches: u32,
 }
@@ -136,6 +139,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         segment: 0,
         collecting: None,
         rounds: Vec::new(),
+        told: FastMap::default(),
         solved: 0,
         searches: 0,
     };

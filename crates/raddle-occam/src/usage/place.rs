@@ -226,6 +226,9 @@ impl Walker<'_> {
         if defined == Defined::Yes || partly || self.dead || self.options.incomplete {
             return;
         }
+        if defined == Defined::Maybe && self.told.insert(root, ()).is_some() {
+            return;
+        }
         let text = self.program.spelling(root).to_owned();
         let declared = self.program.name(root).span;
         let mut complaint = match defined {

@@ -7,7 +7,7 @@ use super::access::{Place, Use};
 use super::overlap::Instances;
 use super::state::Defined;
 use crate::ast::{
-    ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Replicator, Variant,
+    ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Variant,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
@@ -49,87 +49,6 @@ impl Walker<'_> {
             }
         }
         self.freezes.truncate(freezes);
-    }
-
-    fn replicated_seq(&mut self, replicator: &Replicator, body: &[ProcessId]) {
-        let base = self.read_value(replicator.base);
-        let count = self.read_value(replicator.count);
-        let step =
-            replicator.step.map_or_else(|| super::poly::Poly::constant(1), |step| self.read_value(step));
-        let certain = count.as_constant().is_some_and(|count| count > 0);
-        let outcome = self.branch(|walker| {
-            if !certain {
-                walker.perhaps_a_later_round();
-            }
-            for &process in body {
-                walker.unknown_after_rounds(process);
-            }
-            walker.some_rounds(&count);
-            walker.bind_index(replicator, &base, &count, &step);
-            body.iter().for_each(|&process| walker.process(process));
-            walker.rounds.truncate(walker.rounds.len() - body.len());
-        });
-        self.join_rounds(outcome, certain);
-    }
-
-    /// Within a loop there is at least one round.
-    pub(crate) fn some_rounds(&mut self, count: &super::poly::Poly) {
-        if count.as_constant().is_none_or(|count| count < 1) {
-            let fact = count.add(-1).map(super::poly::Fact::NotNegative);
-            self.assume(fact.into_iter().collect());
-        }
-    }
-
-    /// Goes on after a loop, whose body may not have run at all unless `certain`.
-    pub(crate) fn join_rounds(&mut self, outcome: super::state::Outcome, certain: bool) {
-        let mut outcomes = vec![outcome];
-        if !certain {
-            let nothing = self.branch(|_| {});
-            outcomes.push(nothing);
-        }
-        self.join(outcomes);
-    }
-
-    /// Something that is not done in every round: a round before may have given values to what had none at first.
-    pub(crate) fn perhaps_a_later_round(&mut self) {
-        for at in 0..self.rounds.len() {
-            let names = std::rc::Rc::clone(&self.rounds[at]);
-            for &name in names.iter() {
-                let state = self.states.get(name);
-                if matches!(self.defined(name), Defined::No | Defined::Moved) {
-                    let value = state.value.clone();
-                    self.set(name, Defined::Maybe, value);
-                }
-            }
-        }
-    }
-
-    /// What the body changes may have changed in an earlier round.
-    fn unknown_after_rounds(&mut self, body: ProcessId) {
-        let names = self.changed_in(body);
-        for &name in names.iter() {
-            let defined = self.defined(name);
-            if self.program.types.is_integer(self.program.name(name).ty) {
-                let value = super::poly::Poly::symbol(self.table.fresh_shown(name));
-                self.set(name, defined, Some(value));
-            }
-        }
-        self.rounds.push(names);
-    }
-
-    fn while_loop(&mut self, condition: ExprId, body: ProcessId) {
-        let forever = matches!(self.ast.expr(condition).kind, ExprKind::Bool(true));
-        let outcome = self.branch(|walker| {
-            walker.perhaps_a_later_round();
-            walker.unknown_after_rounds(body);
-            walker.read(condition);
-            let facts = walker.condition_facts(condition, true).unwrap_or_default();
-            walker.assume(facts);
-            walker.process(body);
-            walker.rounds.pop();
-        });
-        self.join_rounds(outcome, false);
-        self.dead |= forever;
     }
 
     fn assign(&mut self, targets: &[ExprId], values: &[ExprId]) {

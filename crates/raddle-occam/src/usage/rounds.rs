@@ -1,0 +1,95 @@
+//! Owns: loops: what is known in a round, and behind the last one.
+//! May use: `walk`, `assigned` for what a body changes.
+//! Never: walks a body twice.
+//!
+//! A body is walked once, as its first round, with values that an earlier round may have changed unknown. What had no
+//! value before the loop has none in what the first round does in any case; in what not every round comes by, it has
+//! one perhaps.
+
+use super::Walker;
+use super::poly::{Fact, Poly};
+use super::state::{Defined, Outcome};
+use crate::ast::{ExprId, ExprKind, ProcessId, Replicator};
+use std::rc::Rc;
+
+impl Walker<'_> {
+    pub(super) fn replicated_seq(&mut self, replicator: &Replicator, body: &[ProcessId]) {
+        let base = self.read_value(replicator.base);
+        let count = self.read_value(replicator.count);
+        let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
+        let certain = count.as_constant().is_some_and(|count| count > 0);
+        let outcome = self.branch(|walker| {
+            if !certain {
+                walker.perhaps_a_later_round();
+            }
+            for &process in body {
+                walker.unknown_after_rounds(process);
+            }
+            walker.some_rounds(&count);
+            walker.bind_index(replicator, &base, &count, &step);
+            body.iter().for_each(|&process| walker.process(process));
+            walker.rounds.truncate(walker.rounds.len() - body.len());
+        });
+        self.join_rounds(outcome, certain);
+    }
+
+    /// Within a loop there is at least one round.
+    pub(crate) fn some_rounds(&mut self, count: &Poly) {
+        if count.as_constant().is_none_or(|count| count < 1) {
+            let fact = count.add(-1).map(Fact::NotNegative);
+            self.assume(fact.into_iter().collect());
+        }
+    }
+
+    /// Goes on after a loop, whose body may not have run at all unless `certain`.
+    pub(crate) fn join_rounds(&mut self, outcome: Outcome, certain: bool) {
+        let mut outcomes = vec![outcome];
+        if !certain {
+            let nothing = self.branch(|_| {});
+            outcomes.push(nothing);
+        }
+        self.join(outcomes);
+    }
+
+    /// Something that is not done in every round: a round before may have given values to what had none at first.
+    pub(crate) fn perhaps_a_later_round(&mut self) {
+        for at in 0..self.rounds.len() {
+            let names = Rc::clone(&self.rounds[at]);
+            for &name in names.iter() {
+                let state = self.states.get(name);
+                if matches!(self.defined(name), Defined::No | Defined::Moved) {
+                    let value = state.value.clone();
+                    self.set(name, Defined::Maybe, value);
+                }
+            }
+        }
+    }
+
+    /// What the body changes may have changed in an earlier round.
+    fn unknown_after_rounds(&mut self, body: ProcessId) {
+        let names = self.changed_in(body);
+        for &name in names.iter() {
+            let defined = self.defined(name);
+            if self.program.types.is_integer(self.program.name(name).ty) {
+                let value = Poly::symbol(self.table.fresh_shown(name));
+                self.set(name, defined, Some(value));
+            }
+        }
+        self.rounds.push(names);
+    }
+
+    pub(super) fn while_loop(&mut self, condition: ExprId, body: ProcessId) {
+        let forever = matches!(self.ast.expr(condition).kind, ExprKind::Bool(true));
+        let outcome = self.branch(|walker| {
+            walker.perhaps_a_later_round();
+            walker.unknown_after_rounds(body);
+            walker.read(condition);
+            let facts = walker.condition_facts(condition, true).unwrap_or_default();
+            walker.assume(facts);
+            walker.process(body);
+            walker.rounds.pop();
+        });
+        self.join_rounds(outcome, false);
+        self.dead |= forever;
+    }
+}

@@ -35,9 +35,8 @@ impl Dump {
     pub(crate) fn carry_out(&self) -> Result<String, Error> {
         let pid = self.pid;
         if !answers(pid) {
-            let text = format!(
-                "process {pid} does not answer: it is no program of Raddle's, or RADDLE_SIGQUIT is off, or it is not yours"
-            );
+            let why = "it is no program of Raddle's, or RADDLE_SIGQUIT is off, or it is not yours";
+            let text = format!("process {pid} does not answer: {why}");
             return Err(Error::NotFound(text));
         }
         let trouble =

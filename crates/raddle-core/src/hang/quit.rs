@@ -31,8 +31,10 @@ extern "C" fn quit(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
     if info.si_code != libc::SI_QUEUE {
         return watch::ask_for_dump(0, 0);
     }
-    // SAFETY: it was sent with a value.
-    let (process, value) = unsafe { (info.si_pid(), info.si_value()) };
+    // SAFETY: it was sent by a process, with a value.
+    let process = unsafe { info.si_pid() };
+    // SAFETY: as above.
+    let value = unsafe { info.si_value() };
     watch::ask_for_dump(process as u32, value.sival_ptr.addr() as u32);
 }
 

@@ -96,7 +96,7 @@ impl Table {
 /// The names of the functions that these addresses lie in.
 fn names(addresses: impl Iterator<Item = usize>) -> Vec<String> {
     let mut read: Vec<(Module, Option<Table>)> = Vec::new();
-    let mut name = |address: usize| {
+    let name = |address: usize| {
         let module = Module::of(address)?;
         let at = read.iter().position(|(known, _)| *known == module).unwrap_or_else(|| {
             let table = Table::read(&module.file);
@@ -106,7 +106,7 @@ fn names(addresses: impl Iterator<Item = usize>) -> Vec<String> {
         let (module, table) = &read[at];
         Some(module.name(table.as_ref(), address))
     };
-    addresses.filter_map(|address| name(address)).collect()
+    addresses.filter_map(name).collect()
 }
 
 /// A name as it stands in the source, if it was mangled in the old way of Rust.
@@ -123,11 +123,19 @@ fn plain(mangled: &str) -> String {
         parts.pop();
     }
     let mut name = parts.join("::");
-    for (code, text) in [("$LT$", "<"), ("$GT$", ">"), ("$u20$", " "), ("$u7b$", "{"), ("$u7d$", "}")] {
+    for (code, text) in [
+        ("$LT$", "<"),
+        ("$GT$", ">"),
+        ("$u20$", " "),
+        ("$u7b$", "{"),
+        ("$u7d$", "}"),
+        ("$LP$", "("),
+        ("$RP$", ")"),
+    ] {
         name = name.replace(code, text);
     }
     for (code, text) in
-        [("$RF$", "&"), ("$BP$", "*"), ("$C$", ","), ("$u27$", "'"), ("..", "::"), ("_<", "<")]
+        [("$RF$", "&"), ("$BP$", "*"), ("$C$", ","), ("$u27$", "'"), ("..", "::"), ("_<", "<"), ("_{", "{")]
     {
         name = name.replace(code, text);
     }
@@ -138,11 +146,11 @@ fn plain(mangled: &str) -> String {
 pub(super) fn lines(addresses: &[usize]) -> String {
     // A return address may be the begin of the next function.
     let names = names(addresses.iter().map(|address| address.saturating_sub(1)));
-    let is_handler = |name: &String| name.contains("hang::stop") || name.contains("__restore_rt");
-    let first = names.iter().rposition(is_handler).map_or(0, |at| at + 1);
-    let is_base = |name: &String| name.starts_with("raddle_core::process::entry");
+    // The handler, and what the kernel returns to after it.
+    let handler = names.iter().rposition(|name| name.contains("hang::stop")).map_or(0, |at| at + 2);
+    let is_base = |name: &String| name.starts_with("<core::panic::unwind_safe::AssertUnwindSafe");
     let mut text = String::new();
-    for name in names[first..].iter().take_while(|name| !is_base(name)).take(12) {
+    for name in names.iter().skip(handler).take_while(|name| !is_base(name)).take(12) {
         let _infallible = writeln!(text, "    in {name}");
     }
     text
@@ -157,7 +165,7 @@ mod tests {
         let mangled = "_ZN4demo3fmt17h1a87c3d2a856cee1E";
         assert_eq!(plain(mangled), "demo::fmt");
         let closure = "_ZN4demo4main28_$u7b$$u7b$closure$u7d$$u7d$17h23a3c466ec4ca3d9E";
-        assert_eq!(plain(closure), "demo::main::_{{closure}}");
+        assert_eq!(plain(closure), "demo::main::{{closure}}");
         assert_eq!(plain("memcpy"), "memcpy");
     }
 

@@ -167,8 +167,8 @@ pub(crate) fn note_busy() {
 
 #[cold]
 fn call() {
-    // Relaxed: what is asked for stands in other words, which the watcher reads after its fence.
-    WATCHER.store(CALLED, Ordering::Relaxed);
+    // Release pairs with the acquire in `say`: the watcher that takes the call sees what is asked for.
+    WATCHER.store(CALLED, Ordering::Release);
     futex_wake_one(&raw const WATCHER);
 }
 
@@ -250,16 +250,22 @@ fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
 /// Until the next tick; or until somebody gets up, if all sleep and what there was to say of it has been said.
 fn rest(settled: bool) {
     if settled && all_sleep() {
-        WATCHER.store(SLEEPS, Ordering::Relaxed);
+        say(SLEEPS);
         fence(Ordering::SeqCst); // pairs with the one in `note_busy`: it sees that we sleep, or we see that it is up
         let nothing_asked = ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
         if all_sleep() && nothing_asked {
             futex_wait(&WATCHER, SLEEPS, None);
         }
-    } else if WATCHER.load(Ordering::Relaxed) != CALLED {
+    } else {
         futex_wait(&WATCHER, TICKS, Some(TICK));
     }
-    WATCHER.store(TICKS, Ordering::Relaxed);
+    say(TICKS);
+}
+
+/// The watcher says what it does. Whoever has called before this has been heard: what it asked for is looked at next.
+fn say(what: u32) {
+    // Acquire pairs with the release in `call`.
+    WATCHER.swap(what, Ordering::Acquire);
 }
 
 fn all_sleep() -> bool {

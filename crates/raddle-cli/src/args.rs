@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::check::Check;
+use crate::dump::Dump;
 use crate::explain::Explain;
 use crate::lab::Lab;
 use crate::occam::{self, Compile, Ended, Refused, Running};
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     /// Repeat the experiments that define Raddle, beside rivals, as figures and a page (needs the source tree)
     #[command(disable_help_flag = true)]
     Lab(Lab),
+    /// Ask a running program what its processes are at: who waits for what, and who holds it
+    Dump(Dump),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
 }

@@ -8,6 +8,7 @@
 
 mod args;
 mod check;
+mod dump;
 mod explain;
 mod info;
 mod lab;
@@ -79,6 +80,10 @@ fn main() -> ExitCode {
             Err(error) => complain(&error),
         },
         Command::Lab(lab) => complain(&lab.become_it()),
+        Command::Dump(dump) => match dump.carry_out() {
+            Ok(text) => show(&text),
+            Err(error) => complain(&error),
+        },
         Command::Info => show(&info::report()),
     }
 }

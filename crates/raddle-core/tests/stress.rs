@@ -7,6 +7,8 @@
 
 #[path = "stress/channels.rs"]
 mod channels;
+#[path = "stress/dumps.rs"]
+mod dumps;
 #[path = "stress/locks.rs"]
 mod locks;
 #[path = "stress/meetings.rs"]
@@ -51,6 +53,7 @@ fn everywhere(name: &str, test: impl Fn(&Runtime, &Progress)) {
                 Some(rt) => rt.stats().iter().map(|s| format!("worker\n{s}")).collect(),
                 None => String::from("it is ending"),
             };
+            let _dumper = dumps::Dumper::if_asked();
             let _dog = Watchdog::new(format!("{name}, {policy}, {workers} workers"), progress.clone(), stats);
             for _ in 0..times() {
                 test(&rt, &progress);

@@ -2,6 +2,7 @@
 
 mod check;
 mod corpus;
+mod dump;
 mod info;
 mod pages;
 mod process;

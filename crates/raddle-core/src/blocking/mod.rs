@@ -83,6 +83,8 @@ fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
     let result = if is_away {
         without_forks(block, || catch_unwind(AssertUnwindSafe(f)))
     } else {
+        // It waits for nothing after all.
+        block.waits.set(std::ptr::null());
         catch_unwind(AssertUnwindSafe(f))
     };
     if is_orphan() {
@@ -132,7 +134,10 @@ fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
     match call.state {
         State::Done(result) => result.unwrap_or_else(|panic| resume_unwind(panic)),
         // No spare OS thread at all: better here than not at all.
-        State::ToDo(f) => f(),
+        State::ToDo(f) => {
+            block.waits.set(std::ptr::null());
+            f()
+        }
         State::Running => unreachable!("whoever makes the call wakes the caller when it is done"),
     }
 }

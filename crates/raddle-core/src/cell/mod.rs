@@ -74,6 +74,7 @@ impl Wake for Sleeper {
 /// ```
 /// assert_eq!(raddle_core::task::block_on(async { 6 * 7 }), 42);
 /// ```
+#[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let sleeper = match (wait::caller("task::block_on"), process::current()) {
         (Caller::Process(_), Some(process)) => Sleeper::Process(process),

@@ -25,8 +25,17 @@ pub(super) fn install(signal: libc::c_int, handler: Handler) -> bool {
     unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) == 0 }
 }
 
-extern "C" fn quit(_signal: libc::c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
-    watch::ask_for_dump();
+extern "C" fn quit(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    // SAFETY: the kernel hands over a whole one.
+    let info = unsafe { &*info };
+    if info.si_code != libc::SI_QUEUE {
+        return watch::ask_for_dump(0, 0);
+    }
+    // SAFETY: it was sent by a process, with a value.
+    let process = unsafe { info.si_pid() };
+    // SAFETY: as above.
+    let value = unsafe { info.si_value() };
+    watch::ask_for_dump(process as u32, value.sival_ptr.addr() as u32);
 }
 
 /// `SIGQUIT` asks for a dump, unless the program has another use for it.

@@ -66,11 +66,11 @@ impl Slow {
     ) {
         let (who, place, frames) = who_runs(runtimes, worker);
         if self.told.insert(format!("{place} {reason}")) {
-            let (ms, functions) = (lasts.as_millis(), symbol::lines(&frames));
+            let ms = lasts.as_millis();
             let behind = format!("while {waiting} or more wait behind it: {reason}");
-            report::say(&format!(
-                "raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n{functions}"
-            ));
+            report::say(&format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n"));
+            // Reading the names may take a while.
+            report::say(&symbol::lines(&frames));
         }
     }
 

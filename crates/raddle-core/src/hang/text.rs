@@ -83,12 +83,12 @@ impl Roll {
 
     /// What is wrong, in one line: the cycle; without one, those who wait for no other's end.
     pub(super) fn first_line(&self, cycles: &[Cycle]) -> String {
-        let first: Vec<Who> = match cycles.first() {
-            Some(cycle) => cycle.0.clone(),
+        let first: Vec<String> = match cycles.first() {
+            Some(cycle) => cycle.0.iter().take(FIRST_LINE_MAX + 1).map(|who| self.sentence(*who)).collect(),
             None => self.roots(),
         };
-        let told: Vec<String> = first.iter().take(FIRST_LINE_MAX).map(|who| self.sentence(*who)).collect();
-        let more = first.len().saturating_sub(FIRST_LINE_MAX);
+        let told = &first[..first.len().min(FIRST_LINE_MAX)];
+        let more = cycles.first().map_or(first.len(), |cycle| cycle.0.len()).saturating_sub(FIRST_LINE_MAX);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let cells = match (self.cells, told.is_empty()) {
             (0, _) => String::new(),
@@ -98,16 +98,14 @@ impl Roll {
         format!("{}{more}{cells}", told.join("; "))
     }
 
-    /// Who waits for something else than another's end: what the others wait for in the end.
-    fn roots(&self) -> Vec<Who> {
-        let waits_itself = |waits: &Waiting| waits.call != "join" && waits.call != "scope";
-        let is_root = |row: &Row| match &row.state {
-            State::Waits(waits) => waits_itself(waits) && waits.call != "sleep",
-            _ => false,
-        };
-        let processes = (0..self.rows.len()).filter(|at| is_root(&self.rows[*at])).map(Who::Process);
-        let outside = (0..self.outsiders.len()).filter(|at| waits_itself(&self.outsiders[*at].waits));
-        processes.chain(outside.map(Who::OsThread)).collect()
+    /// Who waits for something else than another's end, in groups: what the others wait for in the end.
+    fn roots(&self) -> Vec<String> {
+        let ends = |waits: &Waiting| ["join", "scope", "sleep"].contains(&waits.call);
+        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !ends(waits));
+        let groups = self.groups().into_iter().filter(|group| is_root(group[0]));
+        let outside = (0..self.outsiders.len()).filter(|at| !ends(&self.outsiders[*at].waits));
+        let outside = outside.map(|at| self.sentence(Who::OsThread(at)));
+        groups.map(|group| self.tell_group(&group)).chain(outside).collect()
     }
 
     /// The further cycles, and all that live, in groups. True if something was left out.
@@ -133,8 +131,9 @@ impl Roll {
             let _infallible =
                 writeln!(out, "  {} waits in {}", name_of(outsider), self.wait(&outsider.waits));
         }
-        let (alive, cells, workers) = (self.rows.len(), self.cells, self.workers);
-        let _infallible = writeln!(out, "  alive: {alive} processes, {cells} cells, on {workers} workers");
+        let (alive, cells) = (count(self.rows.len() as u64, "process", "es"), count(self.cells, "cell", "s"));
+        let workers = count(self.workers as u64, "worker", "s");
+        let _infallible = writeln!(out, "  alive: {alive}, {cells}, on {workers}");
         groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > 1)
     }
 
@@ -176,7 +175,12 @@ impl Roll {
     }
 }
 
-/// `OS thread 'main' (4711)`.
+/// `1 worker`, `2 workers`.
+fn count(many: u64, one: &str, ending: &str) -> String {
+    format!("{many} {one}{}", if many == 1 { "" } else { ending })
+}
+
+/// `OS thread 'main'`.
 fn name_of(outsider: &Outsider) -> String {
     let number = outsider.os_thread;
     let name = std::fs::read_to_string(format!("/proc/self/task/{number}/comm")).unwrap_or_default();

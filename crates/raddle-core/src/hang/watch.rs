@@ -35,6 +35,8 @@ use crate::prim::{futex_wait, futex_wake_one};
 use crate::report;
 use crate::runtime::Shared;
 use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -165,13 +167,23 @@ pub(crate) fn note_busy() {
 
 #[cold]
 fn call() {
-    // Relaxed: what is asked for stands in other words, which the watcher reads after its fence.
-    WATCHER.store(CALLED, Ordering::Relaxed);
+    // Release pairs with the acquire in `say`: the watcher that takes the call sees what is asked for.
+    WATCHER.store(CALLED, Ordering::Release);
     futex_wake_one(&raw const WATCHER);
 }
 
-/// Asks for a dump on standard error. By a signal's handler, too.
-pub(super) fn ask_for_dump() {
+/// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
+/// file descriptor, with [`AS_JSON`]. If several ask at once, one of them gets no answer.
+static ANSWER_TO: AtomicU64 = AtomicU64::new(0);
+
+/// It is to be JSON.
+const AS_JSON: u32 = 1 << 31;
+
+/// Asks for a dump, on standard error if no process asks. By a signal's handler, too.
+pub(super) fn ask_for_dump(process: u32, value: u32) {
+    if process != 0 && value != 0 {
+        ANSWER_TO.store(u64::from(process) << 32 | u64::from(value), Ordering::Relaxed);
+    }
     // Release pairs with the acquire in `take_request`.
     ASKED.fetch_add(1, Ordering::Release);
     call();
@@ -192,8 +204,7 @@ fn watch() {
     let (mut slow, mut partial) = (Slow::default(), Partial::new());
     loop {
         if take_request() {
-            let dump = Dump::of(&runtimes(), How::Stopping, Kind::Dump);
-            report::say(&dump.screen());
+            answer(&Dump::of(&runtimes(), How::Stopping, Kind::Dump));
         }
         let now = look();
         if now.is_some() && now == before && told != now {
@@ -205,6 +216,20 @@ fn watch() {
         let goes_on = before.is_none() && now_and_then(&mut slow, &mut partial, settled);
         rest(settled && !goes_on);
     }
+}
+
+/// Writes a dump to who has asked for it: `raddle dump` holds a pipe open, which its owner may write into.
+fn answer(dump: &Dump) {
+    let to = ANSWER_TO.swap(0, Ordering::Relaxed);
+    if to == 0 {
+        return report::say(&dump.screen());
+    }
+    let (process, value) = (to >> 32, to as u32);
+    let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);
+    let text = if value & AS_JSON == 0 { dump.to_string() + &dump.list() } else { dump.json() };
+    // Who has asked may have gone.
+    let _gone =
+        OpenOptions::new().write(true).open(path).and_then(|mut pipe| pipe.write_all(text.as_bytes()));
 }
 
 /// What is looked for beside a deadlock. True if it shall be looked for again soon, whoever sleeps.
@@ -225,16 +250,22 @@ fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
 /// Until the next tick; or until somebody gets up, if all sleep and what there was to say of it has been said.
 fn rest(settled: bool) {
     if settled && all_sleep() {
-        WATCHER.store(SLEEPS, Ordering::Relaxed);
+        say(SLEEPS);
         fence(Ordering::SeqCst); // pairs with the one in `note_busy`: it sees that we sleep, or we see that it is up
         let nothing_asked = ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
         if all_sleep() && nothing_asked {
             futex_wait(&WATCHER, SLEEPS, None);
         }
-    } else if WATCHER.load(Ordering::Relaxed) != CALLED {
+    } else {
         futex_wait(&WATCHER, TICKS, Some(TICK));
     }
-    WATCHER.store(TICKS, Ordering::Relaxed);
+    say(TICKS);
+}
+
+/// The watcher says what it does. Whoever has called before this has been heard: what it asked for is looked at next.
+fn say(what: u32) {
+    // Acquire pairs with the release in `call`.
+    WATCHER.swap(what, Ordering::Acquire);
 }
 
 fn all_sleep() -> bool {

@@ -11,6 +11,7 @@ use super::output::{Output, Seen, about};
 use super::target;
 use super::waits::Waits;
 use crate::fork;
+use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
 use crate::report;
 use crate::runtime::Shared;
@@ -277,6 +278,7 @@ impl Session {
 
 /// The helper's life.
 fn watch(shared: &Shared) {
+    let _seat = Seated::here(Sitter::Helper);
     let session = &shared.trace;
     let mut waits = Waits::default();
     let mut control = session.control();

@@ -10,6 +10,7 @@ use super::ends;
 use super::output::{Output, Seen, about};
 use super::waits::Waits;
 use crate::fork;
+use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
 use crate::report;
 use crate::runtime::Shared;
@@ -277,6 +278,8 @@ impl Session {
 
 /// The helper's life.
 fn watch(shared: &Shared) {
+    // Who looks for deadlocks knows that nobody waits for it.
+    let _seat = Seated::here(Sitter::Helper);
     let session = &shared.trace;
     let mut waits = Waits::default();
     let mut control = session.control();

@@ -194,10 +194,15 @@ impl Tracer {
         }
         // SAFETY: its maker calls, who still holds it.
         if let Some(name) = unsafe { block.name() } {
-            let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-            if names.len() < NAMES_MAX {
-                names.push((number, name.clone()));
-            }
+            self.keep_name(number, name);
+        }
+    }
+
+    /// Keeps the name of a thread.
+    pub(crate) fn keep_name(&self, number: u32, name: &Arc<str>) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < NAMES_MAX {
+            names.push((number, name.clone()));
         }
     }
 }

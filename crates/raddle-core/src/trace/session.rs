@@ -9,6 +9,7 @@
 use super::ends;
 use super::output::{Output, Seen, about};
 use super::waits::Waits;
+use crate::explore;
 use crate::fork;
 use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
@@ -125,6 +126,9 @@ impl Session {
             let records = self.plan.last_bytes / raddle_trace::Record::BYTES;
             shared.workers().iter().for_each(|worker| worker.tracer.make_rings(records));
             self.start_helper(shared.hold());
+        }
+        if level >= Level::Sync {
+            explore::turn_on_points();
         }
         shared.workers().iter().for_each(|worker| worker.set_trace_level(level));
     }

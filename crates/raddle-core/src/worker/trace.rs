@@ -152,6 +152,13 @@ impl Worker {
         }
     }
 
+    /// What runs begins an operation that is worth to be seen whether or not it waits.
+    pub(crate) fn trace_operation(&self, name: &'static str) {
+        if self.traces_at(Level::Sync) {
+            self.tracer.record(Event::Operation, trace::place_of_text(name), name.len() as u32);
+        }
+    }
+
     /// The oldest fork of what runs becomes a job.
     pub(super) fn trace_promotion(&self) {
         if self.traces_at(Level::Sync) {

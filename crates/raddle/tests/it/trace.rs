@@ -122,6 +122,23 @@ fn the_programs_own_events_have_names() {
 }
 
 #[test]
+fn operations_are_recorded_whether_or_not_they_wait() {
+    let (log, analysis) = traced("operations", Balance::Steal, || {
+        let lock = raddle::sync::Mutex::new(0);
+        let (to, from) = raddle::channel::bounded(8);
+        for number in 0..5 {
+            *lock.lock().expect("nobody panics") += number;
+            to.send(number).expect("there is a receiver");
+            assert_eq!(from.recv(), Ok(number));
+        }
+    });
+    for name in ["Mutex::lock", "channel::Sender::send", "channel::Receiver::recv"] {
+        let counted = analysis.own.operations.iter().find(|(string, _)| log.string(**string) == name);
+        assert_eq!(counted.map(|(_, count)| *count), Some(5), "{name}");
+    }
+}
+
+#[test]
 fn a_panic_leaves_a_file_at_once() {
     let path = file("panic");
     let runtime = Runtime::builder().workers(1).trace(&path).build().expect("a runtime");

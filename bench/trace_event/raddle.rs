@@ -1,4 +1,4 @@
-//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch with and without it.
+//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch and a message with and without it.
 //! May use: raddle, raddle-trace's ring and clock.
 //! Never: a file.
 
@@ -34,12 +34,23 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
                 .for_each(|n| black_box(&ring).push(Record::new(source.ticks(), Event::Switch, n as u32, 0)));
             count
         }),
-        _ => {
+        form => {
             let runtime = runtime(job.workers)?;
-            runtime.set_trace_level(if job.number("level")? == 0 { Level::Off } else { Level::Sched });
-            runtime.run(move || plan.time(count, || yields(count)))
+            let level = Level::NAMES.get(usize::try_from(job.number("level")?).unwrap_or(usize::MAX));
+            runtime.set_trace_level(level.ok_or("there are levels 0 to 3")?.1);
+            let meets = form == "meet";
+            runtime.run(move || plan.time(count, || if meets { messages(count) } else { yields(count) }))
         }
     }
+}
+
+/// One process hands `count` messages to another.
+fn messages(count: u64) -> u64 {
+    let (mut to, mut from) = csp::channel();
+    let sender = csp::spawn(move || (0..count).for_each(|n| to.send(n).expect("somebody receives")));
+    let receiver = csp::spawn(move || (0..count).for_each(|_| drop(from.recv().expect("somebody sends"))));
+    [sender, receiver].into_iter().for_each(joined);
+    count
 }
 
 /// Two processes that yield to each other; `count` switches together.

@@ -119,7 +119,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "trace",
-        what: "the trace of a run adds up, and ThreadScope's own reader finds its export valid",
+        what: "the trace of a run adds up, ThreadScope's own reader finds its export valid, and a browser shows it",
         needs: &[GHC_EVENTS],
         steps: &[
             "cargo build --package raddle --example line && cargo build --package raddle-cli",
@@ -129,6 +129,10 @@ pub(crate) const GROUPS: &[Group] = &[
                   crates/raddle-trace/tests/foreign/Validate.hs",
             "target/debug/raddle trace export --format eventlog target/trace.rdt && \
                   target/ghc/validate target/trace.eventlog",
+            "target/debug/raddle trace view target/trace.rdt && \
+                  if command -v node && command -v chromium; then \
+                  timeout 120 node crates/raddle-trace/tests/foreign/page.mjs target/trace.html; \
+                  else echo 'the page is not looked at in a browser: node or chromium is missing'; fi",
         ],
     },
     Group {

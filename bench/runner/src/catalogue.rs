@@ -601,12 +601,16 @@ pub const BENCHES: &[Bench] = &[
     Bench {
         name: "trace_event",
         program: "trace_event",
-        what: "a bare reading of the clock, a record in a ring, and a switch without and with a trace",
+        what: "a bare reading of the clock, a record in a ring; a switch and a message, at each level of a trace",
         variants: &[
             always("form=stamp,count=100000,level=0"),
             always("form=record,count=100000,level=0"),
             always("form=switch,count=100000,level=0"),
             always("form=switch,count=100000,level=1"),
+            always("form=switch,count=100000,level=2"),
+            always("form=meet,count=100000,level=0"),
+            always("form=meet,count=100000,level=1"),
+            always("form=meet,count=100000,level=2"),
         ],
         runtimes: &[("raddle", ONE)],
         checksum: |p| p.number("count"),

@@ -15,6 +15,7 @@ use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::Worker;
 use std::cell::Cell;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -25,6 +26,11 @@ use std::time::Duration;
 pub unsafe trait Engine: Sync {
     /// Runs what `link` begins.
     fn run(&self, turn: Turn<'_>, link: NonNull<Link>);
+
+    /// What to call it in a trace. Asked once, by whoever has the link.
+    fn name(&self, _link: NonNull<Link>) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// The place of an engine in memory, to which links point.
@@ -81,6 +87,18 @@ pub(crate) fn run(worker: &Worker, next: Runnable) {
     let handle = unsafe { link.as_ref() }.handle.get();
     // SAFETY: handles live until the runtime has ended.
     unsafe { &*handle }.0.run(Turn { worker }, link);
+}
+
+/// What an engine calls what begins with this header.
+///
+/// # Safety
+/// It is a link's, and the caller has it.
+pub(crate) unsafe fn name_of(header: &Header) -> Option<Arc<str>> {
+    let link: NonNull<Link> = NonNull::from(header).cast();
+    // SAFETY: the caller vouches that it is a link.
+    let handle = unsafe { link.as_ref() }.handle.get();
+    // SAFETY: null, or a handle, which lives until the runtime has ended.
+    unsafe { handle.as_ref() }?.0.name(link)
 }
 
 /// A worker, lent to an engine while it runs one of its own there.

@@ -14,7 +14,7 @@ pub enum Level {
     Off = 0,
     /// What the scheduler does: switches, spawns, wakes, steals, idleness.
     Sched = 1,
-    /// What programs do beside waiting, too: forks that become jobs.
+    /// What programs do beside waiting, too: operations on channels, locks and barriers, forks that become jobs.
     Sync = 2,
     /// The program's own spans, marks and counters, too.
     User = 3,
@@ -104,6 +104,8 @@ events! {
     11 Lost Sched, "how many records, at most 2^32 - 1", "0",
         "Records that were overwritten before they could be written out.";
     21 Promoted Sync, "0", "0", "The oldest fork of the running thread became a job that others may take.";
+    22 Operation Sync, "the string of its name", "0",
+        "The running thread begins an operation on a channel, a lock, a barrier or the like, whether or not it waits.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program says that it is here.";

@@ -8,6 +8,7 @@
 
 mod draw;
 mod look;
+mod name;
 mod race;
 
 use alloc::string::String;

@@ -10,6 +10,7 @@ mod programs;
 mod source;
 mod terminal;
 mod top;
+mod trace;
 mod transcripts;
 
 use std::process::Command;

@@ -25,7 +25,7 @@ use crate::process::block::Block;
 use crate::process::wait;
 use crate::protocol::rendezvous::{Answer, Rendezvous, Seen};
 use crate::wait::{CallOn, Subject, Wait};
-use crate::worker::{self, SEEDED, SPINS, Worker};
+use crate::worker::{self, RECORDED, SEEDED, SPINS, Worker};
 use std::cell::Cell;
 use std::panic::Location;
 use std::time::Instant;
@@ -157,7 +157,7 @@ unsafe fn exchange_watched(
     copy: Copy,
     site: &'static Location<'static>,
 ) -> Option<Result<(), Refused>> {
-    if watched & SEEDED != 0 {
+    if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
     match word.look() {

@@ -38,7 +38,9 @@ mod site;
 
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
-pub(crate) use point::{choose, ended, outside, point, takes_panic, unseen_panic, yields};
+pub(crate) use point::{
+    choose, ended, is_on, outside, point, takes_panic, turn_on as turn_on_points, unseen_panic, yields,
+};
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use seeded::Seeded;

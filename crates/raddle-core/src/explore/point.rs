@@ -1,6 +1,6 @@
 //! Owns: the places at which a seed may have another go on, and the one switch that turns them on.
 //! May use: `worker`.
-//! Never: more than a load and a branch in a program that uses no seed.
+//! Never: more than a load and a branch in a program that uses no seed, and has no trace of its operations.
 //!
 //! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
 //! done, outside of every lock of ours. What a program does between two of its operations by itself, on plain atomics
@@ -12,16 +12,16 @@ use crate::worker::{Worker, current_header};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Some runtime of this program follows, or has followed, a seed.
+/// Some runtime of this program follows, or has followed, a seed, or records operations.
 static ON: AtomicBool = AtomicBool::new(false);
 
 /// Turns the points on, for good.
-pub(super) fn turn_on() {
+pub(crate) fn turn_on() {
     // Relaxed: workers that follow a seed are started, or given work, after this, which orders it.
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Whether some runtime of this program follows, or has followed, a seed.
+/// Whether some runtime of this program follows a seed or records operations, or has.
 #[inline(always)]
 pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
@@ -38,6 +38,9 @@ pub(crate) fn point(operation: &'static str) {
 #[cold]
 #[inline(never)]
 fn point_by_seed(operation: &'static str) {
+    if let Some(worker) = Worker::current() {
+        worker.trace_operation(operation);
+    }
     if let Some((worker, block)) = here() {
         worker.preempt_by_seed(block, operation);
     }

@@ -126,6 +126,14 @@ impl Builder {
         self.settled().map(|config| config.worker_count())
     }
 
+    /// Whether what [`build`](Self::build) would start writes a trace.
+    ///
+    /// # Errors
+    /// As [`worker_count`](Self::worker_count).
+    pub fn is_traced(&self) -> Result<bool, BuildError> {
+        self.settled().map(|config| config.trace.is_some())
+    }
+
     /// What was set here, and for the rest the environment's.
     fn settled(&self) -> Result<Config, BuildError> {
         let mut config = self.config.clone().or(Config::from_env().map_err(BuildError::Config)?);

@@ -3,7 +3,7 @@
 //! Never: a record twice.
 
 use super::session::Birth;
-use super::tracer::{mark_at, site_at};
+use super::tracer::{mark_at, site_at, text_at};
 use crate::runtime::Shared;
 use crate::worker::Worker;
 use raddle_trace::clock::{Reading, Source};
@@ -123,6 +123,10 @@ impl<W: Write> Output<W> {
             // SAFETY: places of marks are all that this process's workers put into such records.
             let text = unsafe { mark_at(record.a) }.map_or_else(String::new, |mark| mark.text());
             record.a = self.string(text, new);
+        } else if record.number() == Event::Operation as u8 {
+            // SAFETY: places of texts, with their lengths, are all that this process's workers put into such records.
+            let text = unsafe { text_at(record.a, record.b) }.unwrap_or_default();
+            (record.a, record.b) = (self.string(text.to_owned(), new), 0);
         }
     }
 

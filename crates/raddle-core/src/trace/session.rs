@@ -10,6 +10,7 @@ use super::ends;
 use super::output::{Output, Seen, about};
 use super::target;
 use super::waits::Waits;
+use crate::explore;
 use crate::fork;
 use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
@@ -126,6 +127,9 @@ impl Session {
             let records = self.plan.last_bytes / raddle_trace::Record::BYTES;
             shared.workers().iter().for_each(|worker| worker.tracer.make_rings(records));
             self.start_helper(shared.hold());
+        }
+        if level >= Level::Sync {
+            explore::turn_on_points();
         }
         shared.workers().iter().for_each(|worker| worker.set_trace_level(level));
     }
@@ -278,6 +282,7 @@ impl Session {
 
 /// The helper's life.
 fn watch(shared: &Shared) {
+    // Who looks for deadlocks knows that nobody waits for it.
     let _seat = Seated::here(Sitter::Helper);
     let session = &shared.trace;
     let mut waits = Waits::default();

@@ -118,6 +118,27 @@ pub(super) unsafe fn mark_at(place: u32) -> Option<&'static Mark> {
     (place != 0).then(|| unsafe { &*mark })
 }
 
+/// As [`place_of`], of a text in the program.
+pub(crate) fn place_of_text(text: &'static str) -> u32 {
+    let distance = text.as_ptr().expose_provenance().wrapping_sub(origin()) as isize;
+    i32::try_from(distance).map_or(0, |distance| distance as u32)
+}
+
+/// Undoes [`place_of_text`].
+///
+/// # Safety
+/// `place` came from it, in this process, and the text has so many bytes.
+pub(super) unsafe fn text_at(place: u32, bytes: u32) -> Option<&'static str> {
+    let address = origin().wrapping_add_signed(place as i32 as isize);
+    let first = std::ptr::with_exposed_provenance::<u8>(address);
+    if place == 0 {
+        return None;
+    }
+    // SAFETY: the caller vouches that there was a text of the program there, and those stay.
+    let bytes = unsafe { std::slice::from_raw_parts(first, bytes as usize) };
+    std::str::from_utf8(bytes).ok()
+}
+
 fn origin() -> usize {
     static HERE: &Location<'static> = Location::caller();
     std::ptr::from_ref(HERE).addr()
@@ -194,10 +215,15 @@ impl Tracer {
         }
         // SAFETY: its maker calls, who still holds it.
         if let Some(name) = unsafe { block.name() } {
-            let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-            if names.len() < NAMES_MAX {
-                names.push((number, name.clone()));
-            }
+            self.keep_name(number, name);
+        }
+    }
+
+    /// Keeps the name of a thread.
+    pub(crate) fn keep_name(&self, number: u32, name: &Arc<str>) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.len() < NAMES_MAX {
+            names.push((number, name.clone()));
         }
     }
 }

@@ -9,11 +9,12 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
-use super::{RECORDED, Worker};
+use super::{RECORDED, Worker, current_header};
+use crate::engine;
 use crate::header::{Header, Kind};
 use crate::load::Always;
 use crate::process::block::Block;
-use crate::trace::{self, number_of};
+use crate::trace;
 use raddle_context::Context;
 use raddle_trace::event::{IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
@@ -55,8 +56,15 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn note_stop(&self, what: &str, object: usize) {
         if self.traces() {
-            self.tracer.note_stop(trace::reason(what), object);
+            self.record_stop(what, object);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_stop(&self, what: &str, object: usize) {
+        let object = if object == 0 { waited_for() } else { object };
+        self.tracer.note_stop(trace::reason(what), object);
     }
 
     /// Records that what `next` is of runs now.
@@ -74,15 +82,26 @@ impl Worker {
             0
         } else {
             // SAFETY: every context that a worker enters is its home's or a block's.
-            number_of(&unsafe { Block::of_context(next) }.header)
+            self.number_of(&unsafe { Block::of_context(next) }.header)
         };
         self.tracer.switch(number, StopReason::Yield);
+    }
+
+    /// What traces call it. An engine's gets its name with its number.
+    fn number_of(&self, header: &Header) -> u32 {
+        let is_new = header.kind == Kind::Engine && header.number.get() == 0;
+        let number = trace::number_of(header);
+        if is_new {
+            // SAFETY: the kind says that it is a link, and whoever records of it has it.
+            unsafe { engine::name_of(header) }.inspect(|name| self.tracer.keep_name(number, name));
+        }
+        number
     }
 
     /// Records that `next`, a cell or an engine's, runs now on the worker's own stack.
     #[cold]
     pub(super) fn trace_switch_to(&self, next: &Header) {
-        self.tracer.switch(number_of(next), StopReason::Wait);
+        self.tracer.switch(self.number_of(next), StopReason::Wait);
     }
 
     /// Runs the turn of something that has no stack of its own.
@@ -101,7 +120,7 @@ impl Worker {
     #[cold]
     pub(super) fn trace_wake(&self, woken: &Header, target: usize) {
         if woken.kind != Kind::OsThread {
-            self.tracer.record(Event::Wake, number_of(woken), pack(target.min(255) as u8, 0));
+            self.tracer.record(Event::Wake, self.number_of(woken), pack(target.min(255) as u8, 0));
         }
     }
 
@@ -110,7 +129,7 @@ impl Worker {
     pub(super) fn trace_spawn(&self, fresh: *mut Header, placed: Option<usize>) {
         // SAFETY: its maker calls, who still holds it.
         let header = unsafe { &*fresh };
-        let number = number_of(header);
+        let number = self.number_of(header);
         if header.kind == Kind::Process {
             // SAFETY: the kind says that it is a block.
             self.tracer.name(number, unsafe { Block::of_header(fresh) });
@@ -122,7 +141,7 @@ impl Worker {
     /// Something that has run on worker `from` runs here now.
     pub(super) fn trace_migration(&self, header: &Header, from: usize) {
         if self.traces() {
-            self.tracer.record(Event::Migrate, number_of(header), from as u32);
+            self.tracer.record(Event::Migrate, self.number_of(header), from as u32);
         }
     }
 
@@ -130,6 +149,13 @@ impl Worker {
     pub(super) fn trace_steal(&self, victim: usize) {
         if self.traces() {
             self.tracer.record(Event::Steal, 1, victim as u32);
+        }
+    }
+
+    /// What runs begins an operation that is worth to be seen whether or not it waits.
+    pub(crate) fn trace_operation(&self, name: &'static str) {
+        if self.traces_at(Level::Sync) {
+            self.tracer.record(Event::Operation, trace::place_of_text(name), name.len() as u32);
         }
     }
 
@@ -165,4 +191,17 @@ impl Worker {
             self.tracer.record(Event::IdleEnd, cause as u32, 0);
         }
     }
+}
+
+/// The address of what the running process says that it is about to wait for; 0 if it says nothing.
+fn waited_for() -> usize {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let Some(running) = (unsafe { current_header().as_ref() }) else { return 0 };
+    if running.kind != Kind::Process {
+        return 0;
+    }
+    // SAFETY: the kind says that it is a block.
+    let block = unsafe { Block::of_header(current_header()) };
+    // SAFETY: it is the caller, and what is returned goes at once.
+    unsafe { block.waits_for() }.map_or(0, |wait| wait.subject().addr())
 }

@@ -229,6 +229,16 @@ fn a_wait_that_nobody_ends_is_told_without_those_who_wait_for_its_end() {
 }
 
 #[test]
+fn the_trace_of_a_deadlock_is_there() {
+    let path = std::env::temp_dir().join(format!("raddle-hang-{}.rdt", std::process::id()));
+    let output = in_program("nobody_sends", &[("RADDLE_TRACE", path.to_str().unwrap())]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    // A switch at least, beside what stands in every file.
+    assert!(std::fs::metadata(&path).unwrap().len() > 1000);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn many_fit_a_screen_and_the_rest_is_in_a_file() {
     let output = in_program("five_thousand", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");

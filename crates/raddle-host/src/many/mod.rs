@@ -23,6 +23,7 @@ use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
 use scheduler::{Alarms, OnWorker};
 use std::cell::UnsafeCell;
+use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -52,6 +53,8 @@ struct Host<'m> {
     wants_key: AtomicBool,
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
+    /// What processes are called in a trace, by where they begin.
+    names: Mutex<HashMap<u32, Arc<str>>>,
     handle: OnceLock<Handle>,
     /// What has come over, for the first worker to queue.
     arrived: Mutex<Option<Arrived>>,
@@ -144,6 +147,14 @@ unsafe impl Engine for Host<'_> {
         }
         place.visits.leave(lane);
     }
+
+    fn name(&self, link: NonNull<Link>) -> Option<Arc<str>> {
+        // SAFETY: the caller has it, and it is of this engine.
+        let beginning = self.machine.beginning_of(unsafe { self.process_of(link) });
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = names.entry(beginning).or_insert_with(|| self.machine.name_of(beginning).into());
+        Some(name.clone())
+    }
 }
 
 /// Runs a program on up to `workers` OS threads.
@@ -203,6 +214,7 @@ fn spread(
         wants_key: AtomicBool::new(rest.wants_keys),
         failure: OnceLock::new(),
         alarms: Mutex::default(),
+        names: Mutex::default(),
         handle: OnceLock::new(),
         arrived: Mutex::new(Some(arrived)),
         has_arrived: AtomicBool::new(true),

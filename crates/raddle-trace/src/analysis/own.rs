@@ -4,7 +4,7 @@
 
 use crate::event::Event;
 use crate::log::At;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A stretch that the program named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Own {
     pub marks: Vec<Point>,
     /// Measures.
     pub counters: Vec<Point>,
+    /// Operations on channels, locks and the like, by the strings of their names: how many there were.
+    pub operations: BTreeMap<u32, u64>,
 }
 
 pub(super) fn of(by_time: &[(u32, At)]) -> Own {
@@ -67,6 +69,7 @@ pub(super) fn of(by_time: &[(u32, At)]) -> Own {
             }
             Event::Mark => own.marks.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
             Event::Counter => own.counters.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
+            Event::Operation => *own.operations.entry(at.a).or_default() += 1,
             _ => (),
         }
     }

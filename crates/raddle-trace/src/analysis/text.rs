@@ -48,6 +48,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     worker_table(&mut text, analysis);
     decade_table(&mut text, analysis);
     lists(&mut text, analysis);
+    operations(&mut text, log, analysis);
     counter_table(&mut text, log);
     text
 }
@@ -96,6 +97,19 @@ fn decade_table(text: &mut String, analysis: &Analysis) {
             let _ = write!(text, " {cell:>22}");
         }
         text.push('\n');
+    }
+}
+
+/// Level `sync`: how many of what, most first.
+fn operations(text: &mut String, log: &Log, analysis: &Analysis) {
+    let mut all: Vec<(u64, String)> =
+        analysis.own.operations.iter().map(|(name, count)| (*count, log.string(*name))).collect();
+    all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    if !all.is_empty() {
+        let _ = writeln!(text, "\noperations");
+    }
+    for (count, name) in all.iter().take(2 * ROWS) {
+        let _ = writeln!(text, "{count:>9} x  {name}");
     }
 }
 
@@ -190,6 +204,9 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "ns": analysis.path.ns,
             "parts": analysis.path.parts.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
         }),
+        "operations": analysis.own.operations.iter().map(|(name, count)| json!({
+            "name": log.string(*name), "count": count,
+        })).collect::<Vec<_>>(),
         "spreads": analysis.spreads.iter().map(|spread| json!({
             "label": spread.label, "members": spread.members, "percent": spread.percent(),
             "least_ns": spread.least_ns, "most_ns": spread.most_ns,

@@ -7,6 +7,9 @@ use crate::event::{Event, StopReason, unpack};
 use crate::log::Log;
 use std::fmt::Write as _;
 
+/// Events of which the first word is the string of a name.
+const OWN: [Event; 5] = [Event::Operation, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
+
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
@@ -18,6 +21,8 @@ pub(super) fn export(log: &Log, options: Options) -> String {
         let of_thread = matches!(at.event, Event::Switch | Event::Spawn | Event::Wake | Event::Migrate);
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))
+        } else if OWN.contains(&at.event) {
+            (String::new(), quoted(&log.string(at.a)))
         } else {
             (String::new(), String::new())
         };

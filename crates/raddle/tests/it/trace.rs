@@ -6,6 +6,7 @@ use raddle::{Balance, Runtime};
 use raddle_trace::analysis::{Analysis, Class};
 use raddle_trace::event::Event;
 use raddle_trace::log::Log;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -121,6 +122,23 @@ fn the_programs_own_events_have_names() {
 }
 
 #[test]
+fn operations_are_recorded_whether_or_not_they_wait() {
+    let (log, analysis) = traced("operations", Balance::Steal, || {
+        let lock = raddle::sync::Mutex::new(0);
+        let (to, from) = raddle::channel::bounded(8);
+        for number in 0..5 {
+            *lock.lock().expect("nobody panics") += number;
+            to.send(number).expect("there is a receiver");
+            assert_eq!(from.recv(), Ok(number));
+        }
+    });
+    for name in ["Mutex::lock", "channel::Sender::send", "channel::Receiver::recv"] {
+        let counted = analysis.own.operations.iter().find(|(string, _)| log.string(**string) == name);
+        assert_eq!(counted.map(|(_, count)| *count), Some(5), "{name}");
+    }
+}
+
+#[test]
 fn a_panic_leaves_a_file_at_once() {
     let path = file("panic");
     let runtime = Runtime::builder().workers(1).trace(&path).build().expect("a runtime");
@@ -156,11 +174,8 @@ fn a_program_that_is_killed_leaves_its_stream() {
             csp::spawn(a_bit_of_all).join().expect("none panics");
         }
     }
-    let program = std::env::current_exe().expect("the test's own path");
-    let mut child = Command::new(program);
-    child.args(["--exact", "trace::a_program_that_is_killed_leaves_its_stream"]).env(CHILD, "1");
-    child.env("RADDLE_TRACE", &path).env("RADDLE_TRACE_STREAM", "on").env("RADDLE_WORKERS", "2");
-    let mut child = child.stdout(Stdio::null()).spawn().expect("it starts");
+    let mut child = child("a_program_that_is_killed_leaves_its_stream", &path);
+    let mut child = child.env("RADDLE_TRACE_STREAM", "on").stdout(Stdio::null()).spawn().expect("it starts");
     while std::fs::metadata(&path).map_or(0, |file| file.len()) < 200_000 {
         assert!(child.try_wait().expect("it can be asked").is_none(), "it runs for ever");
         std::thread::yield_now();
@@ -170,4 +185,43 @@ fn a_program_that_is_killed_leaves_its_stream() {
     let log = Log::read(&std::fs::read(&path).expect("it is there")).expect("it is a trace");
     assert!(!log.ended && count(&log, Event::Switch) > 1000);
     std::fs::remove_file(&path).expect("it is ours");
+}
+
+/// The test of that name in this program, as a program of its own that is traced into `path`.
+fn child(test: &str, path: &PathBuf) -> Command {
+    let program = std::env::current_exe().expect("the test's own path");
+    let mut child = Command::new(program);
+    child.args(["--exact", "--nocapture", &format!("trace::{test}")]).env(CHILD, "1");
+    child.env("RADDLE_TRACE", path).env("RADDLE_WORKERS", "2");
+    child
+}
+
+#[test]
+fn a_signal_asks_for_a_file_and_the_program_goes_on() {
+    let path = file("asked");
+    if std::env::var_os(CHILD).is_some() {
+        csp::spawn(a_bit_of_all).join().expect("none panics");
+        println!("it is recorded");
+        loop {
+            csp::spawn(a_bit_of_all).join().expect("none panics");
+        }
+    }
+    let mut child = child("a_signal_asks_for_a_file_and_the_program_goes_on", &path);
+    let mut child = child.stdout(Stdio::piped()).spawn().expect("it starts");
+    let said = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut said = said.lines().map(|line| line.expect("it is text"));
+    assert!(said.any(|line| line.contains("it is recorded")));
+    for _ in 0..2 {
+        let kill = Command::new("kill").args(["-USR2", &child.id().to_string()]).status();
+        assert!(kill.expect("there is such a command").success());
+        while !path.exists() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "it goes on");
+            std::thread::yield_now();
+        }
+        let log = Log::read(&std::fs::read(&path).expect("it is there")).expect("it is a trace");
+        assert!(log.ended && count(&log, Event::Switch) > 100);
+        std::fs::remove_file(&path).expect("it is ours");
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it has been killed");
 }

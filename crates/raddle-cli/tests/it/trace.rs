@@ -1,0 +1,81 @@
+//! `raddle trace` on occam programs: processes go by their PROC and line, and a deadlock leaves its trace behind.
+
+use std::path::PathBuf;
+
+use super::{raddle, text};
+
+const RING: &str = "\
+PROC stage (CHAN INT in?, out!)
+  INT x:
+  SEQ i = 0 FOR 200
+    SEQ
+      in ? x
+      out ! x + 1
+:
+PROC sink (CHAN INT in?)
+  INT x:
+  SEQ i = 0 FOR 200
+    in ? x
+:
+PROC main (CHAN BYTE kyb?, scr!, err!)
+  [21]CHAN INT c:
+  PAR
+    SEQ i = 0 FOR 200
+      c[0] ! i
+    PAR i = 0 FOR 20
+      stage (c[i]?, c[i+1]!)
+    sink (c[20]?)
+:
+";
+
+const DEADLOCK: &str = "\
+PROC main (CHAN BYTE kyb?, scr!, err!)
+  CHAN INT there, back:
+  PAR
+    INT x:
+    SEQ
+      there ? x
+      back ! x
+    INT x:
+    SEQ
+      back ? x
+      there ! x
+:
+";
+
+/// Traces a program, looks what its exit code is, and returns what `check` and `stats` say.
+fn traced(name: &str, source: &str, workers: &str, code: i32) -> String {
+    let path = |extension: &str| -> PathBuf {
+        std::env::temp_dir().join(format!("raddle-cli-{name}-{workers}-{}.{extension}", std::process::id()))
+    };
+    let (program, trace) = (path("occ"), path("rdt"));
+    std::fs::write(&program, source).expect("there is room");
+    let mut run = raddle();
+    run.args(["trace", "run", "-o"]).arg(&trace).args(["--", "--workers", workers]).arg(&program);
+    let output = run.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    let said = ["check", "stats"].map(|what| {
+        let output = raddle().args(["trace", what]).arg(&trace).output().expect("it starts");
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    });
+    [program, trace].map(|file| std::fs::remove_file(file).expect("it is ours"));
+    said.concat()
+}
+
+#[test]
+fn occam_processes_have_names_on_one_worker_and_on_two() {
+    for workers in ["1", "2"] {
+        let said = traced("ring", RING, workers, 0);
+        assert!(said.contains(&format!("of {workers} workers in")) && said.contains(": sound\n"), "{said}");
+        let threads: Vec<&str> =
+            said.lines().filter(|line| line.contains(" 20 threads of stage (")).collect();
+        assert!(threads.len() == 1 && threads[0].contains(".occ:19)"), "{said}");
+    }
+}
+
+#[test]
+fn a_deadlock_leaves_its_trace_behind() {
+    let said = traced("deadlock", DEADLOCK, "2", 3);
+    assert!(said.contains(": sound\n"), "{said}");
+}

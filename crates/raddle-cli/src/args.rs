@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Show what a running program's workers do, now and again
     #[command(after_help = TOP_HELP)]
     Top(Top),
-    /// Repeat the experiments that define Raddle, beside rivals, as figures and a page (needs the source tree)
+    /// Repeat the experiments that define Raddle, beside rivals (needs the source tree)
     #[command(disable_help_flag = true)]
     Lab(Lab),
     /// Show what the runtime finds on this machine and which settings are in force

@@ -3,7 +3,7 @@
 //! Never: burning the processor beyond the spin budget.
 
 use super::Worker;
-use super::search::STEAL_NS;
+use crate::policy::STEAL_NS;
 use crate::counters::Counters;
 use crate::hang::watch::note_busy;
 use crate::header::Runnable;

@@ -19,16 +19,7 @@ pub(crate) fn rivals() -> anyhow::Result<ExitCode> {
 
 fn become_one_of_bench(binary: &str, args: &[OsString]) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--manifest-path",
-            "bench/Cargo.toml",
-            "--bin",
-            binary,
-            "--",
-        ])
+        .args(["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml", "--bin", binary, "--"])
         .args(args)
         .status()
         .context("could not start `cargo`; is it on PATH?")?;

@@ -2,8 +2,9 @@
 //! May use: programs and cells of `bench-runner`.
 //! Never: standard output; progress goes to standard error.
 //!
-//! A runtime whose program does not build here is left out with the reason; a cell whose checksum is wrong fails and has
-//! no time. After each round the run is handed to the caller, who saves it: Ctrl-C loses at most the round it is in.
+//! A runtime whose program does not build here is left out with the reason; a cell whose checksum is wrong fails and
+//! has no time. After each round the run is handed to the caller, who saves it: Ctrl-C loses at most the round it is
+//! in.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;

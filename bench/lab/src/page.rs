@@ -8,9 +8,11 @@ use crate::experiment::Experiment;
 use crate::report;
 use crate::run::Run;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
+color:#222}\
 h1,h2{line-height:1.2}svg{max-width:100%;height:auto;margin:1rem 0}li{margin:.3rem 0}\
-.yes::marker{content:'\\2714\\00a0\\00a0'}.no::marker{content:'\\2718\\00a0\\00a0'}.open::marker{content:'?\\00a0\\00a0'}\
+.yes::marker{content:'\\2714\\00a0\\00a0'}.no::marker{content:'\\2718\\00a0\\00a0'}\
+.open::marker{content:'?\\00a0\\00a0'}\
 .yes{color:#00583f}.no{color:#a02c00}.open{color:#555}.meta{color:#555;font-size:.9rem}\
 table{border-collapse:collapse;font-size:.8rem}td,th{padding:.1rem .5rem;text-align:right;border-bottom:1px solid #ddd}\
 td:nth-child(-n+2),td:nth-child(4){text-align:left}summary{cursor:pointer}";
@@ -35,8 +37,8 @@ pub fn overview(runs: &[(&Experiment, Run)]) -> String {
     let count =
         |wanted: &[Option<Verdict>]| verdicts.iter().filter(|verdict| wanted.contains(verdict)).count();
     format!(
-        "Of {} requirements {} hold, {} do not, {} were measured in too few rounds to tell (of these {} look as if they \
-         held), and {} were not measured.",
+        "Of {} requirements {} hold, {} do not, {} were measured in too few rounds to tell (of these {} look as if \
+         they held), and {} were not measured.",
         verdicts.len(),
         count(&[Some(Verdict::Yes)]),
         count(&[Some(Verdict::No)]),

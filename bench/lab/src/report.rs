@@ -55,7 +55,8 @@ pub fn missing(run: &Run) -> Vec<(String, String)> {
 pub const TITLES: [&str; 10] =
     ["bench", "runtime ", "workers", "params ", "unit", "median", "min", "max", "mad", "/ first runtime"];
 
-/// One row for each cell that has a figure; the last column is the ratio to the first cell with the same workers and parameters.
+/// One row for each cell that has a figure; the last column is the ratio to the first cell with the same workers and
+/// parameters.
 pub fn rows(run: &Run) -> Vec<Vec<String>> {
     let row = |cell: &Cell| {
         let summary = cell.summary("")?;

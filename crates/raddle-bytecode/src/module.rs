@@ -53,7 +53,8 @@ pub struct Bundle {
 }
 
 /// While a process runs `from..to`, slot `slot` holds the address of a channel (`is_array`: a descriptor of an array of
-/// such, `bundle`: a block in which it lies) of which it uses one end. For the report of a deadlock; nothing else reads it.
+/// such, `bundle`: a block in which it lies) of which it uses one end. For the report of a deadlock; nothing else reads
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct End {
     /// First instruction.

@@ -139,7 +139,8 @@ pub(crate) struct Run {
     /// or an executable; `-` is an occam program on standard input
     ///
     /// What comes on standard input after the text of `-`, at a terminal after its end (Ctrl-D), is the program's
-    /// keyboard; in a pipe nothing does. A Rust file is looked up in the package that it lies in, built in release, and then run.
+    /// keyboard; in a pipe nothing does. A Rust file is looked up in the package that it lies in, built in release, and
+    /// then run.
     #[arg(value_name = "PATH")]
     path: PathBuf,
 

@@ -1,7 +1,9 @@
 //! Owns: the way from `raddle lab` to the laboratory.
 //! May use: the source tree, cargo, `execve`.
-//! Never: measuring. That is `raddle-lab`'s, in the workspace of the rivals, which pull in whole runtimes: `raddle`
-//! stays quick to build without it.
+//! Never: measuring.
+//!
+//! That is `raddle-lab`'s, in the workspace of the rivals, which pull in whole runtimes: `raddle` stays quick to build
+//! without it.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -37,7 +39,10 @@ impl Lab {
 /// The manifest of the benchmarks, in the folder or above it, or where this program was built.
 fn manifest(here: &Path) -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = here.ancestors().chain(built.ancestors()).filter(|folder| folder.join("bench/lab/Cargo.toml").is_file());
+    let all = here
+        .ancestors()
+        .chain(built.ancestors())
+        .filter(|folder| folder.join("bench/lab/Cargo.toml").is_file());
     all.map(|folder| folder.join("bench/Cargo.toml")).next()
 }
 

@@ -10,8 +10,8 @@
 //! | which forks may a thief take | each fork that is asked for one | the oldest few, each |
 //! | may a started movable one change workers | wake, surplus, steal | migration on, off |
 //!
-//! What is `pub` here beside the settings are decisions as functions of what a worker knows. The workers ask them, and so
-//! do the simulated workers of `raddle lab simulate`: what is simulated is then the policy that runs.
+//! What is `pub` here beside the settings are decisions as functions of what a worker knows. The workers ask them, and
+//! so do the simulated workers of `raddle lab simulate`: what is simulated is then the policy that runs.
 
 use std::time::Duration;
 
@@ -72,8 +72,8 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// The first of `workers` that the thief `thief` looks at, of which it knows the `backlog`; `last` is whom it looked
-    /// at first before. The others follow in a ring.
+    /// The first of `workers` that the thief `thief` looks at, of which it knows the `backlog`; `last` is whom it
+    /// looked at first before. The others follow in a ring.
     ///
     /// ```
     /// use raddle_core::Victim;

@@ -3,8 +3,8 @@
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
-//! process is a runnable of `raddle-core` (`many`). A debug build runs on one: what orders two accesses is the same. Both know the same end: the program's, a run-time error, a
-//! deadlock.
+//! process is a runnable of `raddle-core` (`many`). A debug build runs on one: what orders two accesses is the same.
+//! Both know the same end: the program's, a run-time error, a deadlock.
 
 mod many;
 mod one;

@@ -118,7 +118,7 @@ impl<L: Default> Machine<L> {
         let theirs = Message { at: other.message.get(), length: other.length.get() };
         let (from, to) = if direction == OUTPUT { (message, theirs) } else { (theirs, message) };
         if S::CHECKED {
-            self.met::<S>(me, other, (direction, from.range(), to.range()))?;
+            self.met(me, other, (direction, from.range(), to.range()))?;
         }
         self.pass(from, to)?;
         scheduler.ready(other);

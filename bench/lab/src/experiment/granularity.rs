@@ -20,8 +20,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     title: "Granularity: the Transterpreter's replicated PAR",
     story: "64 packets each do rounds of so many updates of an array and one communication inside a PAR of two \
             processes. Packets never talk to each other, so a second core should help at every granularity. Found in \
-            2007 on a dual-core laptop: at granularity 1 one thread was about 20 times faster than two; they broke even \
-            at 50, on a dual Pentium III at 5.",
+            2007 on a dual-core laptop: at granularity 1 one thread was about 20 times faster than two; they broke \
+            even at 50, on a dual Pentium III at 5.",
     cells,
     claims,
     remarks,

@@ -10,9 +10,9 @@ use crate::run::Run;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ring",
     title: "Ring: ThreadScope's thread ring",
-    story: "A line of 2000 threads; each takes a number from its left, adds 1, hands it to its right. The slots between \
-            them hold one number (as an MVar), or none (rendezvous). Found then with GHC: 500 messages took 0.21 s on one \
-            core, 0.38 s on two, and 0.21 s again when the threads were placed by hand in two segments.",
+    story: "A line of 2000 threads; each takes a number from its left, adds 1, hands it to its right. The slots \
+            between them hold one number (as an MVar), or none (rendezvous). Found then with GHC: 500 messages took \
+            0.21 s on one core, 0.38 s on two, and 0.21 s again when the threads were placed by hand in two segments.",
     cells,
     claims,
     remarks: |_| Vec::new(),

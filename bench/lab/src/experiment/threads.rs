@@ -16,8 +16,8 @@ use crate::run::Run;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "threads",
     title: "Threads: McRT's micro-benchmarks",
-    story: "What it costs to create, join, switch and lock, and to have very many alive. McRT found futures that return \
-            at once 40 to 100 times cheaper than threads that do.",
+    story: "What it costs to create, join, switch and lock, and to have very many alive. McRT found futures that \
+            return at once 40 to 100 times cheaper than threads that do.",
     cells,
     claims,
     remarks: |_| Vec::new(),

@@ -2,8 +2,8 @@
 //! May use: runs, figures.
 //! Never: starting a program.
 //!
-//! With migration on the balance is `fair`, so that threads go round while nobody is idle; off means that a thread stays
-//! where it was first placed, round robin. The ray tracer draws with 8 threads.
+//! With migration on the balance is `fair`, so that threads go round while nobody is idle; off means that a thread
+//! stays where it was first placed, round robin. The ray tracer draws with 8 threads.
 
 use super::{Experiment, Figure, Settings, Size, Spec};
 use crate::claim::Claim;

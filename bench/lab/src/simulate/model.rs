@@ -10,10 +10,10 @@
 //! | one searcher, who calls the next when it has found | the same, a wake later |
 //! | the looker's doze, from 25 us doubling to the tick | the same |
 //!
-//! Times are costs that were measured. A list can be stolen from by one thief at a time; a shared queue gives one process
-//! at a time; a thief pays for each victim that it looks at in vain. What the model leaves out: caches, the memory's
-//! bandwidth, the kernel, and all that processes do to each other. So it shows where a policy stops scaling for its own
-//! reasons, and no more than that.
+//! Times are costs that were measured. A list can be stolen from by one thief at a time; a shared queue gives one
+//! process at a time; a thief pays for each victim that it looks at in vain. What the model leaves out: caches, the
+//! memory's bandwidth, the kernel, and all that processes do to each other. So it shows where a policy stops scaling
+//! for its own reasons, and no more than that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -10,8 +10,8 @@ use super::{Program, finish, target_folder, works};
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
 
-/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts it
-/// with as many carriers as workers.
+/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts
+/// it with as many carriers as workers.
 pub(super) fn java(workload: &str) -> Program {
     let Some(home) = jdk() else {
         let why = format!(
@@ -88,8 +88,8 @@ pub(super) fn ghc(workload: &str) -> Program {
     finish(ghc, output)
 }
 
-/// A library for C++, by the runtime's name: what it is called, a header to know it by, the package, what the compiler is
-/// told.
+/// A library for C++, by the runtime's name: what it is called, a header to know it by, the package, what the compiler
+/// is told.
 const CPP: [(&str, &str, &str, &str, &[&str]); 3] = [
     ("openmp", "OpenMP", "omp.h", "g++", &["-fopenmp"]),
     ("tbb", "oneTBB", "tbb/task_group.h", "libtbb-dev", &["-ltbb"]),
@@ -124,7 +124,8 @@ pub(super) fn cpp(workload: &str, runtime: &str) -> Program {
     finish(gxx, output)
 }
 
-/// A program in Erlang: `<workload>/erlang/main.erl`. Ready is a script that starts it with as many schedulers as workers.
+/// A program in Erlang: `<workload>/erlang/main.erl`. Ready is a script that starts it with as many schedulers as
+/// workers.
 pub(super) fn erlang(workload: &str) -> Program {
     let there = Command::new("sh").args(["-c", "command -v erlc erl"]).output();
     if !there.is_ok_and(|done| done.status.success()) {

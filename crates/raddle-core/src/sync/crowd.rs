@@ -4,8 +4,8 @@
 //!
 //! With hundreds of processes in the queue of an MCS or CLH lock, each hand-over goes to one that sleeps, as often as
 //! not on another worker: to wake it moves four cache lines between the cores, and its stack has left the nearest
-//! caches (PERF: bench `queue_lock`, 1000 processes on 2 workers: 3.8 and 3.1 times what 2 processes take). None of that
-//! is needed for the order: of the processes of one worker only one can run. So when somebody has found itself far
+//! caches (PERF: bench `queue_lock`, 1000 processes on 2 workers: 3.8 and 3.1 times what 2 processes take). None of
+//! that is needed for the order: of the processes of one worker only one can run. So when somebody has found itself far
 //! back in the queue and its worker with other things to do, the lock is *crowded*, and from then on the processes of
 //! each worker come in through a gate of that worker's, one at a time, in the order in which they came to it. They wait
 //! there without an atomic, and are woken by the one before them on their own worker. The queue has as many members
@@ -23,8 +23,8 @@
 //! *Nobody waits in vain.* Who waits at a gate waits for one of its own worker that is inside and has the lock, or
 //! waits for it in the queue. It leaves when it has released, and lets in the next. Whoever forgets a guard never does:
 //! but then the lock is never free again. Numbers are not used twice, so what is left of such a gate does not matter to
-//! the lock that comes to lie at the same address. *Who has no worker to itself* goes past the gates: OS threads, threads
-//! that may move, a process that unwinds.
+//! the lock that comes to lie at the same address. *Who has no worker to itself* goes past the gates: OS threads,
+//! threads that may move, a process that unwinds.
 
 use crate::header::{MOVABLE, OWN_TLS};
 use crate::process::wait::{Caller, caller, wait_entered};

@@ -15,7 +15,7 @@
 //! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |
 //! | [`Once`], [`OnceLock`], [`LazyLock`] | a stack in its word | all at once |
 //! | [`Semaphore`] | a list | first come, first served, whatever the number of permits |
-//! | [`McsLock`], [`ClhLock`] | near its turn spins, then yields; far from it sleeps | first come, first served; in a crowd, on each worker |
+//! | [`McsLock`], [`ClhLock`] | near its turn spins, far from it sleeps | in order; in a crowd, by worker |
 //! | [`TicketLock`] | spins, then yields | first come, first served |
 //! | [`SpinLock`] | spins, then yields | anybody |
 //!

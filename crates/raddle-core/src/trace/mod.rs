@@ -26,8 +26,8 @@ mod waits;
 
 #[doc(inline)]
 pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
-pub use raddle_trace::Level;
 pub(crate) use ends::{SessionsGuard, sessions};
+pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
 pub(crate) use tracer::{Tracer, number_of, reason};
 pub use user::{Entered, Mark, counter, enter, leave, mark};

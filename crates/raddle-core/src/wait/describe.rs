@@ -129,7 +129,7 @@ impl<'s> Wait<'s> {
     pub(crate) fn show_alone(&self, block: &'static Block) -> Shown<'_> {
         debug_assert!(block.waits.get().is_null(), "it waits within another wait");
         block.waits.set(std::ptr::from_ref(self).cast());
-        Shown { before: Some((block, std::ptr::null())), wait: PhantomData }
+        Shown { before: Before::Process(block, std::ptr::null()), wait: PhantomData }
     }
 
     /// The call that it waits in.

@@ -23,7 +23,7 @@
 mod clock;
 mod shadow;
 
-use crate::machine::{Machine, Scheduler};
+use crate::machine::Machine;
 use crate::process::{INPUT, OUTPUT, Process};
 use crate::spin::Spin;
 use alloc::boxed::Box;
@@ -224,7 +224,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// Both sides of a communication are there: what each has done before happened before what the other does next.
-    pub(crate) fn met<S: Scheduler<Link = L>>(
+    pub(crate) fn met(
         &self,
         me: &Process<L>,
         other: &Process<L>,

@@ -16,9 +16,9 @@
 //! ```
 //!
 //! It is the list of threads whose stacks are not glibc's own (`_dl_stack_user`). In a forked child glibc begins it
-//! anew: our part then hangs in the air, and [`Held::in_child`] puts it behind the head again. The one that has forked comes
-//! out of it into the list of the others (`_dl_stack_used`), and back with the rest: at the next fork glibc would take
-//! the memory of all who are there, and do not fork, for that of new threads.
+//! anew: our part then hangs in the air, and [`Held::in_child`] puts it behind the head again. The one that has forked
+//! comes out of it into the list of the others (`_dl_stack_used`), and back with the rest: at the next fork glibc would
+//! take the memory of all who are there, and do not fork, for that of new threads.
 
 use super::facts::Field;
 use core::ffi::c_void;

@@ -1,4 +1,5 @@
-//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch and a message with and without it.
+//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch and a message with and without
+//!     it.
 //! May use: raddle, raddle-trace's ring and clock.
 //! Never: a file.
 

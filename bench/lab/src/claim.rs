@@ -61,11 +61,12 @@ impl Claim {
             return format!("{required}: not measured.");
         };
         let found = format!(
-            "{required}: {} (95 % interval {} to {}, {} rounds)",
+            "{required}: {} (95 % interval {} to {}, {} round{})",
             figure(interval.median),
             figure(interval.low),
             figure(interval.high),
-            interval.count
+            interval.count,
+            if interval.count == 1 { "" } else { "s" }
         );
         let margin = 100.0 * (interval.median / self.bound - 1.0).abs();
         let by = match interval.median <= self.bound {

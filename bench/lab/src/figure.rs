@@ -120,6 +120,7 @@ where
         .y_label_formatter(&label)
         .axis_desc_style(("sans-serif", 15))
         .label_style(("sans-serif", 13))
+        .max_light_lines(1)
         .light_line_style(RGBColor(240, 240, 240))
         .bold_line_style(RGBColor(215, 215, 215))
         .draw()?;
@@ -147,7 +148,7 @@ pub fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
             .margin(12)
             .x_label_area_size(36)
             .y_label_area_size(76)
-            .build_cartesian_2d((0..names.len()).into_segmented(), 0.0..high)?;
+            .build_cartesian_2d((0..names.len().saturating_sub(1)).into_segmented(), 0.0..high)?;
         let name = |at: &SegmentValue<usize>| match at {
             SegmentValue::CenterOf(index) => {
                 names.get(*index).map_or(String::new(), |name| (*name).to_owned())

@@ -13,11 +13,13 @@ mod run;
 
 mod measure;
 mod rivals;
+mod simulate;
 
 mod figure;
 mod page;
 mod report;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -54,6 +56,8 @@ enum Command {
     Warehouse(Options),
     /// All experiments, one after the other
     All(Options),
+    /// Simulate numbers of workers for which this machine has no cores, and hold the model against real runs
+    Simulate(Simulation),
     /// Make the figures and the page of a folder anew from its files
     Page {
         /// The folder
@@ -95,6 +99,54 @@ struct Options {
     out: PathBuf,
 }
 
+#[derive(Args)]
+struct Simulation {
+    /// Numbers of workers: some, or a range such as 4..256, of which the powers of two are taken
+    #[arg(long, default_value = "4..256", value_parser = range)]
+    workers: Workers,
+    /// Processes of a batch
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    count: u32,
+    /// Nanoseconds of work of each
+    #[arg(long, default_value_t = 10_000)]
+    work_ns: u64,
+    /// Where the figure goes
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    out: PathBuf,
+}
+
+/// Numbers of workers.
+#[derive(Clone, Debug, PartialEq)]
+struct Workers(Vec<usize>);
+
+fn range(text: &str) -> Result<Workers, String> {
+    let Some((low, high)) = text.split_once("..") else {
+        return text.split(',').map(workers).collect::<Result<_, _>>().map(Workers);
+    };
+    let (low, high) = (workers(low)?, workers(high)?);
+    let powers = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n <= high);
+    Ok(Workers(powers.filter(|n| *n >= low).collect()))
+}
+
+/// Processes of the real runs that the model is held against.
+const REAL_COUNT: usize = 2000;
+
+impl Simulation {
+    /// `false` when the model is too far from the real runs.
+    fn carry_out(&self) -> Result<bool, String> {
+        let (costs, real) = simulate::measure(REAL_COUNT)?;
+        let checked = simulate::validation(&costs, &real, REAL_COUNT);
+        show(&format!("machine  {}\n\n{}\n", raddle_measure::machine::describe(), checked.0));
+        let (table, svg) = simulate::simulate(&costs, &self.workers.0, self.count as usize, self.work_ns);
+        show(&format!("{table}\n"));
+        std::fs::create_dir_all(&self.out).map_err(|e| format!("cannot make {}: {e}", self.out.display()))?;
+        let path = self.out.join("simulated.svg");
+        std::fs::write(&path, svg).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        show(&format!("{}\n", path.display()));
+        Ok(checked.1)
+    }
+}
+
 fn workers(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -121,7 +173,10 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::List => {
             for experiment in EXPERIMENTS {
-                println!("{:<12} {}\n             {}\n", experiment.name, experiment.title, experiment.story);
+                show(&format!(
+                    "{:<12} {}\n             {}\n\n",
+                    experiment.name, experiment.title, experiment.story
+                ));
             }
             Ok(true)
         }
@@ -130,10 +185,11 @@ fn main() -> ExitCode {
         Command::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options),
         Command::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options),
         Command::All(options) => carry_out(EXPERIMENTS, &options),
+        Command::Simulate(simulation) => simulation.carry_out(),
         Command::Rivals => Ok(rivals::build()),
         Command::Page { folder } => write_page(&folder).map(|()| true),
         Command::Compare { a, b } => (|| {
-            print!("{}", compare::compare(&Run::load(&a)?, &Run::load(&b)?)?);
+            show(&compare::compare(&Run::load(&a)?, &Run::load(&b)?)?);
             Ok(true)
         })(),
     };
@@ -145,6 +201,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Writes to standard output. A reader that has gone away (`| head`) is no error.
+fn show(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Measures, and saves after each round; `false` when some program failed.
@@ -161,9 +222,9 @@ fn carry_out(experiments: &[Experiment], options: &Options) -> Result<bool, Stri
     }
     write_page(&options.out)?;
     if is_set(&stopped) {
-        println!("interrupted: what was measured until then is kept");
+        show(&format!("interrupted: what was measured until then is kept\n"));
     }
-    println!("{}", options.out.join("index.html").display());
+    show(&format!("{}\n", options.out.join("index.html").display()));
     Ok(well)
 }
 
@@ -178,7 +239,7 @@ fn one(experiment: &Experiment, options: &Options, stopped: &AtomicBool) -> Resu
     if let Some(why) = unsaved {
         return Err(why);
     }
-    println!("{}", report::text(experiment, &run));
+    show(&format!("{}\n", report::text(experiment, &run)));
     Ok(run.cells.iter().all(|cell| cell.failure.is_none()))
 }
 
@@ -204,6 +265,13 @@ fn write_page(folder: &Path) -> Result<(), String> {
         }
     }
     write("index.html", &page::page(&runs))
+}
+
+#[test]
+fn a_range_of_workers_gives_its_powers_of_two() {
+    assert_eq!(range("4..64"), Ok(Workers(vec![4, 8, 16, 32, 64])));
+    assert_eq!(range("3,5"), Ok(Workers(vec![3, 5])));
+    assert!(range("0..4").is_err());
 }
 
 #[test]

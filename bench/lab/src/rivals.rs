@@ -50,7 +50,7 @@ pub fn build() -> bool {
         table.row([(*runtime).to_owned(), programs.join(" "), state]);
     }
     progress("");
-    print!("{table}");
+    super::show(&table.to_string());
     well
 }
 

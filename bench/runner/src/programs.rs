@@ -37,7 +37,8 @@ pub fn build(workload: &str, runtime: &str) -> Program {
         "go" => go(workload),
         "java" => foreign::java(workload),
         "ghc" => foreign::ghc(workload),
-        "openmp" => foreign::openmp(workload),
+        "erlang" => foreign::erlang(workload),
+        "openmp" | "tbb" | "boost" => foreign::cpp(workload, runtime),
         _ => rust(workload, runtime),
     }
 }

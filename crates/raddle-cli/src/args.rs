@@ -47,7 +47,7 @@ pub(crate) enum Command {
     /// Show what a running program's workers do, now and again
     #[command(after_help = TOP_HELP)]
     Top(Top),
-    /// Repeat the experiments that define Raddle, beside rivals, as figures and a page (needs the source tree)
+    /// Repeat the experiments that define Raddle, beside rivals (needs the source tree)
     #[command(disable_help_flag = true)]
     Lab(Lab),
     /// Ask a running program what its processes are at: who waits for what, and who holds it

@@ -98,6 +98,14 @@ pub use runtime::{BuildError, Builder, Runtime};
 #[cfg(not(loom))]
 pub mod csp;
 
+/// Decisions of the scheduler as values that know no worker, for `raddle lab simulate`: what it simulates is what runs.
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub mod decisions {
+    pub use crate::policy::{QUANTUM_NS, STEAL_NS};
+    pub use crate::worker::looks::{Look, Seen};
+}
+
 /// Cells: Rust futures as runnables.
 #[cfg(not(loom))]
 pub mod task {

@@ -9,8 +9,18 @@
 //! | whom does a thief look at first | search | largest backlog, random, ring |
 //! | which forks may a thief take | each fork that is asked for one | the oldest few, each |
 //! | may a started movable one change workers | wake, surplus, steal | migration on, off |
+//!
+//! What is `pub` here beside the settings are decisions as functions of what a worker knows. The workers ask them, and
+//! so do the simulated workers of `raddle lab simulate`: what is simulated is then the policy that runs.
 
 use std::time::Duration;
+
+/// At most so many runnables move at once: their new worker is to have work, not to be where all of it waits.
+pub(crate) const CHAIN_MAX: usize = 64;
+/// A steal and the wake before it cost about so much, ns: what has waited for less is left to its owner.
+pub const STEAL_NS: u64 = 10_000;
+/// How long a batch may run before what is fresh has its turn, ns; surplus is given away this often.
+pub const QUANTUM_NS: u64 = 50_000;
 
 /// How many task queues there are for what any worker may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +71,35 @@ pub enum Victim {
     Ring,
 }
 
+impl Victim {
+    /// The first of `workers` that the thief `thief` looks at, of which it knows the `backlog`; `last` is whom it
+    /// looked at first before. The others follow in a ring.
+    ///
+    /// ```
+    /// use raddle_core::Victim;
+    /// let backlogs = [0, 3, 9];
+    /// let first = |victim: Victim| victim.first(0, 3, |worker| backlogs[worker], || 7, 1);
+    /// assert_eq!([Victim::Backlog, Victim::Random, Victim::Ring].map(first), [2, 1, 2]);
+    /// ```
+    pub fn first(
+        self,
+        thief: usize,
+        workers: usize,
+        backlog: impl Fn(usize) -> u64,
+        random: impl FnOnce() -> u64,
+        last: usize,
+    ) -> usize {
+        match self {
+            Victim::Backlog => {
+                let others = (0..workers).filter(|&worker| worker != thief);
+                others.max_by_key(|&worker| backlog(worker)).unwrap_or(thief)
+            }
+            Victim::Random => random() as usize % workers,
+            Victim::Ring => (last + 1) % workers,
+        }
+    }
+}
+
 /// When a fork of a `join`, a `scope` or a `future` lies open to thieves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Futures {
@@ -106,11 +145,13 @@ impl Default for Policy {
 }
 
 impl Policy {
-    pub(crate) fn steals(&self) -> bool {
+    /// Do idle workers take from others?
+    pub fn steals(&self) -> bool {
         matches!(self.balance, Balance::Steal | Balance::Fair) && self.queues != Queues::Shared
     }
 
-    pub(crate) fn shares(&self) -> bool {
+    /// Do busy workers give to idle ones?
+    pub fn shares(&self) -> bool {
         self.balance == Balance::Share
     }
 
@@ -124,7 +165,7 @@ impl Policy {
     }
 
     /// Does movable work go through a queue of several workers?
-    pub(crate) fn queues_shared(&self) -> bool {
+    pub fn queues_shared(&self) -> bool {
         self.queues != Queues::PerWorker
     }
 
@@ -145,6 +186,11 @@ impl Policy {
 
     pub(crate) fn takes_from_other_groups(&self) -> bool {
         matches!(self.queues, Queues::PerGroup(_)) && self.steals()
+    }
+
+    /// How many of so many movable runnables a worker with slack lays out or gives away.
+    pub fn surplus(movable: usize) -> usize {
+        (movable / 2).min(CHAIN_MAX)
     }
 
     pub(crate) fn tick_ns(&self) -> u64 {

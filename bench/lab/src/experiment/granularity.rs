@@ -64,7 +64,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
                 cells.push(cell(runtime, workers, grain, kind));
             }
         }
-        for runtime in ["go", "java"] {
+        for runtime in ["go", "java", "boost"] {
             for &workers in &settings.workers {
                 cells.push(cell(runtime, workers, grain, "kind=process"));
             }
@@ -172,6 +172,7 @@ fn figures(run: &Run) -> Vec<Figure> {
     let forms = FORMS.into_iter().chain([
         ("go", "kind=process", "Go"),
         ("java", "kind=process", "Java virtual threads"),
+        ("boost", "kind=process", "Boost.Fiber"),
         ("std", "kind=process", "OS threads"),
         ("floor", "kind=process", "the work alone"),
     ]);

@@ -32,12 +32,12 @@ fn messages(size: Size, runtime: &str) -> &'static [u64] {
 
 fn cells(settings: &Settings) -> Vec<Spec> {
     let mut cells = Vec::new();
-    let rivals = [("go", "slots=0"), ("go", "slots=1"), ("ghc", "slots=1")];
+    let rivals = [("go", "slots=0"), ("go", "slots=1"), ("ghc", "slots=1"), ("erlang", "slots=1")];
     for (runtime, slots) in [("raddle", "slots=0"), ("raddle", "slots=1")].into_iter().chain(rivals) {
         for &workers in &settings.workers {
             for &count in messages(settings.size, runtime) {
                 cells.push(cell(runtime, workers, count, 0, slots));
-                if workers == 2 && runtime != "go" {
+                if workers == 2 && ["raddle", "ghc"].contains(&runtime) {
                     cells.push(cell(runtime, workers, count, 2, slots));
                 }
             }
@@ -84,6 +84,7 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("go", "slots=0", "Go, rendezvous"),
         ("go", "slots=1", "Go, slots of one"),
         ("ghc", "slots=1", "GHC, MVars"),
+        ("erlang", "slots=1", "Erlang (sends do not wait)"),
     ];
     for (colour, (runtime, slots, name)) in forms.into_iter().enumerate() {
         for workers in run.workers() {
@@ -94,7 +95,8 @@ fn figures(run: &Run) -> Vec<Figure> {
                 };
                 let points: Vec<_> = [1, 500, 2000, 100_000].into_iter().filter_map(point).collect();
                 let name = format!("{name}, {workers}{placed}");
-                let colour = if segments == 2 { colour + 5 } else { colour };
+                // Only the programs of Raddle and of GHC place anything.
+                let colour = if segments == 2 { [6, 7, 2, 3, 1][colour.min(4)] } else { colour };
                 lines.push(Line { name, points, colour, dashed: workers == 1 });
             }
         }

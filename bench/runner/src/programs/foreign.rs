@@ -1,5 +1,5 @@
 //! Owns: how programs in Java, Haskell and C++ are built, and which tools they need.
-//! May use: javac, ghc, g++.
+//! May use: javac, ghc, g++, erlc.
 //! Never: installing anything; what is missing is said.
 
 use std::path::{Path, PathBuf};
@@ -38,11 +38,16 @@ pub(super) fn java(workload: &str) -> Program {
 
 /// The runner's arguments begin with `--workers N`.
 fn write_script(script: &Path, java: &Path, classes: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
     let (java, classes) = (java.display(), classes.display());
     let carriers =
         "-Djdk.virtualThreadScheduler.parallelism=\"$2\" -Djdk.virtualThreadScheduler.maxPoolSize=\"$2\"";
-    std::fs::write(script, format!("#!/bin/sh\nexec '{java}' {carriers} -cp '{classes}' Main \"$@\"\n"))?;
+    executable(script, &format!("'{java}' {carriers} -cp '{classes}' Main \"$@\""))
+}
+
+/// Writes a script that becomes `command`.
+fn executable(script: &Path, command: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::write(script, format!("#!/bin/sh\nexec {command}\n"))?;
     std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755))
 }
 
@@ -83,18 +88,71 @@ pub(super) fn ghc(workload: &str) -> Program {
     finish(ghc, output)
 }
 
-/// A C++ program with OpenMP's tasks: `<workload>/openmp.cpp`.
-pub(super) fn openmp(workload: &str) -> Program {
+/// A library for C++, by the runtime's name: what it is called, a header to know it by, the package, what the compiler
+/// is told.
+const CPP: [(&str, &str, &str, &str, &[&str]); 3] = [
+    ("openmp", "OpenMP", "omp.h", "g++", &["-fopenmp"]),
+    ("tbb", "oneTBB", "tbb/task_group.h", "libtbb-dev", &["-ltbb"]),
+    (
+        "boost",
+        "Boost.Fiber",
+        "boost/fiber/all.hpp",
+        "libboost-fiber-dev",
+        &["-lboost_fiber", "-lboost_context", "-pthread"],
+    ),
+];
+
+/// A program in C++: `<workload>/<runtime>.cpp`.
+pub(super) fn cpp(workload: &str, runtime: &str) -> Program {
     if !works("g++", "--version") {
         return Program::Missing("g++ is not installed (Debian package g++)".into());
     }
-    let output = target_folder().map(|folder| folder.join(format!("{workload}-openmp")));
+    let Some((_, name, header, package, options)) = CPP.iter().find(|(of, ..)| *of == runtime) else {
+        return Program::Failed(format!("nobody knows how {runtime} is built"));
+    };
+    let there =
+        format!("echo '#include <{header}>' | g++ -std=c++17 -fopenmp -fsyntax-only -x c++ - 2>/dev/null");
+    if !Command::new("sh").args(["-c", &there]).status().is_ok_and(|status| status.success()) {
+        return Program::Missing(format!("{name} is not installed (Debian package {package})"));
+    }
+    let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
     let mut gxx = Command::new("g++");
     if let Ok(path) = &output {
-        gxx.args(["-std=c++17", "-O2", "-fopenmp", "-Icppmeasure", "-o"]).arg(path);
-        gxx.arg(format!("{workload}/openmp.cpp"));
+        gxx.args(["-std=c++17", "-O2", "-Icppmeasure", "-o"]).arg(path);
+        gxx.arg(format!("{workload}/{runtime}.cpp")).args(*options);
     }
     finish(gxx, output)
+}
+
+/// A program in Erlang: `<workload>/erlang/main.erl`. Ready is a script that starts it with as many schedulers as
+/// workers.
+pub(super) fn erlang(workload: &str) -> Program {
+    let there = Command::new("sh").args(["-c", "command -v erlc erl"]).output();
+    if !there.is_ok_and(|done| done.status.success()) {
+        return Program::Missing("Erlang is not installed (Debian package erlang-base)".into());
+    }
+    let target = match target_folder() {
+        Ok(folder) => folder,
+        Err(why) => return Program::Failed(why),
+    };
+    let (beams, script) =
+        (target.join(format!("{workload}-erlang-beams")), target.join(format!("{workload}-erlang")));
+    if let Err(why) = std::fs::create_dir_all(&beams) {
+        return Program::Failed(format!("cannot make {}: {why}", beams.display()));
+    }
+    let mut erlc = Command::new("erlc");
+    erlc.arg("-o").arg(&beams).arg(format!("{workload}/erlang/main.erl"));
+    match finish(erlc, Ok(script.clone())) {
+        Program::Ready(_) => {
+            let start =
+                format!("erl +S \"$2:$2\" -noshell -pa '{}' -s main main -extra \"$@\"", beams.display());
+            match executable(&script, &start) {
+                Ok(()) => Program::Ready(script),
+                Err(why) => Program::Failed(format!("cannot write {}: {why}", script.display())),
+            }
+        }
+        other => other,
+    }
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl<T> Chan<T> {
         }
     }
 
-    /// PERF: compiled into the program's own code, the wait included, so that no return after the switch is mispredicted;
-    /// bench `rendezvous`.
+    /// PERF: compiled into the program's own code, the wait included, so that no return after the switch is
+    /// mispredicted; bench `rendezvous`.
     #[inline(always)]
     #[track_caller]
     pub(super) fn send(&self, message: T) -> Result<(), SendError<T>> {

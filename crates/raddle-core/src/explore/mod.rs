@@ -39,7 +39,7 @@ mod site;
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
 pub(crate) use point::{
-    choose, ended, is_on, outside, point, takes_panic, turn_on as turn_on_points, unseen_panic, yields,
+    choose, ended, outside, point, takes_panic, turn_on as turn_on_points, unseen_panic, yields,
 };
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};

@@ -15,15 +15,12 @@ use super::{BUDGET_MAX, Worker};
 use crate::counters::Counters;
 use crate::fifo::{Chain, Fifo};
 use crate::header::Runnable;
+use crate::policy::{CHAIN_MAX, Policy, QUANTUM_NS};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
-/// A batch keeps the worker for at least so long before something fresh is started, ns.
-pub(crate) const QUANTUM_NS: u64 = 50_000;
 /// What need not start as long as anything else can run starts nevertheless, one in so many nanoseconds.
 const LATER_NS: u64 = 10 * QUANTUM_NS;
-/// At most so many movable runnables travel in one chain.
-const CHAIN_MAX: usize = 64;
 
 /// When things were last done, and how long slices are.
 pub(super) struct Pace {
@@ -185,7 +182,7 @@ impl Worker {
             if self.retract() {
                 return;
             }
-            let half = (self.batch.movable() / 2).min(CHAIN_MAX);
+            let half = Policy::surplus(self.batch.movable());
             let chain = self.batch.split_movable(half);
             Counters::add(&self.counters.published, half as u64);
             if let Err(chain) = self.window.publish(chain) {
@@ -196,7 +193,7 @@ impl Worker {
             && let Some(idle) = self.shared().some_sleeper(self.index)
         {
             // As GHC pushes: keep one share, the free one gets the other.
-            let half = (self.batch.movable() / 2).min(CHAIN_MAX);
+            let half = Policy::surplus(self.batch.movable());
             Counters::add(&self.counters.shared_out, half as u64);
             self.send(idle, self.batch.split_movable(half));
         }
@@ -204,7 +201,7 @@ impl Worker {
 
     /// Work-sharing: half of what has not started goes to an idle worker, which may not take it by itself.
     fn share_fresh(&self) {
-        let half = (self.fresh.len_hint() / 2).min(CHAIN_MAX);
+        let half = Policy::surplus(self.fresh.len_hint());
         if half == 0 {
             return;
         }

@@ -25,7 +25,8 @@
 //! processes have started); to make a cut cheap by looking out before sleeping, as Go's spinning threads do (burns the
 //! second core, which others may want).
 
-use super::search::{PROFIT_NS, STEAL_NS};
+use super::search::PROFIT_NS;
+use crate::policy::STEAL_NS;
 
 /// What a victim will have started by itself in this time is not worth a steal, ns.
 const DRAIN_NS: u64 = 20 * STEAL_NS;
@@ -38,18 +39,20 @@ const SAMPLE: usize = 4;
 
 /// What a list is like now.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub struct Seen {
     /// How far it reaches, and how far its owner and thieves have taken.
-    pub(super) reach: usize,
-    pub(super) passed: usize,
+    pub reach: usize,
+    /// See `reach`.
+    pub passed: usize,
     /// How many the owner has taken, ever; and how many runnables have ended at it, ever.
-    pub(super) started: usize,
-    pub(super) ended: u64,
+    pub started: usize,
+    /// See `started`.
+    pub ended: u64,
 }
 
 /// What a thief saw of a list when it looked last.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
+pub struct Look {
     at_ns: u64,
     seen: Seen,
     /// The first of the looks that each saw it grow; 0 if this one did not.
@@ -69,7 +72,7 @@ impl Look {
     }
 
     /// How far what is fresh has waited for long enough and is worth a steal; 0 for nowhere.
-    pub(super) fn fresh(&mut self, now: u64, seen: Seen) -> usize {
+    pub fn fresh(&mut self, now: u64, seen: Seen) -> usize {
         let passed_ns = now - self.at_ns;
         if passed_ns < STEAL_NS {
             return 0;

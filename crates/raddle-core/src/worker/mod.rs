@@ -34,7 +34,7 @@ mod boundary;
 mod dispatch;
 mod engine;
 mod gates;
-mod looks;
+pub(crate) mod looks;
 mod promote;
 mod search;
 mod seeded;

@@ -16,12 +16,10 @@ use super::looks::{Look, Seen};
 use crate::counters::Counters;
 use crate::fifo::Fifo;
 use crate::header::Runnable;
-use crate::policy::Victim;
+use crate::policy::{STEAL_NS, Victim};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
-/// A steal and the wake before it cost about so much, ns.
-pub(crate) const STEAL_NS: u64 = 10_000;
 /// A catch that lasts less than this was not worth it, ns.
 pub(super) const PROFIT_NS: u64 = 2 * STEAL_NS;
 /// So many wakes of the victim's within one catch mean that thief and victim are coupled.
@@ -141,22 +139,14 @@ impl Worker {
     /// Where to look first, by the policy.
     fn choose_first(&self, workers: &[Worker]) -> (usize, Victim) {
         let by = self.shared().policy.victim;
-        let first = match by {
-            Victim::Backlog => {
-                let backlog = |w: &&Worker| {
-                    w.published.backlog_ns.load(Ordering::Relaxed)
-                        + (w.ready.len_hint() + w.fresh.len_hint()) as u64
-                };
-                let others = workers.iter().filter(|w| w.index != self.index);
-                others.max_by_key(backlog).map_or(self.index, |w| w.index)
-            }
-            Victim::Random => self.hunter.next_random() as usize % workers.len(),
-            Victim::Ring => {
-                let next = (self.hunter.ring.get() + 1) % workers.len();
-                self.hunter.ring.set(next);
-                next
-            }
+        let backlog = |index: usize| {
+            let of = &workers[index];
+            of.published.backlog_ns.load(Ordering::Relaxed)
+                + (of.ready.len_hint() + of.fresh.len_hint()) as u64
         };
+        let (random, last) = (|| self.hunter.next_random(), self.hunter.ring.get());
+        let first = by.first(self.index, workers.len(), backlog, random, last);
+        self.hunter.ring.set(first);
         (first, by)
     }
 

@@ -3,10 +3,10 @@
 //! Never: burning the processor beyond the spin budget.
 
 use super::Worker;
-use super::search::STEAL_NS;
 use crate::counters::Counters;
 use crate::hang::watch::note_busy;
 use crate::header::Runnable;
+use crate::policy::STEAL_NS;
 use crate::protocol::idle::{Watch, Woken};
 use crate::report;
 use std::time::{Duration, Instant};

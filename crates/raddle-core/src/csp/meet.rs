@@ -160,6 +160,10 @@ unsafe fn exchange_watched(
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
+    if watched & SPINS != 0 {
+        // Whatever lies there, the caller changes it. PERF: bench `pingpong`, two workers.
+        prim::will_write(word);
+    }
     match word.look() {
         Seen::Empty => {}
         // SAFETY: passed on to the caller.
@@ -216,6 +220,7 @@ unsafe fn exchange_hot(
 /// As for [`exchange`]; the word has shown it.
 #[inline(never)]
 unsafe fn serve_hot(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) -> bool {
+    prim::will_write(peer);
     if !word.take_hot(peer) {
         return false;
     }

@@ -105,6 +105,9 @@ pub(crate) fn light_fence(_asymmetric: bool) {
     fence(Ordering::SeqCst); // pairs with `heavy_fence`
 }
 
+/// A hint to a processor: nothing.
+pub(crate) fn will_write<T>(_at: *const T) {}
+
 /// See [`light_fence`].
 pub(crate) fn heavy_fence(_asymmetric: bool) {
     fence(Ordering::SeqCst); // pairs with `light_fence`

@@ -8,15 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MANY: usize = 40;
 
-/// While the caller holds `lock`, many come to it; what they do there is `visit`. Returns how many panicked.
+/// While the caller holds `lock`, many come to it; what they do there is `visit`, told who is the how manieth to come.
+/// Returns how many panicked.
 fn crowd<L: Send + Sync + 'static>(lock: &Arc<L>, release: impl FnOnce(), visit: fn(&L, usize)) -> usize {
     let come = Arc::new(AtomicUsize::new(0));
-    let visitor = |number| {
+    let visitor = |_| {
         let (lock, come) = (lock.clone(), come.clone());
-        csp::spawn(move || {
-            come.fetch_add(1, Ordering::Relaxed);
-            visit(&lock, number);
-        })
+        csp::spawn(move || visit(&lock, come.fetch_add(1, Ordering::Relaxed)))
     };
     let visitors: Vec<_> = (0..MANY).map(visitor).collect();
     while come.load(Ordering::Relaxed) < MANY {

@@ -59,7 +59,9 @@ fn traced(name: &str, source: &str, workers: &str, code: i32) -> String {
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     });
-    [program, trace].map(|file| std::fs::remove_file(file).expect("it is ours"));
+    for file in [program, trace] {
+        std::fs::remove_file(file).expect("it is ours");
+    }
     said.concat()
 }
 

@@ -6,7 +6,7 @@ use raddle::{Balance, Runtime};
 use raddle_trace::analysis::{Analysis, Class};
 use raddle_trace::event::Event;
 use raddle_trace::log::Log;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -201,7 +201,7 @@ fn a_signal_asks_for_a_file_and_the_program_goes_on() {
     let path = file("asked");
     if std::env::var_os(CHILD).is_some() {
         csp::spawn(a_bit_of_all).join().expect("none panics");
-        println!("it is recorded");
+        std::io::stdout().write_all(b"it is recorded\n").expect("the parent reads");
         loop {
             csp::spawn(a_bit_of_all).join().expect("none panics");
         }

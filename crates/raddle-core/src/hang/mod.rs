@@ -147,7 +147,9 @@ impl Dump {
     /// The summary; and if it leaves something out, a file with all, and its name.
     fn screen(&self) -> String {
         let (mut text, more) = self.write();
-        if more {
+        if more && self.kind == Kind::Dump {
+            text += &format!("  `raddle dump {}` has a line for each\n", std::process::id());
+        } else if more {
             match self.save() {
                 Ok(path) => text += &format!("  each by itself: {}\n", path.display()),
                 Err(cause) => text += &format!("  no file with each by itself: {cause}\n"),

@@ -134,7 +134,7 @@ impl Roll {
         let (alive, cells) = (count(self.rows.len() as u64, "process", "es"), count(self.cells, "cell", "s"));
         let workers = count(self.workers as u64, "worker", "s");
         let _infallible = writeln!(out, "  alive: {alive}, {cells}, on {workers}");
-        groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > 1)
+        groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > 3)
     }
 
     /// Those that are alike: spawned at one place, and waiting at one place. The largest group first.

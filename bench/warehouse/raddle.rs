@@ -19,7 +19,10 @@ fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let ms = |name| job.number(name).map(Duration::from_millis);
     let form = match job.text("form")? {
         "busy" => Form::Busy,
-        "think" => Form::Thinking { every: 100, mean: Duration::from_micros(300) },
+        "think" => Form::Thinking {
+            every: u32::try_from(job.number("every")?).map_err(|e| e.to_string())?,
+            mean: Duration::from_micros(job.number("think_us")?),
+        },
         other => return Err(format!("form is `{other}`; it can be busy or think")),
     };
     let length = Length::Time { warm_up: ms("warm_ms")?, measured: ms("ms")? };

@@ -32,7 +32,7 @@ struct Arguments {
     /// End when each warehouse has done so many transactions, instead of by time
     #[arg(long, value_name = "COUNT")]
     transactions: Option<u64>,
-    /// Threads also wait: for one lock on the shared items, and to think after each hundred transactions, for so many
+    /// Threads also wait: for one lock on the shared items, and to think after each thousand transactions, for so many
     /// microseconds on average
     #[arg(long, value_name = "US")]
     think: Option<u64>,
@@ -50,7 +50,7 @@ impl Arguments {
                 measured: time("seconds", self.seconds)?,
             },
         };
-        let thinking = |us| Form::Thinking { every: 100, mean: Duration::from_micros(us) };
+        let thinking = |us| Form::Thinking { every: 1000, mean: Duration::from_micros(us) };
         let form = self.think.map_or(Form::Busy, thinking);
         Ok(Plan { warehouses: self.warehouses.into(), seed: self.seed, form, length, ..Plan::default() })
     }

@@ -222,7 +222,7 @@ fn carry_out(experiments: &[Experiment], options: &Options) -> Result<bool, Stri
     }
     write_page(&options.out)?;
     if is_set(&stopped) {
-        show(&format!("interrupted: what was measured until then is kept\n"));
+        show("interrupted: what was measured until then is kept\n");
     }
     show(&format!("{}\n", options.out.join("index.html").display()));
     Ok(well)

@@ -31,7 +31,7 @@ pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span a
 pub(crate) use ends::{SessionsGuard, sessions};
 pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
-pub(crate) use tracer::{Tracer, number_of, place_of_text, reason};
+pub(crate) use tracer::{Tracer, number_of, place_of_text};
 pub use user::{Entered, Mark, counter, enter, leave, mark};
 
 use crate::runtime;

@@ -28,11 +28,30 @@ const NONE: u32 = u32::MAX;
 /// A name that a thread was given.
 pub(super) type Named = (u32, Arc<str>);
 
+/// What calls are by, as far as this worker has met them: the place of a call's name, and the kind of its waits.
+///
+/// PERF: to tell the kind from the name takes longer than the record itself; calls have few names.
+#[derive(Default)]
+struct Calls([Cell<(usize, u8)>; 32]);
+
+impl Calls {
+    fn reason(&self, what: &str) -> StopReason {
+        // Its place and its length: one name may begin another.
+        let address = what.as_ptr().addr() ^ what.len() << 48;
+        let known = &self.0[(address ^ address >> 5) % self.0.len()];
+        if known.get().0 != address {
+            known.set((address, reason(what) as u8));
+        }
+        StopReason::of_number(known.get().1)
+    }
+}
+
 /// What one worker records.
 pub(crate) struct Tracer {
     source: Source,
     /// Why the running one will stop, packed as in the record. Touched by the worker's OS thread.
     stop: Cell<u32>,
+    calls: Calls,
     rings: OnceLock<Rings>,
     names: Mutex<Vec<Named>>,
     /// The kernel's number of the worker's OS thread; 0 before it runs.
@@ -66,7 +85,7 @@ pub(crate) fn number_of(header: &Header) -> u32 {
 }
 
 /// What kind of wait a call is, by the end of its name.
-pub(crate) fn reason(what: &str) -> StopReason {
+fn reason(what: &str) -> StopReason {
     let ends = |with: &[&str]| with.iter().any(|end| what.ends_with(end));
     match what {
         "exit" => StopReason::Exit,
@@ -149,6 +168,7 @@ impl Tracer {
         Tracer {
             source: Source::of_this_machine(),
             stop: Cell::new(NONE),
+            calls: Calls::default(),
             rings: OnceLock::new(),
             names: Mutex::default(),
             os_thread: AtomicI32::new(0),
@@ -191,7 +211,8 @@ impl Tracer {
 
     /// See [`Worker::note_stop`](crate::worker::Worker::note_stop).
     #[cold]
-    pub(crate) fn note_stop(&self, reason: StopReason, object: usize) {
+    pub(crate) fn note_stop(&self, what: &str, object: usize) {
+        let reason = self.calls.reason(what);
         // What waits does not lie closer together than this, most often.
         self.stop.set(pack(reason as u8, (object >> 4) as u32));
     }

@@ -64,7 +64,7 @@ impl Worker {
     #[inline(never)]
     fn record_stop(&self, what: &str, object: usize) {
         let object = if object == 0 { waited_for() } else { object };
-        self.tracer.note_stop(trace::reason(what), object);
+        self.tracer.note_stop(what, object);
     }
 
     /// Records that what `next` is of runs now.

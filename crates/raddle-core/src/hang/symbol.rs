@@ -1,5 +1,5 @@
 //! Owns: the names of functions by addresses, from the symbol tables of the program and its libraries.
-//! May use: `dladdr`, files.
+//! May use: `dladdr`, files, `rustc-demangle`.
 //! Never: debug information; a name and a distance are enough to find a loop. `addr2line` knows the line.
 
 use std::ffi::{CStr, OsStr};
@@ -109,37 +109,9 @@ fn names(addresses: impl Iterator<Item = usize>) -> Vec<String> {
     addresses.filter_map(name).collect()
 }
 
-/// A name as it stands in the source, if it was mangled in the old way of Rust.
+/// A symbol as its programmer knows it, without the compiler's hash.
 fn plain(mangled: &str) -> String {
-    let Some(mut rest) = mangled.strip_prefix("_ZN") else { return mangled.to_owned() };
-    let mut parts = Vec::new();
-    while let Some(len) = rest.find(|c: char| !c.is_ascii_digit()) {
-        let Ok(bytes) = rest[..len].parse::<usize>() else { break };
-        let Some(part) = rest.get(len..len + bytes) else { return mangled.to_owned() };
-        parts.push(part);
-        rest = &rest[len + bytes..];
-    }
-    if parts.last().is_some_and(|last| last.len() == 17 && last.starts_with('h')) {
-        parts.pop();
-    }
-    let mut name = parts.join("::");
-    for (code, text) in [
-        ("$LT$", "<"),
-        ("$GT$", ">"),
-        ("$u20$", " "),
-        ("$u7b$", "{"),
-        ("$u7d$", "}"),
-        ("$LP$", "("),
-        ("$RP$", ")"),
-    ] {
-        name = name.replace(code, text);
-    }
-    for (code, text) in
-        [("$RF$", "&"), ("$BP$", "*"), ("$C$", ","), ("$u27$", "'"), ("..", "::"), ("_<", "<"), ("_{", "{")]
-    {
-        name = name.replace(code, text);
-    }
-    name
+    format!("{:#}", rustc_demangle::demangle(mangled))
 }
 
 /// A line for each of these return addresses, from the first that is not ours on.
@@ -166,6 +138,7 @@ mod tests {
         assert_eq!(plain(mangled), "demo::fmt");
         let closure = "_ZN4demo4main28_$u7b$$u7b$closure$u7d$$u7d$17h23a3c466ec4ca3d9E";
         assert_eq!(plain(closure), "demo::main::{{closure}}");
+        assert_eq!(plain("_RNvCs123_4demo3fmt"), "demo::fmt");
         assert_eq!(plain("memcpy"), "memcpy");
     }
 

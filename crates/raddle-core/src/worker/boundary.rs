@@ -235,10 +235,10 @@ impl Worker {
     }
 
     /// Balance `fair`: nobody is idle, so once a tick one movable runnable goes to the shortest ready queue. A queue
-    /// that is longer by only one gives, too, once in [`ODD_TICKS`]: the one too many then goes round, and each gets its
-    /// share in time. (With three threads on two workers it stayed, and those two got half as much: spread 58 % in
-    /// `apps/warehouse`. PERF: given each tick, the threads' tables went from cache to cache 200 times a second, and five
-    /// warehouses on two workers lost 5 to 12 % of their throughput.)
+    /// that is longer by only one gives, too, once in [`ODD_TICKS`]: the one too many then goes round, and each gets
+    /// its share in time. (With three threads on two workers it stayed, and those two got half as much: spread 58 % in
+    /// `apps/warehouse`. PERF: given each tick, the threads' tables went from cache to cache 200 times a second, and
+    /// five warehouses on two workers lost 5 to 12 % of their throughput.)
     fn even_out(&self) {
         let shared = self.shared();
         let movable = self.batch.movable() + self.ready.len_hint();

@@ -18,6 +18,9 @@ struct Seen {
     since: Instant,
     on_processor_ns: u64,
     is_told: bool,
+    /// How often it has been seen since. Where the whole program was stopped, or the machine is too busy for the
+    /// watcher, time passes and nobody looks.
+    looks: u32,
 }
 
 /// The workers that have been busy at one thing.
@@ -46,7 +49,8 @@ impl Slow {
             }
             let waiting = worker.waiting_behind();
             let lasts = now - seen.since;
-            if seen.is_told || lasts < most || waiting == 0 {
+            seen.looks += 1;
+            if seen.is_told || lasts < most || seen.looks < 2 || waiting == 0 {
                 continue;
             }
             let Some(reason) = reason(os_thread, seen.on_processor_ns, most) else { continue };
@@ -82,7 +86,7 @@ impl Slow {
 
 impl Seen {
     fn new(progress: [u64; 3], since: Instant, os_thread: i32) -> Seen {
-        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_told: false }
+        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_told: false, looks: 0 }
     }
 }
 

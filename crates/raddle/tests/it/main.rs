@@ -10,5 +10,6 @@ mod channels;
 mod jobs;
 mod on_raddle;
 mod on_std;
+mod stranger;
 mod sync;
 mod trace;

@@ -118,8 +118,8 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
 // As above.
 #[cfg(not(raddle_asan))]
 #[test]
-fn a_job_that_is_refused_a_stack_runs_on_its_workers() {
-    let output = in_child("a_job_that_is_refused_a_stack_runs_on_its_workers", || {
+fn a_refused_stack_makes_a_job_run_on_its_workers() {
+    let output = in_child("a_refused_stack_makes_a_job_run_on_its_workers", || {
         let rt = runtime(1);
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();

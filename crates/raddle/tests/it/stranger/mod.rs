@@ -3,6 +3,7 @@
 //! fails again in the same way, and its first line names the things that are to blame; of a right one it says nothing.
 
 use raddle::explore::{Failure, Kind, Options, replay, try_explore};
+use std::io::Write as _;
 use std::panic::catch_unwind;
 
 mod channels;
@@ -37,7 +38,7 @@ impl Plant {
         }
         let failure = *try_explore(options.clone(), move || program(Planted)).expect_err("the bug is found");
         if std::env::var_os("STRANGER_TELLS").is_some() {
-            println!("{failure}\n");
+            writeln!(std::io::stdout(), "{failure}\n").expect("somebody reads");
         }
         let first = sentence(&failure.to_string());
         assert_eq!(failure.kind(), self.kind, "{failure}");

@@ -34,7 +34,7 @@ impl Clock {
         self.start.checked_add(Duration::from_nanos(now))
     }
 
-    /// Virtual time passes.
+    /// Virtual time passes, until then.
     pub(crate) fn jump_to(&self, ns: u64) {
         if let Some(now) = &self.virtual_ns {
             now.store(ns, Ordering::Relaxed);

@@ -10,12 +10,15 @@ use std::sync::Once;
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
 
 /// Handles a signal, unless the program does. False if it does.
+///
+/// One that is ignored is taken: a script that starts a program with `&` leaves it with `SIGQUIT` ignored, and such a
+/// program hangs as others do. (Go's runtime does the same.)
 pub(super) fn install(signal: libc::c_int, handler: Handler) -> bool {
     // SAFETY: all zeroes is a value of this struct.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes the present action there, and changes nothing.
     let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
-    if asked != 0 || action.sa_sigaction != libc::SIG_DFL {
+    if asked != 0 || ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction) {
         return false;
     }
     action.sa_sigaction = handler as usize;

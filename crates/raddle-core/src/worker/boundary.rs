@@ -91,9 +91,10 @@ impl Worker {
         self.shared().sampler.look(self.shared(), now);
     }
 
-    /// Time has passed while the worker slept: not the slices' time.
+    /// Time has passed while the worker slept, or has begun again: not the slices' time.
     pub(super) fn restart_clock(&self, now: u64) {
         self.pace.boundary_ns.set(now);
+        self.pace.quantum_ns.set(self.pace.quantum_ns.get().min(now));
     }
 
     fn quantum(&self, now: u64) {

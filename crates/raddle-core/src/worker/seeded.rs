@@ -45,6 +45,7 @@ impl Worker {
                 return None;
             }
             self.shared().clock.jump_to(0);
+            self.restart_clock(0);
         }
         loop {
             self.gather(seeded);

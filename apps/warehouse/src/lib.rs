@@ -2,7 +2,7 @@
 //! May use: `raddle`'s threads, locks and counters.
 //! Never: a choice that the seed does not decide, except how many transactions a timed run gets done.
 //!
-//! Each warehouse is one [`raddle::thread`] that performs [transactions](transactions) against its own [tables], with a
+//! Each warehouse is one [`raddle::thread`] that performs [transactions] against its own [tables], with a
 //! yield after each; all share the [items]. What a warehouse has after so many transactions depends on the seed alone,
 //! and at the end the [consistency] of all tables is checked.
 //!

@@ -9,7 +9,7 @@
 
 use crate::process::Process;
 use crate::wait::Subject;
-use crate::worker::{SEEDED, Worker, current_header};
+use crate::worker::{OPERATIONS, SEEDED, Worker, current_header};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -53,11 +53,21 @@ impl Running {
         Running { who, worker: std::ptr::null_mut() }
     }
 
-    /// Whether its worker follows a seed.
+    /// Whether its worker follows a seed, or records every operation.
     #[inline(always)]
+    pub(super) fn has_points(self) -> bool {
+        self.is_watched(SEEDED | OPERATIONS)
+    }
+
+    /// Whether its worker follows a seed.
     pub(super) fn is_seeded(self) -> bool {
+        self.is_watched(SEEDED)
+    }
+
+    #[inline(always)]
+    fn is_watched(self, by: u8) -> bool {
         // SAFETY: null, or the worker of what runs here, which lives as long.
-        unsafe { self.worker.cast::<Worker>().as_ref() }.is_some_and(|worker| worker.watched() & SEEDED != 0)
+        unsafe { self.worker.cast::<Worker>().as_ref() }.is_some_and(|worker| worker.watched() & by != 0)
     }
 }
 

@@ -46,8 +46,8 @@ impl RawMutex {
     #[inline]
     fn lock(&self, site: &'static Location<'static>) -> bool {
         let caller = Running::here();
-        if caller.is_seeded() {
-            return self.lock_by_seed(site);
+        if caller.has_points() {
+            return self.lock_with_points(site);
         }
         match self.word.try_lock() {
             Some(poisoned) => {
@@ -63,10 +63,12 @@ impl RawMutex {
     /// Not at the unlock: a second branch, and a call in the guard's drop, would cost a lock without a seed more.
     #[cold]
     #[inline(never)]
-    fn lock_by_seed(&self, site: &'static Location<'static>) -> bool {
+    fn lock_with_points(&self, site: &'static Location<'static>) -> bool {
         point("Mutex::lock");
         let poisoned = self.lock_slow(site);
-        point("what follows Mutex::lock");
+        if Running::here().is_seeded() {
+            point("what follows Mutex::lock");
+        }
         poisoned
     }
 

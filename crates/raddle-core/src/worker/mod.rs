@@ -80,6 +80,8 @@ pub(crate) const SEEDED: u8 = 1;
 pub(crate) const SPINS: u8 = 2;
 /// It is recorded.
 pub(crate) const RECORDED: u8 = 4;
+/// It is recorded with every operation.
+pub(crate) const OPERATIONS: u8 = 8;
 
 /// Boundaries come at the latest after so many dispatches.
 const BUDGET_MAX: u32 = 128;
@@ -103,7 +105,7 @@ pub(crate) struct Worker {
     ran_dry: Cell<bool>,
     /// How much is recorded. On the line that each switch touches anyway.
     trace_level: AtomicU8,
-    /// What has waits do more than wait, as bits: [`SEEDED`], [`SPINS`], [`RECORDED`]. One byte, which they test once.
+    /// What has waits do more than wait, as bits: [`SEEDED`] and its like. One byte, which they test once.
     watched: AtomicU8,
     handoff: Cell<Option<Runnable>>,
     after: Cell<Option<After>>,

@@ -9,7 +9,7 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
-use super::{RECORDED, Worker, current_header};
+use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::engine;
 use crate::header::{Header, Kind};
 use crate::load::Always;
@@ -39,11 +39,10 @@ impl Worker {
         self.spawns_stay.store(policy.spawns_stay() && off, Ordering::Relaxed);
         self.wakes_stay.store(!policy.queues_shared() && off, Ordering::Relaxed);
         self.trace_level.store(level as u8, Ordering::Relaxed);
-        if off {
-            self.watched.fetch_and(!RECORDED, Ordering::Relaxed);
-        } else {
-            self.watched.fetch_or(RECORDED, Ordering::Relaxed);
-        }
+        let operations = if level >= Level::Sync { OPERATIONS } else { 0 };
+        let now = if off { 0 } else { RECORDED | operations };
+        self.watched.fetch_and(!(RECORDED | OPERATIONS) | now, Ordering::Relaxed);
+        self.watched.fetch_or(now, Ordering::Relaxed);
     }
 
     /// What has a wait here do more than wait: [`SEEDED`](super::SEEDED) and its like. 0 in the common case.

@@ -16,6 +16,7 @@
 //! | `number` | as `flags`; 0 until a trace first asks for it |
 //! | `forks` | the runnable itself, while it runs |
 
+use crate::glance::{GlancePtr, GlanceU8};
 use crate::prim::Link;
 use crate::protocol::jobs::Forks;
 use std::cell::Cell;
@@ -54,9 +55,9 @@ pub(crate) const AWAY: u8 = 16;
 pub(crate) struct Header {
     pub(crate) link: Link<Header>,
     /// Points to a `Worker`; null until the runnable is first given to one.
-    pub(crate) worker: Cell<*mut ()>,
+    pub(crate) worker: GlancePtr,
     pub(crate) kind: Kind,
-    pub(crate) flags: Cell<u8>,
+    pub(crate) flags: GlanceU8,
     /// What traces call it, if it has no number of its own kind.
     pub(crate) number: Cell<u32>,
     /// Its forks that nobody has asked for; null outside of any `join` or `scope`.
@@ -67,9 +68,9 @@ impl Header {
     pub(crate) fn new(kind: Kind, flags: u8) -> Self {
         Header {
             link: Link::new(),
-            worker: Cell::new(std::ptr::null_mut()),
+            worker: GlancePtr::new(std::ptr::null_mut()),
             kind,
-            flags: Cell::new(flags),
+            flags: GlanceU8::new(flags),
             number: Cell::new(0),
             forks: Cell::new(std::ptr::null()),
         }
@@ -78,9 +79,7 @@ impl Header {
     /// The flags, for whoever looks at it without holding it.
     #[cfg(not(loom))]
     pub(crate) fn flags_now(&self) -> u8 {
-        // SAFETY: as large as an atomic byte.
-        unsafe { std::sync::atomic::AtomicU8::from_ptr(self.flags.as_ptr()) }
-            .load(std::sync::atomic::Ordering::Relaxed)
+        self.flags.get()
     }
 
     #[inline(always)]

@@ -12,6 +12,7 @@
 #![cfg_attr(loom, allow(dead_code, reason = "the models use a part of what the scheduler uses"))]
 
 mod fifo;
+mod glance;
 mod header;
 mod order;
 mod prim;

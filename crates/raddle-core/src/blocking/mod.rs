@@ -84,7 +84,7 @@ fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
         without_forks(block, || catch_unwind(AssertUnwindSafe(f)))
     } else {
         // It waits for nothing after all.
-        block.waits.set(std::ptr::null());
+        block.waits.set(std::ptr::null_mut());
         catch_unwind(AssertUnwindSafe(f))
     };
     if is_orphan() {
@@ -135,7 +135,7 @@ fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
         State::Done(result) => result.unwrap_or_else(|panic| resume_unwind(panic)),
         // No spare OS thread at all: better here than not at all.
         State::ToDo(f) => {
-            block.waits.set(std::ptr::null());
+            block.waits.set(std::ptr::null_mut());
             f()
         }
         State::Running => unreachable!("whoever makes the call wakes the caller when it is done"),

@@ -15,17 +15,17 @@
 
 use super::payload::Payload;
 use super::scope::ScopeData;
+use crate::glance::GlancePtr;
 use crate::header::{Header, Kind, Runnable};
 use crate::protocol::join::JoinWord;
 use crate::protocol::selection::Selection;
 use crate::protocol::token::Token;
-use crate::wait::Wait;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, SizeClass, Stack};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to do with the payload; one static table a closure type.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Block {
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) token: Token,
     /// What it waits for, while it does: in its frame. Written by the process itself.
-    pub(crate) waits: Cell<*const Wait<'static>>,
+    pub(crate) waits: GlancePtr,
     /// A thread's own thread-local storage, from its start to its end.
     pub(crate) storage: UnsafeCell<Option<TlsBlock>>,
     pub(crate) selection: Selection,
@@ -102,7 +102,7 @@ impl Block {
             id: Cell::new(0),
             scope: Cell::new(std::ptr::null()),
             class: Cell::new(SizeClass::DEFAULT),
-            waits: Cell::new(std::ptr::null()),
+            waits: GlancePtr::new(std::ptr::null_mut()),
             pins: Cell::new(0),
         }
     }
@@ -154,8 +154,7 @@ impl Block {
 
     /// Where in whose frame it says what it waits for; 0 if nowhere. Not to be followed.
     pub(crate) fn waits_at(&self) -> usize {
-        // SAFETY: as large as an atomic word and aligned as one; read only.
-        unsafe { AtomicUsize::from_ptr(self.waits.as_ptr().cast()) }.load(Ordering::Relaxed)
+        self.waits.get().addr()
     }
 
     /// The block, which is filled, is in a life of this number from now on.

@@ -121,7 +121,7 @@ impl<'s> Wait<'s> {
     /// As [`show`](Self::show), at the control block of the caller.
     #[inline(always)]
     pub(crate) fn show_at(&self, block: &'static Block) -> Shown<'_> {
-        let before = block.waits.replace(std::ptr::from_ref(self).cast());
+        let before = block.waits.replace(std::ptr::from_ref(self).cast_mut().cast());
         Shown { before: Before::Process(block, before), wait: PhantomData }
     }
 
@@ -129,8 +129,8 @@ impl<'s> Wait<'s> {
     #[inline(always)]
     pub(crate) fn show_alone(&self, block: &'static Block) -> Shown<'_> {
         debug_assert!(block.waits.get().is_null(), "it waits within another wait");
-        block.waits.set(std::ptr::from_ref(self).cast());
-        Shown { before: Before::Process(block, std::ptr::null()), wait: PhantomData }
+        block.waits.set(std::ptr::from_ref(self).cast_mut().cast());
+        Shown { before: Before::Process(block, std::ptr::null_mut()), wait: PhantomData }
     }
 
     /// The call that it waits in.
@@ -194,7 +194,7 @@ pub(crate) struct Shown<'w> {
 enum Before {
     /// Nobody looks at what a cell, or one that is away, waits for.
     Nothing,
-    Process(&'static Block, *const Wait<'static>),
+    Process(&'static Block, *mut ()),
     OsThread(*const Wait<'static>),
 }
 
@@ -216,7 +216,7 @@ impl Block {
     /// It is the caller, or it has left its stack and does not run meanwhile; and what is returned is dropped before.
     pub(crate) unsafe fn waits_for<'a>(&self) -> Option<&'a Wait<'a>> {
         // SAFETY: shown until the wait is over, and the caller vouches that it is not.
-        unsafe { self.waits.get().as_ref() }
+        unsafe { self.waits.get().cast::<Wait<'_>>().as_ref() }
     }
 }
 

@@ -14,6 +14,7 @@
 use super::{BUDGET_MAX, Worker};
 use crate::counters::Counters;
 use crate::fifo::{Chain, Fifo};
+use crate::glance::GlanceU64;
 use crate::header::Runnable;
 use crate::policy::{CHAIN_MAX, Policy, QUANTUM_NS};
 use std::cell::Cell;
@@ -26,7 +27,7 @@ const ODD_TICKS: u32 = 8;
 
 /// When things were last done, and how long slices are.
 pub(super) struct Pace {
-    boundary_ns: Cell<u64>,
+    boundary_ns: GlanceU64,
     quantum_ns: Cell<u64>,
     tick_ns: Cell<u64>,
     later_ns: Cell<u64>,
@@ -36,15 +37,15 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Where the time of the last boundary stands.
-    pub(super) fn last_boundary(&self) -> *mut u64 {
-        self.boundary_ns.as_ptr()
+    /// When the last boundary was; for whoever glances at it.
+    pub(super) fn last_boundary(&self) -> u64 {
+        self.boundary_ns.get()
     }
 
     pub(super) fn new() -> Self {
         let zero = || Cell::new(0);
         Pace {
-            boundary_ns: zero(),
+            boundary_ns: GlanceU64::new(0),
             quantum_ns: zero(),
             tick_ns: zero(),
             later_ns: zero(),

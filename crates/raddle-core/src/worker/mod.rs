@@ -47,6 +47,7 @@ mod turn;
 use crate::counters::Counters;
 use crate::explore::Seeded;
 use crate::fifo::Fifo;
+use crate::glance::GlanceU32;
 use crate::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
@@ -100,7 +101,7 @@ pub(crate) struct Published {
 #[repr(C, align(128))]
 pub(crate) struct Worker {
     batch: Fifo,
-    budget: Cell<u32>,
+    budget: GlanceU32,
     /// The batch has been found empty since the last boundary: it has no slack.
     ran_dry: Cell<bool>,
     /// How much is recorded. On the line that each switch touches anyway.
@@ -184,7 +185,7 @@ impl Worker {
         let spins = shared.policy.spin_ns() > 0 && workers > 1;
         Worker {
             batch: Fifo::new(),
-            budget: Cell::new(BUDGET_MAX),
+            budget: GlanceU32::new(BUDGET_MAX),
             ran_dry: Cell::new(false),
             trace_level: AtomicU8::new(0),
             watched: AtomicU8::new(if spins { SPINS } else { 0 }),

@@ -133,6 +133,7 @@ pub mod __private {
     use std::process::{ExitCode, Termination};
 
     /// Starts the default runtime and runs `main` as its first process, which also reports what `main` returned.
+    #[track_caller]
     pub fn run_main<T: Termination>(builder: Builder, main: impl FnOnce() -> T + Send + 'static) -> ExitCode {
         if let Err(error) = builder.build_global() {
             let _unwritable = writeln!(std::io::stderr(), "raddle: {error}");

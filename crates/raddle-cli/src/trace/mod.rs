@@ -148,7 +148,7 @@ impl Trace {
             What::View { output, file } => {
                 let (log, analysis) = read(&file)?;
                 let page = view::page(&log, &analysis, &file.display().to_string());
-                write(output.unwrap_or_else(|| file.with_extension("html")), page.as_bytes())
+                write(output.unwrap_or_else(|| file.with_extension("html")), &file, page.as_bytes())
             }
             What::Export(export) => export.carry_out(),
             What::Check { file } => {
@@ -194,7 +194,8 @@ impl Export {
             time_scale: self.time_scale,
         };
         let bytes = export::export(&log, &analysis, format, options);
-        write(self.output.unwrap_or_else(|| self.file.with_extension(format.extension())), &bytes)
+        let output = self.output.unwrap_or_else(|| self.file.with_extension(format.extension()));
+        write(output, &self.file, &bytes)
     }
 }
 
@@ -209,8 +210,17 @@ fn read(file: &Path) -> Result<(Log, Analysis), Error> {
     Ok((log, analysis))
 }
 
-fn write(file: PathBuf, bytes: &[u8]) -> Result<Said, Error> {
+/// Writes what was made of the trace into `file`, unless that is the trace itself.
+fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Said, Error> {
     let shown = file.display().to_string();
+    let is_trace =
+        file == trace || file.canonicalize().ok().is_some_and(|at| trace.canonicalize().ok() == Some(at));
+    if is_trace {
+        let advice = "name another file by `-o`";
+        return Err(Error::CannotRun(format!(
+            "`{shown}` is the trace itself, which would be lost; {advice}"
+        )));
+    }
     match std::fs::write(file, bytes) {
         Ok(()) => Ok(Said::well(format!("{shown}\n"))),
         Err(error) => Err(Error::CannotRun(format!("could not write `{shown}`: {error}"))),

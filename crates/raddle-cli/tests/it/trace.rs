@@ -81,3 +81,22 @@ fn a_deadlock_leaves_its_trace_behind() {
     let said = traced("deadlock", DEADLOCK, "2", 3);
     assert!(said.contains(": sound\n"), "{said}");
 }
+
+#[test]
+fn a_trace_is_never_overwritten_by_what_is_made_of_it() {
+    let number = std::process::id();
+    let path = |name: &str| std::env::temp_dir().join(format!("raddle-cli-{number}-{name}"));
+    let (program, trace) = (path("kept.occ"), path("kept.html"));
+    std::fs::write(&program, RING).expect("there is room");
+    let run = raddle().args(["trace", "run", "-o"]).arg(&trace).arg("--").arg(&program).output();
+    assert!(run.expect("it starts").status.success());
+    let before = std::fs::read(&trace).expect("a trace");
+    let view = raddle().args(["trace", "view"]).arg(&trace).output().expect("it starts");
+    assert!(!view.status.success());
+    assert!(text(&view.stderr).contains("is the trace itself"), "{}", text(&view.stderr));
+    let export = raddle().args(["trace", "export", "--format", "csv", "-o"]).arg(&trace).arg(&trace).output();
+    assert!(!export.expect("it starts").status.success());
+    assert_eq!(std::fs::read(&trace).expect("a trace"), before);
+    std::fs::remove_file(&program).expect("it is there");
+    std::fs::remove_file(&trace).expect("it is there");
+}

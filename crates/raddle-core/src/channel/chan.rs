@@ -222,8 +222,7 @@ impl<T> Chan<T> {
 
     /// PERF: as [`send`](Self::send).
     #[inline(always)]
-    #[track_caller]
-    pub(super) fn recv(&self) -> Result<T, RecvError> {
+    pub(super) fn recv(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         loop {
             if self.core.look() & CAN_RECEIVE != 0 {
                 match self.recv_now() {
@@ -232,7 +231,7 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            if let Some(received) = self.recv_waiting() {
+            if let Some(received) = self.recv_waiting(site) {
                 return received;
             }
         }
@@ -240,9 +239,8 @@ impl<T> Chan<T> {
 
     /// `None` if a selection had promised a message and broke its promise.
     #[inline(always)]
-    #[track_caller]
-    fn recv_waiting(&self) -> Option<Result<T, RecvError>> {
-        let wait = Wait::on(const { &RECV }, &self.ends, Location::caller());
+    fn recv_waiting(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
+        let wait = Wait::on(const { &RECV }, &self.ends, site);
         let (place, entry) = (Place::empty(), Entry::new());
         wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);

@@ -5,10 +5,13 @@
 use super::Receiver;
 use std::fmt;
 use std::iter::FusedIterator;
+use std::panic::Location;
 
 /// Waits for each message; from [`Receiver::iter`].
 pub struct Iter<'a, T> {
     pub(super) receiver: &'a Receiver<T>,
+    /// Where it was asked for: that is the place in the program that a report names.
+    pub(super) site: &'static Location<'static>,
 }
 
 /// Takes what is there; from [`Receiver::try_iter`].
@@ -19,13 +22,14 @@ pub struct TryIter<'a, T> {
 /// Waits for each message, and has the receiver; from its `into_iter`.
 pub struct IntoIter<T> {
     receiver: Receiver<T>,
+    site: &'static Location<'static>,
 }
 
 impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.receiver.recv_at(self.site).ok()
     }
 }
 
@@ -41,7 +45,7 @@ impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.receiver.recv_at(self.site).ok()
     }
 }
 
@@ -52,6 +56,7 @@ impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;
     type IntoIter = Iter<'a, T>;
 
+    #[track_caller]
     fn into_iter(self) -> Iter<'a, T> {
         self.iter()
     }
@@ -61,8 +66,9 @@ impl<T> IntoIterator for Receiver<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
 
+    #[track_caller]
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter { receiver: self }
+        IntoIter { receiver: self, site: Location::caller() }
     }
 }
 

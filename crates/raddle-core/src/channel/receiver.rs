@@ -9,7 +9,7 @@ use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::iter::{Iter, TryIter};
 use crate::explore::{now, point};
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -70,9 +70,15 @@ impl<T> Receiver<T> {
     #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
+        self.recv_at(Location::caller())
+    }
+
+    /// As [`recv`](Self::recv), for a call that stands there in the program.
+    #[inline(always)]
+    pub(super) fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         point("channel::Receiver::recv");
         match &self.kind {
-            Kind::Chan(chan) => chan.recv(),
+            Kind::Chan(chan) => chan.recv(site),
             _ => self.recv_clock(None).ok_or(RecvError),
         }
     }
@@ -160,8 +166,9 @@ impl<T> Receiver<T> {
     }
 
     /// An iterator that waits for each message and ends when all senders are gone.
+    #[track_caller]
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
+        Iter { receiver: self, site: Location::caller() }
     }
 
     /// An iterator that never waits and ends when the channel is empty.

@@ -5,7 +5,7 @@
 use super::chan::Chan;
 use super::core::Side;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use crate::explore::{now, point};
+use crate::explore::{is_on, now, point, settle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -40,7 +40,9 @@ impl<T> Sender<T> {
     #[inline]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
         point("channel::Sender::try_send");
-        self.chan.try_send(msg)
+        let sent = self.chan.try_send(msg);
+        settle("channel::Sender::try_send");
+        sent
     }
 
     /// Sends, waiting for a place; at a rendezvous, until the message has been received.
@@ -53,8 +55,21 @@ impl<T> Sender<T> {
     #[inline(always)]
     #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
-        point("channel::Sender::send");
+        if is_on() {
+            return self.send_by_seed(msg);
+        }
         self.chan.send(msg)
+    }
+
+    /// Another one may go on before, and after if it has woken somebody.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn send_by_seed(&self, msg: T) -> Result<(), SendError<T>> {
+        point("channel::Sender::send");
+        let sent = self.chan.send(msg);
+        settle("channel::Sender::send");
+        sent
     }
 
     /// As [`send`](Self::send), waiting at most for `timeout`.
@@ -82,7 +97,9 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
         point("channel::Sender::send_deadline");
-        self.chan.send_until(msg, deadline)
+        let sent = self.chan.send_until(msg, deadline);
+        settle("channel::Sender::send_deadline");
+        sent
     }
 
     /// Whether there is no message in the channel. Always at a rendezvous.
@@ -115,6 +132,7 @@ impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         point("channel::Sender::drop");
         self.chan.drop_end(Side::Send);
+        settle("channel::Sender::drop");
     }
 }
 

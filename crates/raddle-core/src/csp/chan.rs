@@ -331,6 +331,7 @@ pub struct IntoIter<T>(Receiver<T>);
 impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
+    #[track_caller]
     fn next(&mut self) -> Option<T> {
         self.0.recv().ok()
     }

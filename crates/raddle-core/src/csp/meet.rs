@@ -18,7 +18,7 @@
 //! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
-use crate::explore::point;
+use crate::explore::{point, settle};
 use crate::header::{Header, MOVABLE, OWN_TLS};
 use crate::prim;
 use crate::process::block::Block;
@@ -159,6 +159,12 @@ unsafe fn exchange_watched(
 ) -> Option<Result<(), Refused>> {
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
+    }
+    if watched & SEEDED != 0 {
+        // SAFETY: passed on to the caller.
+        let done = unsafe { exchange_anywhere(word, data, call, copy, site) };
+        settle(call.name());
+        return Some(done);
     }
     if watched & SPINS != 0 {
         // Whatever lies there, the caller changes it. PERF: bench `pingpong`, two workers.

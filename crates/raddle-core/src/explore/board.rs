@@ -4,7 +4,7 @@
 
 use super::chance::Chooser;
 use super::failure::Cause;
-use super::schedule::Schedule;
+use super::schedule::{Rules, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,27 @@ pub(super) struct Asked {
     pub(super) early_alarms: bool,
     /// Somebody will read what happened.
     pub(super) logs: bool,
+}
+
+/// As [`Options::turns_max`](super::Options::turns_max) is by default.
+pub(super) const TURNS_MAX: u64 = 100_000;
+
+impl Asked {
+    /// Those of its options that are not the usual ones.
+    pub(super) fn rules(&self) -> Rules {
+        let Asked { turns_max, daemons, early_alarms, .. } = *self;
+        Rules { early_alarms, daemons, turns_max: (turns_max != TURNS_MAX).then_some(turns_max) }
+    }
+
+    /// The same, by the rules of a schedule, too.
+    pub(super) fn by(self, rules: Rules) -> Asked {
+        Asked {
+            early_alarms: self.early_alarms || rules.early_alarms,
+            daemons: self.daemons || rules.daemons,
+            turns_max: rules.turns_max.unwrap_or(self.turns_max),
+            logs: self.logs,
+        }
+    }
 }
 
 /// How a run ended.

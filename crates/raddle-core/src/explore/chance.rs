@@ -110,6 +110,11 @@ impl Chooser {
         }
     }
 
+    /// Whether it is a schedule that was found with early alarms.
+    pub(super) fn rings_early(&self) -> bool {
+        matches!(self, Chooser::Steps(schedule) if schedule.rules().early_alarms)
+    }
+
     /// Who of these runs next; the first one is whom nobody need make way for.
     pub(super) fn pick(&mut self, step: u64, who: &[u32]) -> usize {
         match self {

@@ -12,11 +12,49 @@ pub(super) struct Waiting {
     pub(super) at: String,
 }
 
+/// In what order those who wait are told.
+pub(super) struct Told {
+    pub(super) all: Vec<usize>,
+    /// So many of them stand in the first line: they make up a cycle, or wait for no other's end.
+    pub(super) first: usize,
+}
+
+impl Waiting {
+    /// A cycle first, each before whom it waits for; else those who do not wait for another's end. `next` says whom
+    /// each waits for, if that is one.
+    pub(super) fn in_order(next: &[Option<usize>], joins: impl Fn(usize) -> bool) -> Told {
+        let from = |start: usize| {
+            let mut walk = vec![start];
+            while let Some(one) = next[walk[walk.len() - 1]].filter(|one| !walk.contains(one)) {
+                walk.push(one);
+            }
+            let closes = next[walk[walk.len() - 1]] == Some(start);
+            closes.then_some(walk)
+        };
+        let cycle = (0..next.len()).find_map(from);
+        let is_first = |at: &usize| match &cycle {
+            Some(cycle) => cycle.contains(at),
+            None => !joins(*at),
+        };
+        let roots = (0..next.len()).filter(is_first).collect();
+        let mut all: Vec<usize> = cycle.clone().unwrap_or(roots);
+        let first = all.len().min(if cycle.is_some() { CYCLE_MAX } else { ROOTS_MAX });
+        let rest: Vec<usize> = (0..next.len()).filter(|at| !all.contains(at)).collect();
+        all.extend(rest);
+        Told { first: if first == 0 { all.len().min(ROOTS_MAX) } else { first }, all }
+    }
+}
+
 /// What went wrong in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     Panic(String),
-    Deadlock { waiting: Vec<Waiting>, cells: u64 },
+    /// The `first` of those who wait stand in the first line.
+    Deadlock {
+        waiting: Vec<Waiting>,
+        first: usize,
+        cells: u64,
+    },
     Endless(u64),
     Held(u64),
 }
@@ -52,6 +90,9 @@ pub struct Failure {
     pub(super) repeats: bool,
 }
 
+/// So many members of a cycle stand in the first line, and so many others.
+const CYCLE_MAX: usize = 8;
+const ROOTS_MAX: usize = 4;
 /// So many lines of a schedule fit a screen.
 const LINES: usize = 40;
 
@@ -88,17 +129,20 @@ fn place_of(panic: &str) -> &str {
     panic.split_once(" panicked at ").map_or(panic, |(_, rest)| rest.split(": ").next().unwrap_or(rest))
 }
 
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} waits in {}", self.who, self.at)
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Panic(what) => f.write_str(what),
-            Cause::Deadlock { waiting, cells } => {
+            Cause::Deadlock { waiting, first, cells } => {
                 f.write_str("deadlock: ")?;
-                for (at, one) in waiting.iter().take(4).enumerate() {
-                    write!(f, "{}{} waits in {}", if at == 0 { "" } else { "; " }, one.who, one.at)?;
-                }
-                if waiting.len() > 4 {
-                    write!(f, "; and {} more", waiting.len() - 4)?;
+                for (at, one) in waiting[..*first].iter().enumerate() {
+                    write!(f, "{}{one}", if at == 0 { "" } else { "; " })?;
                 }
                 match (cells, waiting.is_empty()) {
                     (0, _) => Ok(()),
@@ -138,7 +182,13 @@ impl Failure {
             return Ok(());
         }
         let (kept, had) = (self.schedule.len(), self.before_shrinking);
-        writeln!(f, "the schedule, shrunk from {had} to {kept} choices that are not the obvious ones:")?;
+        let choices = match kept {
+            0 => "no choice that is not the obvious one",
+            1 => "one choice that is not the obvious one",
+            _ => &format!("{kept} choices that are not the obvious ones"),
+        };
+        let shrunk = if had > kept { format!(" (shrunk from {had})") } else { String::new() };
+        writeln!(f, "the schedule, {choices}{shrunk}:")?;
         let skipped = self.log.len().saturating_sub(LINES);
         if skipped > 0 {
             writeln!(f, "  ... {skipped} turns before")?;
@@ -169,13 +219,11 @@ impl fmt::Display for Failure {
         if self.cause.kind() != Kind::Held {
             writeln!(f, "shrunk: raddle::explore::replay(f, \"{}\")", self.schedule)?;
         }
-        if let Cause::Deadlock { waiting, .. } = &self.cause
-            && waiting.len() > 4
+        if let Cause::Deadlock { waiting, first, .. } = &self.cause
+            && waiting.len() > *first
         {
-            waiting
-                .iter()
-                .take(LINES)
-                .try_for_each(|one| writeln!(f, "  {} waits in {}", one.who, one.at))?;
+            writeln!(f, "so wait, too:")?;
+            waiting[*first..].iter().take(LINES).try_for_each(|one| writeln!(f, "  {one}"))?;
         }
         self.write_log(f)
     }

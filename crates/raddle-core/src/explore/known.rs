@@ -19,6 +19,8 @@ pub(super) struct Known {
     /// What it did last, and where.
     pub(super) at: &'static str,
     pub(super) place: Site,
+    /// That is done already.
+    pub(super) is_past: bool,
 }
 
 impl Known {
@@ -33,7 +35,19 @@ impl Known {
             name = unsafe { block.name() }.cloned();
             site = block.site.get();
         }
-        Known { number, kind, name, site, at: "its start", place: Site::default() }
+        Known { number, kind, name, site, at: "its start", place: Site::default(), is_past: false }
+    }
+}
+
+impl Known {
+    /// ` (spawned at FILE:LINE)`, unless its name says so: where it is when nothing of the user's is on its stack.
+    pub(super) fn origin(&self) -> String {
+        let is_told = self.name.is_none() || self.kind != Kind::Process;
+        if is_told {
+            String::new()
+        } else {
+            format!(" (spawned at {}:{})", self.site.file(), self.site.line())
+        }
     }
 }
 

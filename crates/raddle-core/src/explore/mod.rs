@@ -39,14 +39,15 @@ mod site;
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
 pub(crate) use point::{
-    choose, ended, outside, point, takes_panic, turn_on as turn_on_points, unseen_panic, yields,
+    choose, ended, is_on, outside, point, settle, takes_panic, turn_on as turn_on_points, unseen_panic,
+    yields,
 };
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use seeded::Seeded;
 
 use crate::config::Config;
-use board::Asked;
+use board::{Asked, TURNS_MAX};
 use run::Runs;
 use std::sync::Arc;
 use std::time::Instant;
@@ -94,7 +95,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let (iterations, turns_max) = (1000, 100_000);
+        let (iterations, turns_max) = (1000, TURNS_MAX);
         Options {
             iterations,
             strategy: Strategy::Mixed,
@@ -185,7 +186,7 @@ pub fn check_pct<F: Fn() + Send + Sync + 'static>(f: F, iterations: u32, depth: 
     explore(Options { iterations, strategy: Strategy::Pct { depth }, ..Options::default() }, f);
 }
 
-/// Runs `f` once by a schedule, as a failure names it.
+/// Runs `f` once by a schedule, as a failure names it, with those options under which it was found.
 ///
 /// # Panics
 /// With the failure, if it fails again; and if `schedule` is none.

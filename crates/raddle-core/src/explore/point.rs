@@ -4,7 +4,8 @@
 //!
 //! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
 //! done, outside of every lock of ours. What a program does between two of its operations by itself, on plain atomics
-//! for instance, is one step; a `yield_now` there makes it two.
+//! for instance, is one step; a `yield_now` there makes it two. An operation that has made somebody ready [`settle`]s:
+//! who was woken may go on before the caller does anything more.
 
 use crate::header::{AWAY, Kind, OWN_TLS};
 use crate::process::block::Block;
@@ -43,6 +44,22 @@ fn point_by_seed(operation: &'static str) {
     }
     if let Some((worker, block)) = here() {
         worker.preempt_by_seed(block, operation);
+    }
+}
+
+/// An operation is done; if it has made somebody ready, another process may be chosen to go on before what follows.
+#[inline(always)]
+pub(crate) fn settle(operation: &'static str) {
+    if is_on() {
+        settle_by_seed(operation);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_by_seed(operation: &'static str) {
+    if let Some((worker, block)) = here() {
+        worker.settle_by_seed(block, operation);
     }
 }
 

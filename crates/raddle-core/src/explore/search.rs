@@ -63,7 +63,8 @@ pub(super) fn by_schedule(
     schedule: &Schedule,
     runs: &mut Runs,
 ) -> Result<u64, Box<Failure>> {
-    let (plan, asked) = (Plan::Steps(schedule.clone()), Asked { logs: true, ..options.asked() });
+    let (plan, asked) =
+        (Plan::Steps(schedule.clone()), Asked { logs: true, ..options.asked().by(schedule.rules()) });
     let outcome = runs.run(&plan, asked);
     let Some(cause) = outcome.cause else { return Ok(outcome.hash) };
     let failure = Failure {

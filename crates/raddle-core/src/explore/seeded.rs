@@ -14,12 +14,15 @@ use super::schedule::Schedule;
 use super::site::Sites;
 use crate::header::{Header, Kind, Runnable, STARTED};
 use crate::process::block::Block;
+use crate::sync::held_by;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// The call that waits for another's end.
+const JOIN: &str = "join";
 /// With early alarms, one rings before one in so many turns.
 const EARLY: usize = 8;
 
@@ -57,7 +60,8 @@ struct State {
 impl Seeded {
     /// For a worker that follows this one seed.
     pub(super) fn new(chooser: Chooser) -> Seeded {
-        let asked = Asked { turns_max: u64::MAX, daemons: true, early_alarms: false, logs: false };
+        let early_alarms = chooser.rings_early();
+        let asked = Asked { turns_max: u64::MAX, daemons: true, early_alarms, logs: false };
         let state = RefCell::new(State::new(chooser, asked));
         Seeded { state, hash: AtomicU64::new(0), board: None, over: Cell::new(false) }
     }
@@ -124,6 +128,11 @@ impl Seeded {
         state.pool.push_back(ready);
     }
 
+    /// How many are known to be able to run.
+    pub(crate) fn ready(&self) -> usize {
+        self.state.borrow().pool.len()
+    }
+
     /// A choice among `n`, by `choose`, which gets the number of the step.
     fn step(&self, state: &mut State, n: usize, choose: impl FnOnce(&mut Chooser, u64) -> usize) -> usize {
         if n < 2 {
@@ -156,7 +165,15 @@ impl Seeded {
         let state = &mut *self.state.borrow_mut();
         let place = state.sites.here();
         if let Some(known) = state.known.get_mut(&header) {
-            (known.at, known.place) = (operation, place);
+            (known.at, known.place, known.is_past) = (operation, place, false);
+        }
+    }
+
+    /// The one who runs has done something.
+    pub(crate) fn note_done(&self, header: *mut Header, operation: &'static str) {
+        self.note_operation(header, operation);
+        if let Some(known) = self.state.borrow_mut().known.get_mut(&header) {
+            known.is_past = true;
         }
     }
 
@@ -272,7 +289,7 @@ impl State {
             chooser,
             asked,
             step: 0,
-            schedule: Schedule::default(),
+            schedule: Schedule::by(asked.rules()),
             pool: VecDeque::new(),
             known: HashMap::new(),
             seen: 0,
@@ -317,6 +334,7 @@ impl State {
         let Some(known) = self.known.get(&self.current) else { return };
         let can_run = self.pool.iter().any(|ready| ready.as_ptr() == self.current);
         let how = match (preempted, can_run) {
+            (true, _) if known.is_past => "is stopped after",
             (true, _) => "is stopped before",
             (_, true) => "lets others run in",
             _ => "waits in",
@@ -326,7 +344,8 @@ impl State {
     }
 
     fn line(&self, known: &Known, how: &str) -> String {
-        format!("{known} {how} {}{}", known.at, self.sites.text(&known.place))
+        let place = self.sites.text(&known.place).unwrap_or_else(|| known.origin());
+        format!("{known} {how} {}{place}", known.at)
     }
 
     /// Nothing can run: who waits, and where.
@@ -339,9 +358,36 @@ impl State {
             .collect();
         waiting.sort_by_key(|(_, known)| known.number);
         let cells = alive.saturating_sub(waiting.len() as u64);
-        let tell =
-            |(header, known)| Waiting { who: Known::to_string(known), at: self.wait_of(header, known) };
-        Cause::Deadlock { waiting: waiting.into_iter().map(tell).collect(), cells }
+        let next: Vec<Option<usize>> = waiting
+            .iter()
+            .map(|(header, _)| {
+                let whom = self.waits_for(*header)?;
+                waiting.iter().position(|(other, _)| other.cast_const().cast() == whom)
+            })
+            .collect();
+        let order = Waiting::in_order(&next, |at| self.joins(waiting[at].0));
+        let tell = |at: &usize| {
+            let (header, known) = waiting[*at];
+            Waiting { who: Known::to_string(known), at: self.wait_of(header, known) }
+        };
+        Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, cells }
+    }
+
+    /// The address of whom a process waits for: who holds what it needs, or is to end.
+    fn waits_for(&self, header: *mut Header) -> Option<*const ()> {
+        // SAFETY: as in `wait_of`.
+        let block = unsafe { Block::of_header(header) };
+        // SAFETY: as in `wait_of`.
+        let wait = unsafe { block.waits_for() }?;
+        let joined = (wait.name() == JOIN).then(|| wait.subject());
+        wait.held().map(|held| held.who()).or(joined)
+    }
+
+    fn joins(&self, header: *mut Header) -> bool {
+        // SAFETY: as in `wait_of`.
+        let block = unsafe { Block::of_header(header) };
+        // SAFETY: as in `wait_of`.
+        unsafe { block.waits_for() }.is_some_and(|wait| [JOIN, "scope"].contains(&wait.name()))
     }
 
     /// What a process waits for, and who holds that, if the call has said so; else what it did last.
@@ -350,13 +396,16 @@ impl State {
         let block = unsafe { Block::of_header(header) };
         // SAFETY: nothing runs on this worker, and it belongs to no other.
         let Some(wait) = (unsafe { block.waits_for() }) else {
-            return format!("{}{}", known.at, self.sites.text(&known.place));
+            return format!("{}{}", known.at, self.sites.text(&known.place).unwrap_or_default());
         };
         let mut text = format!("{} at {}", wait.name(), wait.site());
         if let Some(held) = wait.held() {
             let holder = self.known.iter().find(|(header, _)| held.who() == header.cast_const().cast());
-            let holder = holder.map_or_else(|| "who has ended".to_owned(), |(_, known)| known.to_string());
-            text += &format!(", held by {holder} since {}", held.site());
+            let holder = holder.map(|(_, known)| known.to_string());
+            text += &format!(", {}", held_by(holder.as_deref(), held.site()));
+        } else if wait.name() == JOIN {
+            let child = self.known.iter().find(|(header, _)| wait.subject() == header.cast_const().cast());
+            text += &child.map_or_else(String::new, |(_, known)| format!(", for {known}"));
         }
         text
     }

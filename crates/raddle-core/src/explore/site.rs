@@ -28,12 +28,10 @@ impl Sites {
         Site(self.wanted.then(Backtrace::force_capture))
     }
 
-    /// ` at FILE:LINE:COLUMN`, or nothing if that is not known.
-    pub(super) fn text(&self, site: &Site) -> String {
-        let Some(trace) = site.0.as_ref().filter(|trace| trace.status() == BacktraceStatus::Captured) else {
-            return String::new();
-        };
-        place_in(&trace.to_string()).map_or_else(String::new, |place| format!(" at {place}"))
+    /// ` at FILE:LINE:COLUMN`, if that is known.
+    pub(super) fn text(&self, site: &Site) -> Option<String> {
+        let trace = site.0.as_ref().filter(|trace| trace.status() == BacktraceStatus::Captured)?;
+        place_in(&trace.to_string()).map(|place| format!(" at {place}"))
     }
 }
 
@@ -43,11 +41,18 @@ fn place_in(trace: &str) -> Option<String> {
     while let Some(line) = lines.next() {
         let Some((_, function)) = line.split_once(": ") else { continue };
         let place = lines.next_if(|next| next.starts_with("at "));
-        if let Some(place) = place.filter(|_| !is_ours(function)) {
+        if let Some(place) = place.filter(|place| !is_ours(function) && !is_of_std(place)) {
             return Some(place.trim_start_matches("at ").trim_start_matches("./").to_owned());
         }
     }
     None
+}
+
+/// Code of the standard library that goes by the name of a closure or a type of the program: a closure that is dropped
+/// as it is called, an iterator's adaptor.
+fn is_of_std(place: &str) -> bool {
+    place.starts_with("at /rustc/")
+        || ["core", "alloc", "std"].iter().any(|name| place.contains(&format!("/library/{name}/src/")))
 }
 
 fn is_ours(function: &str) -> bool {
@@ -71,6 +76,8 @@ mod tests {
    2: <raddle_core::sync::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop
              at ./src/sync/mutex.rs:30:9
    3: core::ptr::drop_in_place
+   3: <dining::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once
+             at /rustc/0a1b/library/core/src/ops/function.rs:250:5
    4: dining::eat
              at ./tests/dining.rs:12:5
    5: dining::main

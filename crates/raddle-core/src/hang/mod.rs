@@ -128,19 +128,19 @@ impl Dump {
     }
 
     fn write(&self) -> (String, bool) {
-        let first = self.roll.first_line(&self.cycles);
+        let first = self.roll.first(&self.cycles);
         let what = match (self.kind, self.cycles.len()) {
             (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
             (Kind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
             (Kind::Dump, 0) => "dump: ".to_owned(),
             (Kind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
         };
-        let mut text = if self.kind == Kind::Dump && self.cycles.is_empty() {
-            format!("raddle: {what}{} processes\n", self.roll.rows.len())
+        let (mut text, told) = if self.kind == Kind::Dump && self.cycles.is_empty() {
+            (format!("raddle: {what}{} processes\n", self.roll.rows.len()), Vec::new())
         } else {
-            format!("raddle: {what}{first}\n")
+            (format!("raddle: {what}{}\n", self.roll.first_line(&first)), first.0)
         };
-        let more = self.roll.summary(&self.cycles, &mut text);
+        let more = self.roll.summary(&self.cycles, &told, &mut text);
         (text, more)
     }
 

@@ -4,13 +4,17 @@
 
 use super::cycle::{Cycle, Who};
 use super::roll::{Outsider, Roll, Row, State, Waiting};
+use crate::sync::held_by;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 /// So many groups fit a screen.
 const GROUPS_MAX: usize = 20;
-/// So many members of a cycle, or of those who wait, stand in the first line.
-const FIRST_LINE_MAX: usize = 4;
+/// So many members of a cycle stand in the first line, and so many others.
+const CYCLE_MAX: usize = 8;
+const ROOTS_MAX: usize = 4;
+/// So many names of a group are told.
+const NAMES_MAX: usize = 5;
 
 impl Roll {
     /// `process 'name' (#7, spawned at src/main.rs:3:5)`.
@@ -31,7 +35,7 @@ impl Roll {
     fn wait(&self, waiting: &Waiting) -> String {
         let mut text = format!("{} at {}", waiting.call, waiting.site);
         if let Some((holder, since)) = &waiting.held {
-            let _infallible = write!(text, ", held by {} since {since}", self.holder(*holder));
+            text = format!("{text}, {}", held_by(self.holder(*holder).as_deref(), since));
         } else if let Some(child) = self.joined(waiting) {
             let _infallible = write!(text, ", for {}", self.short(child));
         } else if !self.text(&waiting.more).is_empty() && waiting.kind != "process" {
@@ -47,12 +51,11 @@ impl Roll {
             .flatten()
     }
 
-    fn holder(&self, address: usize) -> String {
+    fn holder(&self, address: usize) -> Option<String> {
         if let Some(row) = self.rows.iter().find(|row| row.address == address) {
-            return self.short(row);
+            return Some(self.short(row));
         }
-        let outsider = self.outsiders.iter().find(|outsider| outsider.address == address);
-        outsider.map_or_else(|| "one that has ended, or an OS thread".to_owned(), name_of)
+        self.outsiders.iter().find(|outsider| outsider.address == address).map(name_of)
     }
 
     fn sentence(&self, who: Who) -> String {
@@ -81,15 +84,21 @@ impl Roll {
         }
     }
 
-    /// What is wrong, in one line: the cycle; without one, those who wait for no other's end.
-    pub(super) fn first_line(&self, cycles: &[Cycle]) -> String {
-        let first: Vec<String> = match cycles.first() {
-            Some(cycle) => cycle.0.iter().take(FIRST_LINE_MAX + 1).map(|who| self.sentence(*who)).collect(),
-            None => self.roots(),
+    /// What is wrong: the cycle; without one, those who wait for no other's end. And how many more there are.
+    pub(super) fn first(&self, cycles: &[Cycle]) -> (Vec<String>, usize) {
+        let Some(Cycle(cycle)) = cycles.first() else {
+            let mut roots = self.roots();
+            let more = roots.len().saturating_sub(ROOTS_MAX);
+            roots.truncate(ROOTS_MAX);
+            return (roots, more);
         };
-        let told = &first[..first.len().min(FIRST_LINE_MAX)];
-        let more = cycles.first().map_or(first.len(), |cycle| cycle.0.len()).saturating_sub(FIRST_LINE_MAX);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let told = cycle.iter().take(CYCLE_MAX).map(|who| self.sentence(*who)).collect();
+        (told, cycle.len().saturating_sub(CYCLE_MAX))
+    }
+
+    /// The same in one line.
+    pub(super) fn first_line(&self, (told, more): &(Vec<String>, usize)) -> String {
+        let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
         let cells = match (self.cells, told.is_empty()) {
             (0, _) => String::new(),
             (cells, true) => format!("{cells} cells wait for a waker that nobody calls"),
@@ -108,8 +117,9 @@ impl Roll {
         groups.map(|group| self.tell_group(&group)).chain(outside).collect()
     }
 
-    /// The further cycles, and all that live, in groups. True if something was left out.
-    pub(super) fn summary(&self, cycles: &[Cycle], out: &mut String) -> bool {
+    /// The further cycles, and all that live and were not `told` by themselves, in groups. True if something was left
+    /// out.
+    pub(super) fn summary(&self, cycles: &[Cycle], told: &[String], out: &mut String) -> bool {
         if self.is_shallow {
             out.push_str(
                 "  the workers could not be stopped, so that nothing is known of what anybody waits for\n",
@@ -120,21 +130,22 @@ impl Roll {
             let _infallible = writeln!(out, "  another cycle: {}", told.join("; "));
         }
         let groups = self.groups();
-        for group in groups.iter().take(GROUPS_MAX) {
-            let _infallible = writeln!(out, "  {}", self.tell_group(group));
+        let lines = groups.iter().take(GROUPS_MAX).map(|group| self.tell_group(group));
+        for line in lines.filter(|line| !told.contains(line)) {
+            let _infallible = writeln!(out, "  {line}");
         }
         if groups.len() > GROUPS_MAX {
             let left: usize = groups[GROUPS_MAX..].iter().map(Vec::len).sum();
             let _infallible = writeln!(out, "  and {left} more in {} groups", groups.len() - GROUPS_MAX);
         }
-        for outsider in self.outsiders.iter().take(GROUPS_MAX) {
-            let _infallible =
-                writeln!(out, "  {} waits in {}", name_of(outsider), self.wait(&outsider.waits));
+        let outside = (0..self.outsiders.len()).take(GROUPS_MAX).map(|at| self.sentence(Who::OsThread(at)));
+        for line in outside.filter(|line| !told.contains(line)) {
+            let _infallible = writeln!(out, "  {line}");
         }
         let (alive, cells) = (count(self.rows.len() as u64, "process", "es"), count(self.cells, "cell", "s"));
         let workers = count(self.workers as u64, "worker", "s");
         let _infallible = writeln!(out, "  alive: {alive}, {cells}, on {workers}");
-        groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > 3)
+        groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > NAMES_MAX)
     }
 
     /// Those that are alike: spawned at one place, and waiting at one place. The largest group first.
@@ -158,9 +169,10 @@ impl Roll {
             return format!("{} {}", self.who(first), self.state(first));
         }
         let kind = if first.is_thread { "threads" } else { "processes" };
-        let some: Vec<String> = group.iter().take(3).map(|row| self.short(row)).collect();
+        let some: Vec<String> = group.iter().take(NAMES_MAX).map(|row| self.short(row)).collect();
+        let dots = if group.len() > NAMES_MAX { ", ..." } else { "" };
         let (many, site, state) = (group.len(), first.site, self.state(first));
-        format!("{many} {kind} spawned at {site} ({}, ...), such as {}: {state}", some.join(", "), some[0])
+        format!("{many} {kind} spawned at {site} ({}{dots}), such as {}: {state}", some.join(", "), some[0])
     }
 
     /// Each by itself, a line each.

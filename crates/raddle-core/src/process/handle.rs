@@ -5,7 +5,7 @@
 use super::block::Block;
 use super::pool;
 use super::wait;
-use crate::explore::{self, point};
+use crate::explore::{self, point, settle};
 use crate::header::Kind;
 use crate::protocol::token::{Generation, Notified};
 use crate::worker::{self, Worker, current_header};
@@ -69,6 +69,7 @@ impl Process {
         if self.block.token.notify(self.life) == Notified::Wake {
             // SAFETY: the token says that it waits and that this call ended the wait, so the right to queue it is here.
             unsafe { worker::wake(self.block.as_header()) };
+            settle("unpark");
         }
     }
 

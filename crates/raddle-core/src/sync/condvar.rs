@@ -4,7 +4,7 @@
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
-use crate::explore::{now, point};
+use crate::explore::{now, point, settle};
 use crate::protocol::condvar::CondWord;
 use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
@@ -194,6 +194,7 @@ impl Condvar {
     pub fn notify_one(&self) {
         point("Condvar::notify_one");
         self.word.notify_one();
+        settle("Condvar::notify_one");
     }
 
     /// Wakes all who wait.
@@ -201,6 +202,7 @@ impl Condvar {
     pub fn notify_all(&self) {
         point("Condvar::notify_all");
         self.word.notify_all();
+        settle("Condvar::notify_all");
     }
 }
 

@@ -167,6 +167,11 @@ impl Subject for QueueSite {
     }
 }
 
+/// `held by WHO since WHERE`, for reports: `who` is none if it is not among those who wait there.
+pub(crate) fn held_by(who: Option<&str>, since: &Location<'_>) -> String {
+    format!("held by {} since {since}", who.unwrap_or("one that has ended, or an OS thread"))
+}
+
 /// Where a lock that is held was taken, and by what kind of thread; [`Mutex::held`](super::Mutex::held) tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
@@ -206,6 +211,6 @@ impl fmt::Display for Held {
             (_, true) => "an OS thread",
             _ => "a process",
         };
-        write!(f, "held by {by}, since {}:{}:{}", self.site.file(), self.site.line(), self.site.column())
+        f.write_str(&held_by(Some(by), self.site))
     }
 }

@@ -139,6 +139,7 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
 
     /// Makes the value if there is none.
     #[inline]
+    #[track_caller]
     fn deref(&self) -> &T {
         LazyLock::force(self)
     }
@@ -146,6 +147,7 @@ impl<T, F: FnOnce() -> T> Deref for LazyLock<T, F> {
 
 impl<T, F: FnOnce() -> T> DerefMut for LazyLock<T, F> {
     #[inline]
+    #[track_caller]
     fn deref_mut(&mut self) -> &mut T {
         LazyLock::force_mut(self)
     }

@@ -47,7 +47,7 @@ pub use barrier::{Barrier, BarrierWaitResult};
 pub use clh::{ClhGuard, ClhLock};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use holder::Held;
-pub(crate) use holder::{Holder, who_runs};
+pub(crate) use holder::{Holder, held_by, who_runs};
 pub use lazy_lock::LazyLock;
 pub use mcs::{McsGuard, McsLock};
 pub use mutex::{Mutex, MutexGuard};

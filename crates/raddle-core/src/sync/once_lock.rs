@@ -64,6 +64,7 @@ impl<T> OnceLock<T> {
     ///
     /// # Panics
     /// If it has to wait inside a cell.
+    #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_force();
         // SAFETY: it is complete.
@@ -78,6 +79,7 @@ impl<T> OnceLock<T> {
     /// # Panics
     /// If it has to wait inside a cell.
     #[inline]
+    #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
         self.get_or_init(|| value.take().expect("the closure runs once"));
@@ -90,6 +92,7 @@ impl<T> OnceLock<T> {
     /// If `f` panics, which leaves it empty; or if it has to wait inside a cell. To ask for the value from within `f`
     /// waits for ever.
     #[inline]
+    #[track_caller]
     pub fn get_or_init<F>(&self, f: F) -> &T
     where
         F: FnOnce() -> T,
@@ -102,6 +105,7 @@ impl<T> OnceLock<T> {
     }
 
     #[cold]
+    #[track_caller]
     fn initialize(&self, f: impl FnOnce() -> T) {
         self.once.call(true, |_| {
             let value = f();

@@ -4,7 +4,7 @@
 
 use super::holder::{Held, Holder};
 use super::sleepers::{Timed, deadline};
-use crate::explore::point;
+use crate::explore::{point, settle};
 use crate::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
@@ -194,6 +194,7 @@ impl Semaphore {
         point("Semaphore::add_permits");
         assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
         self.word.give(count);
+        settle("Semaphore::add_permits");
     }
 
     /// How many permits there are now. May be out of date at once.
@@ -205,6 +206,7 @@ impl Semaphore {
     pub fn close(&self) {
         point("Semaphore::close");
         self.word.close();
+        settle("Semaphore::close");
     }
 
     /// Whether it has been closed.
@@ -229,6 +231,7 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         point("Semaphore::release");
         self.semaphore.word.give(self.count);
+        settle("Semaphore::release");
     }
 }
 

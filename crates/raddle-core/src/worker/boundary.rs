@@ -96,6 +96,7 @@ impl Worker {
     pub(super) fn restart_clock(&self, now: u64) {
         self.pace.boundary_ns.set(now);
         self.pace.quantum_ns.set(self.pace.quantum_ns.get().min(now));
+        self.pace.tick_ns.set(self.pace.tick_ns.get().min(now));
     }
 
     fn quantum(&self, now: u64) {

@@ -127,8 +127,23 @@ impl Worker {
         let Some(seeded) = &self.seeded else { return };
         seeded.note_operation(block.as_header(), operation);
         self.gather(seeded);
+        self.perhaps_yield(seeded, block);
+    }
+
+    fn perhaps_yield(&self, seeded: &Seeded, block: &'static Block) {
         if seeded.has_failed() || !seeded.goes_on(block.as_header()) {
             self.yield_process(block);
+        }
+    }
+
+    /// The running process has done something; if that has made somebody ready, perhaps another one goes on now.
+    pub(crate) fn settle_by_seed(&self, block: &'static Block, operation: &'static str) {
+        let Some(seeded) = &self.seeded else { return };
+        let before = seeded.ready();
+        self.gather(seeded);
+        if seeded.ready() > before {
+            seeded.note_done(block.as_header(), operation);
+            self.perhaps_yield(seeded, block);
         }
     }
 

@@ -244,7 +244,7 @@ fn many_fit_a_screen_and_the_rest_is_in_a_file() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = stderr(&output);
     assert!(text.lines().count() < 30, "{text}");
-    assert!(text.contains("  5000 processes spawned at crates/raddle-core/tests/it/hang.rs:"), "{text}");
+    assert!(text.contains("5000 processes spawned at crates/raddle-core/tests/it/hang.rs:"), "{text}");
     assert!(text.contains("(barrier: "), "{text}");
     let file = text.lines().find_map(|line| line.trim().strip_prefix("each by itself: ")).unwrap();
     let list = std::fs::read_to_string(file).unwrap();

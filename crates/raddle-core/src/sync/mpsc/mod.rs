@@ -17,10 +17,11 @@
 
 mod shared;
 
-use crate::explore::point;
+use crate::explore::{point, settle};
 use shared::Shared;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +75,9 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         point("mpsc::Sender::send");
-        self.shared.send(t)
+        let sent = self.shared.send(t);
+        settle("mpsc::Sender::send");
+        sent
     }
 }
 
@@ -89,7 +92,9 @@ impl<T> SyncSender<T> {
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         point("SyncSender::send");
-        self.shared.send(t)
+        let sent = self.shared.send(t);
+        settle("SyncSender::send");
+        sent
     }
 
     /// Sends `t` if that needs no wait; with a bound of 0, if the receiver waits for it.
@@ -98,7 +103,9 @@ impl<T> SyncSender<T> {
     /// If it would have to wait, or the receiver has gone: the error holds `t`.
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
         point("SyncSender::try_send");
-        self.shared.try_send(t)
+        let sent = self.shared.try_send(t);
+        settle("SyncSender::try_send");
+        sent
     }
 }
 
@@ -121,8 +128,13 @@ impl<T> Receiver<T> {
     /// If it has to wait inside a cell.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
+        self.recv_at(Location::caller())
+    }
+
+    /// As [`recv`](Self::recv), for a call that stands there in the program.
+    fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         point("mpsc::Receiver::recv");
-        self.shared.recv("Receiver::recv", None).map_err(|_| RecvError)
+        self.shared.recv("Receiver::recv", None, site).map_err(|_| RecvError)
     }
 
     /// Waits for a message, for at most `timeout`.
@@ -135,12 +147,13 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         point("mpsc::Receiver::recv_timeout");
-        self.shared.recv("Receiver::recv_timeout", deadline(timeout))
+        self.shared.recv("Receiver::recv_timeout", deadline(timeout), Location::caller())
     }
 
     /// Messages until there is none, and no sender any more. Each `next` may wait.
+    #[track_caller]
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { rx: self }
+        Iter { rx: self, site: Location::caller() }
     }
 
     /// The messages that are there. Never waits.
@@ -206,6 +219,8 @@ impl<T> fmt::Debug for Receiver<T> {
 #[derive(Debug)]
 pub struct Iter<'a, T: 'a> {
     rx: &'a Receiver<T>,
+    /// Where it was asked for: that is the place in the program that a report names.
+    site: &'static Location<'static>,
 }
 
 /// What [`Receiver::try_iter`] returns.
@@ -218,13 +233,14 @@ pub struct TryIter<'a, T: 'a> {
 #[derive(Debug)]
 pub struct IntoIter<T> {
     rx: Receiver<T>,
+    site: &'static Location<'static>,
 }
 
 impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.rx.recv().ok()
+        self.rx.recv_at(self.site).ok()
     }
 }
 
@@ -240,7 +256,7 @@ impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.rx.recv().ok()
+        self.rx.recv_at(self.site).ok()
     }
 }
 
@@ -248,6 +264,7 @@ impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;
     type IntoIter = Iter<'a, T>;
 
+    #[track_caller]
     fn into_iter(self) -> Iter<'a, T> {
         self.iter()
     }
@@ -257,7 +274,8 @@ impl<T> IntoIterator for Receiver<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
 
+    #[track_caller]
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter { rx: self }
+        IntoIter { rx: self, site: Location::caller() }
     }
 }

@@ -144,8 +144,12 @@ impl<T> Shared<T> {
         }
     }
 
-    #[track_caller]
-    pub(super) fn recv(&self, what: &'static str, until: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    pub(super) fn recv(
+        &self,
+        what: &'static str,
+        until: Option<Instant>,
+        site: &'static Location<'static>,
+    ) -> Result<T, RecvTimeoutError> {
         let mut state = self.state.lock();
         let mut in_time = true;
         loop {
@@ -161,7 +165,7 @@ impl<T> Shared<T> {
             }
             refuse_to_wait_in_cell(what);
             state.receiver_waits = true;
-            let wait = Wait::on(const { &RECV }, &self.message, Location::caller());
+            let wait = Wait::on(const { &RECV }, &self.message, site);
             let _shown = wait.show();
             (state, in_time) = self.message.wait(&self.state, state, what, until);
             state.receiver_waits = false;

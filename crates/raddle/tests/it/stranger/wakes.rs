@@ -131,26 +131,33 @@ fn a_member_ends_and_does_not_resign() {
 }
 
 /// A server looks at its stop flag between two requests, and waits for a request that never comes. The flag is a plain
-/// atomic: without the `yield_now` before it, sending and raising it are one step to `explore`.
+/// atomic: it is raised while the server, which the request has woken, is at it.
 #[test]
 fn a_stop_flag_is_never_seen() {
-    fn program(way: Way) {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (ask, asked) = channel::unbounded();
-        let seen = stop.clone();
-        let server = thread::Builder::new().name("server".into()).spawn(move || {
-            while !seen.load(SeqCst) {
-                if asked.recv().is_err() {
-                    break;
-                }
+    hangs(|way| serves(way, || ()), &["'server'", "recv"]);
+}
+
+/// The same with time for others before it is raised: seen too if the server had not begun to wait.
+#[test]
+fn a_stop_flag_is_raised_later_and_never_seen() {
+    hangs(|way| serves(way, thread::yield_now), &["'server'", "recv"]);
+}
+
+fn serves(way: Way, before_it_is_raised: fn()) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ask, asked) = channel::unbounded();
+    let seen = stop.clone();
+    let server = thread::Builder::new().name("server".into()).spawn(move || {
+        while !seen.load(SeqCst) {
+            if asked.recv().is_err() {
+                break;
             }
-        });
-        ask.send(1).unwrap();
-        thread::yield_now();
-        stop.store(true, SeqCst);
-        let ask = (way == Planted).then_some(ask);
-        server.unwrap().join().unwrap();
-        drop(ask);
-    }
-    hangs(program, &["'server'", "recv"]);
+        }
+    });
+    ask.send(1).unwrap();
+    before_it_is_raised();
+    stop.store(true, SeqCst);
+    let ask = (way == Planted).then_some(ask);
+    server.unwrap().join().unwrap();
+    drop(ask);
 }

@@ -66,10 +66,7 @@ fn a_mutex_tells_where_it_was_taken_and_by_whom() {
     assert_eq!((held.site().file(), held.site().line(), held.by_caller()), (file!(), line, true));
     let other = mutex.clone();
     let seen = csp::spawn(move || other.held().unwrap().to_string()).join().unwrap();
-    assert!(
-        seen.starts_with("held by an OS thread, since ") && seen.contains(&format!(":{line}:")),
-        "{seen}"
-    );
+    assert!(seen.starts_with("held by an OS thread since ") && seen.contains(&format!(":{line}:")), "{seen}");
     drop(guard);
 }
 

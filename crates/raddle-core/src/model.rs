@@ -378,9 +378,11 @@ pub fn scope_leave() -> prim::Ordering {
 pub use crate::protocol::alternation::{Alternation, Choice};
 pub use crate::protocol::barrier::{Barrier, Place};
 pub use crate::protocol::claim::{Claim, Claimed};
+pub use crate::protocol::gate::{Arrived, Closing, Gate};
 pub use crate::protocol::promise::{Asked, Asker, Interest, Promise};
 pub use crate::protocol::rendezvous::{Answer, Ended, Rendezvous, Seen};
 pub use crate::protocol::shares::Shares;
+pub use crate::protocol::watch::WatchWord;
 
 pub use selection::WaitNumber;
 

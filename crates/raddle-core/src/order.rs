@@ -151,6 +151,23 @@ mod rows {
         IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
             "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
 
+        GATE_CLOSE: Release, pairs with "GATE_SEE_CLOSED",
+            "one who was called earlier, and comes now, would not see what the looker wants of it";
+        GATE_SEE_CLOSED: Acquire, pairs with "GATE_CLOSE",
+            "one who was called earlier, and comes now, would not see what the looker wants of it";
+        GATE_ARRIVE: Release, pairs with "GATE_SEE_ARRIVED",
+            "the looker would read what one who stands still is seen to be writing";
+        GATE_SEE_ARRIVED: Acquire, pairs with "GATE_ARRIVE",
+            "the looker would read what one who stands still is seen to be writing";
+        GATE_COUNT: Release, pairs with "GATE_SEE_COUNT",
+            "the looker would see that somebody has come, not who, and sleep until another comes";
+        GATE_SEE_COUNT: Acquire, pairs with "GATE_COUNT",
+            "the looker would see that somebody has come, not who, and sleep until another comes";
+        GATE_OPEN: Release, pairs with "GATE_SEE_OPEN",
+            "who goes on would write what the looker still reads";
+        GATE_SEE_OPEN: Acquire, pairs with "GATE_OPEN",
+            "who goes on would write what the looker still reads";
+
         JOBS_LOCK: Acquire, pairs with "JOBS_UNLOCK",
             "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
         JOBS_UNLOCK: Release, pairs with "JOBS_LOCK",
@@ -258,6 +275,15 @@ mod rows {
             "the finisher would wake a sleeper that it does not see yet";
         ONCE_FINISH: AcqRel, pairs with "ONCE_SEE, ONCE_BEGIN (release) and ONCE_ENQUEUE (acquire)",
             "who finds it done would not see what was done, or the finisher not see who waits";
+
+        WATCH_CHANGE_FENCE: Fence, pairs with "WATCH_SLEEP_FENCE",
+            "the watcher would sleep over a change whose maker saw it awake";
+        WATCH_SLEEP_FENCE: Fence, pairs with "WATCH_CHANGE_FENCE",
+            "the watcher would sleep over a change whose maker saw it awake";
+        WATCH_CALL: Release, pairs with "WATCH_HEAR, and WATCH_SLEEP_FENCE after it",
+            "the watcher would use a call up and not see what is asked for";
+        WATCH_HEAR: Acquire, pairs with "WATCH_CALL",
+            "the watcher would use a call up and not see what is asked for";
 
         MCS_SWAP: Acquire, pairs with "MCS_LEAVE",
             "who comes would not see what the last holder did";

@@ -32,6 +32,8 @@ pub(super) struct Partial {
     looked_at: HashSet<(usize, usize)>,
     suspected: HashSet<Known>,
     told: HashSet<Known>,
+    /// What is to be said, when the list of runtimes is free again.
+    to_tell: Option<String>,
 }
 
 impl Partial {
@@ -43,6 +45,7 @@ impl Partial {
             looked_at: HashSet::new(),
             suspected: HashSet::new(),
             told: HashSet::new(),
+            to_tell: None,
         }
     }
 
@@ -67,7 +70,7 @@ impl Partial {
         let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.told.contains(cycle);
         dump.cycles.retain(|cycle| known(&dump.roll, cycle).as_ref().is_some_and(is_new));
         if !dump.cycles.is_empty() {
-            report::say(&dump.screen());
+            self.to_tell = Some(dump.screen());
             self.told.extend(dump.cycles.iter().filter_map(|cycle| known(&dump.roll, cycle)));
         }
         self.suspected = found;
@@ -77,6 +80,13 @@ impl Partial {
         }
         self.next = Instant::now() + self.pause;
         unconfirmed
+    }
+
+    /// Says what has been found.
+    pub(super) fn say(&mut self) {
+        if let Some(text) = self.to_tell.take() {
+            report::say(&text);
+        }
     }
 }
 

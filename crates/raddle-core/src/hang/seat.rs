@@ -13,12 +13,11 @@
 
 use crate::fork;
 use crate::header::Header;
+use crate::protocol::gate::Arrived;
 use crate::wait::Wait;
 use crate::worker::Worker;
 use std::cell::RefCell;
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many return addresses are noted.
@@ -49,7 +48,7 @@ pub(crate) struct Seat {
     /// Odd while it sleeps, without a deadline, until somebody wakes it.
     sleeps: AtomicU64,
     wait: AtomicPtr<Wait<'static>>,
-    pub(super) arrived: AtomicU32,
+    pub(super) arrived: Arrived,
     pub(super) running: AtomicPtr<Header>,
     /// The handler is to note in which functions it is.
     pub(super) wants_frames: AtomicBool,
@@ -86,7 +85,7 @@ impl Seat {
             address: AtomicPtr::new(std::ptr::null_mut()),
             sleeps: AtomicU64::new(0),
             wait: AtomicPtr::new(std::ptr::null_mut()),
-            arrived: AtomicU32::new(0),
+            arrived: Arrived::nowhere(),
             running: AtomicPtr::new(std::ptr::null_mut()),
             wants_frames: AtomicBool::new(false),
             frames: [const { AtomicUsize::new(0) }; FRAMES],
@@ -149,7 +148,7 @@ impl Seated {
         seat.worker.store(worker.cast_mut(), Ordering::Relaxed);
         seat.address.store(crate::sync::who_runs().0, Ordering::Relaxed);
         seat.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
-        seat.arrived.store(0, Ordering::Relaxed);
+        seat.arrived.forget();
         seat.os_thread.store(os_thread, Ordering::Relaxed);
         Seated { seat, generation: fork::generation() }
     }
@@ -190,6 +189,15 @@ pub(crate) fn show_outside(wait: *const Wait<'static>) -> *const Wait<'static> {
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 static NOTICED: AtomicU64 = AtomicU64::new(0);
 
+/// How often an OS thread of the program has gone to sleep without a deadline.
+static LAIN_DOWN: AtomicU64 = AtomicU64::new(0);
+
+/// A number that is another when one more has gone to sleep.
+pub(super) fn lain_down() -> u64 {
+    // Acquire pairs with the release in `Asleep::new`: who is counted is seen asleep.
+    LAIN_DOWN.load(Ordering::Acquire)
+}
+
 /// An OS thread that sleeps is about to be woken.
 pub(crate) fn note_wake() {
     // Release pairs with the acquire in `wakes`.
@@ -214,6 +222,9 @@ impl Asleep {
         if let Some(seat) = seat {
             // Release pairs with the acquire in `Seat::sleeps`.
             seat.sleeps.fetch_add(1, Ordering::Release);
+            // Perhaps the last that could have woken anybody. Release pairs with the acquire in `lain_down`.
+            LAIN_DOWN.fetch_add(1, Ordering::Release);
+            super::watch::note_change();
         }
         Asleep(seat)
     }

@@ -28,6 +28,8 @@ struct Seen {
 pub(super) struct Slow {
     seen: HashMap<usize, Seen>,
     told: HashSet<String>,
+    /// What is to be said, and the functions that it is about: when the list of runtimes is free again.
+    to_tell: Vec<(String, Vec<usize>)>,
 }
 
 impl Slow {
@@ -59,7 +61,7 @@ impl Slow {
         }
     }
 
-    /// Reports who runs there, once for each place and reason.
+    /// Notes who runs there, once for each place and reason.
     fn tell(
         &mut self,
         runtimes: &[Watched],
@@ -72,7 +74,15 @@ impl Slow {
         if self.told.insert(format!("{place} {reason}")) {
             let ms = lasts.as_millis();
             let behind = format!("while {waiting} or more wait behind it: {reason}");
-            report::say(&format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n"));
+            let text = format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n");
+            self.to_tell.push((text, frames));
+        }
+    }
+
+    /// Says what has been found. Nobody waits for that, however slow the reader of standard error is.
+    pub(super) fn say(&mut self) {
+        for (text, frames) in self.to_tell.drain(..) {
+            report::say(&text);
             // Reading the names may take a while.
             report::say(&symbol::lines(&frames));
         }

@@ -10,10 +10,7 @@
 //! What is alternatively possible: a flag that workers look at when they switch. It costs a load at each switch, and
 //! a worker that hangs in a loop, which is what one wants to see, never comes to the flag.
 //!
-//! | gate | meaning |
-//! |---|---|
-//! | even | open; a handler that finds it so has come late, and goes |
-//! | odd | closed: a handler notes its arrival with this number, and sleeps until the number is another |
+//! The gate itself is `protocol::gate`.
 //!
 //! *What may be read then.* A process is *current* on its worker from before its first instruction after a wait to
 //! after the last before the next one (`worker::dispatch`: who is next becomes current by a call that the compiler does
@@ -27,10 +24,10 @@
 
 use super::frames;
 use super::seat::{self, Seat, Sitter};
-use crate::prim::futex_wait;
+use crate::protocol::gate::{Closing, Gate};
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The signal. Ignored by default, so that a stray one does no harm; hardly any program uses it.
@@ -38,32 +35,30 @@ const SIGNAL: libc::c_int = libc::SIGURG;
 /// So long is waited for a worker.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-static GATE: AtomicU32 = AtomicU32::new(0);
-/// Changes with each arrival.
-static ARRIVALS: AtomicU32 = AtomicU32::new(0);
+static GATE: Gate = Gate::new();
 
 /// The workers stand still until this is dropped.
 pub(super) struct Stopped {
-    gate: u32,
+    closing: Closing,
     /// Whether all of them do.
     pub(super) all: bool,
 }
 
 /// Stops all workers but the caller. The caller holds the list of the seats, and is the only one to stop anybody.
 pub(super) fn stop(seats: &[&'static Seat]) -> Stopped {
-    // Release pairs with the acquire in the handler.
-    let gate = GATE.fetch_add(1, Ordering::Release) + 1;
+    let closing = GATE.close();
     // SAFETY: touches no memory of ours.
     let own = unsafe { libc::gettid() };
     let others =
         || seats.iter().filter(|seat| seat.is(Sitter::Worker) && ![0, own].contains(&seat.os_thread()));
     if !can_stop() {
-        return Stopped { gate, all: false };
+        return Stopped { closing, all: false };
     }
     let until = Instant::now() + PATIENCE;
+    let left = || until.saturating_duration_since(Instant::now());
     let asked = others().all(|seat| ask(seat));
-    let all = asked && others().all(|seat| wait_for(seat, gate, until));
-    Stopped { gate, all }
+    let all = asked && others().all(|seat| GATE.wait_for(&seat.arrived, closing, left));
+    Stopped { closing, all }
 }
 
 /// Has one worker, which is not the caller's, note the functions that it is in.
@@ -81,34 +76,13 @@ pub(super) fn frames_of(worker: usize) -> Vec<usize> {
 impl Stopped {
     /// Whether this worker stands at the gate.
     pub(super) fn has(&self, seat: &Seat) -> bool {
-        // Acquire pairs with the release in the handler.
-        seat.arrived.load(Ordering::Acquire) == self.gate
+        seat.arrived.is_at(self.closing)
     }
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // Release pairs with the acquire in the handler.
-        GATE.store(self.gate.wrapping_add(1), Ordering::Release);
-        let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        // SAFETY: a wake reads no memory.
-        unsafe { libc::syscall(libc::SYS_futex, GATE.as_ptr(), flags, i32::MAX) };
-    }
-}
-
-fn wait_for(seat: &Seat, gate: u32, until: Instant) -> bool {
-    loop {
-        // Acquire pairs with the release in the handler.
-        let arrivals = ARRIVALS.load(Ordering::Acquire);
-        // Acquire pairs with the release in the handler: what the worker did before is seen.
-        if seat.arrived.load(Ordering::Acquire) == gate {
-            return true;
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        futex_wait(&ARRIVALS, arrivals, Some(left));
+        GATE.open(self.closing);
     }
 }
 
@@ -153,9 +127,7 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
     let info = unsafe { &*info.cast::<Info>() };
     // SAFETY: touches no memory of ours.
     let own = unsafe { libc::getpid() };
-    // Acquire pairs with the release in `stop`.
-    let gate = GATE.load(Ordering::Acquire);
-    if info.code != libc::SI_QUEUE || info.process != own || info.value.is_null() || gate.is_multiple_of(2) {
+    if info.code != libc::SI_QUEUE || info.process != own || info.value.is_null() {
         return;
     }
     // SAFETY: the location is the calling thread's own, or of the storage that it has loaded.
@@ -164,18 +136,16 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
     let before = unsafe { errno.read() };
     // SAFETY: we have sent it, with a seat, which is never freed.
     let seat = unsafe { &*info.value };
-    seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
-    if seat.wants_frames.load(Ordering::Relaxed) {
-        frames::note(seat);
-    }
-    // Release pairs with the acquire in `wait_for`: all that this thread has done before is seen.
-    seat.arrived.store(gate, Ordering::Release);
-    // Release pairs with the acquire in `wait_for`.
-    ARRIVALS.fetch_add(1, Ordering::Release);
-    crate::prim::futex_wake_one(&raw const ARRIVALS);
-    // Acquire pairs with the release of the drop of `Stopped`.
-    while GATE.load(Ordering::Acquire) == gate {
-        futex_wait(&GATE, gate, None);
+    // SAFETY: touches no memory of ours; not by the library, whose idea of the thread is of its storage.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+    // A signal that was held back for long may find the seat taken by another: then it tells nothing.
+    if i64::from(seat.os_thread()) == thread {
+        let _stood = GATE.stand(&seat.arrived, || {
+            seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
+            if seat.wants_frames.load(Ordering::Relaxed) {
+                frames::note(seat);
+            }
+        });
     }
     // SAFETY: as above.
     unsafe { errno.write(before) };

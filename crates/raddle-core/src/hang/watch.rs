@@ -1,6 +1,6 @@
 //! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
 //! May use: `roll`, the runtimes' public half.
-//! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps without a time-out else.
+//! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
 //! twice, a tick apart, with nothing having moved between:
@@ -15,14 +15,10 @@
 //! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
 //! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
 //!
-//! | word | meaning | who leaves it |
-//! |---|---|---|
-//! | `TICKS` | the watcher looks at each tick | itself; who asks for a dump |
-//! | `SLEEPS` | all workers slept when it last looked; no time-out | a worker that gets up; who asks for a dump |
-//! | `CALLED` | it shall look now | itself |
-//!
-//! A worker that gets up and the watcher that lies down are the two sides of an event count: each says so, runs a full
-//! fence, and looks at the other.
+//! When all workers sleep, the watcher lies down, too, and whoever gets up calls it (`protocol::watch`): a worker, and
+//! an OS thread that goes to sleep in a call of ours, who may be the last that could have woken anybody. What nobody
+//! tells is that an OS thread ends which has never used anything of ours. So as long as the program could hang
+//! unnoticed, the watcher lies for twice as long each time, up to a minute.
 
 use super::partial::Partial;
 use super::roll::How;
@@ -31,19 +27,22 @@ use super::slow::Slow;
 use super::{Dump, Kind, quit};
 use crate::blocking;
 use crate::fork;
-use crate::prim::{futex_wait, futex_wake_one};
+use crate::protocol::watch::WatchWord;
 use crate::report;
 use crate::runtime::Shared;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::os::unix::fs::FileTypeExt as _;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 /// How often is looked while something runs.
 const TICK: Duration = Duration::from_millis(100);
+/// How seldom is looked while the workers sleep and OS threads of the program do something.
+const DOZE_MAX: Duration = Duration::from_secs(64);
 
 /// What a deadlock leads to, beside a handler of the program's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,11 +102,7 @@ pub(crate) fn runtimes() -> Runtimes {
     RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-const TICKS: u32 = 0;
-const SLEEPS: u32 = 1;
-const CALLED: u32 = 2;
-
-static WATCHER: AtomicU32 = AtomicU32::new(TICKS);
+static WATCHER: WatchWord = WatchWord::new();
 /// Dumps that were asked for, and those that were made.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -121,7 +116,7 @@ pub(crate) fn enrol(shared: &Arc<Shared>, plan: Plan) {
     runtimes().push(Watched { shared: Arc::as_ptr(shared), plan });
     if wants_watcher {
         start();
-        note_busy();
+        note_change();
     }
 }
 
@@ -137,7 +132,7 @@ fn start() {
     if STARTED_FOR.swap(generation, Ordering::Relaxed) == generation {
         return;
     }
-    WATCHER.store(TICKS, Ordering::Relaxed);
+    WATCHER.begin();
     let helper = thread::Builder::new().name("raddle-watch".to_owned());
     drop(helper.spawn(|| {
         block_signals();
@@ -156,20 +151,10 @@ fn block_signals() {
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
 }
 
-/// A worker has got up.
+/// A worker has got up, or an OS thread lies down.
 #[inline]
-pub(crate) fn note_busy() {
-    fence(Ordering::SeqCst); // pairs with the one in `lie_down`: it sees who is up, or we see that it sleeps
-    if WATCHER.load(Ordering::Relaxed) == SLEEPS {
-        call();
-    }
-}
-
-#[cold]
-fn call() {
-    // Release pairs with the acquire in `say`: the watcher that takes the call sees what is asked for.
-    WATCHER.store(CALLED, Ordering::Release);
-    futex_wake_one(&raw const WATCHER);
+pub(crate) fn note_change() {
+    WATCHER.note_change();
 }
 
 /// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
@@ -186,7 +171,7 @@ pub(super) fn ask_for_dump(process: u32, value: u32) {
     }
     // Release pairs with the acquire in `take_request`.
     ASKED.fetch_add(1, Ordering::Release);
-    call();
+    WATCHER.call();
 }
 
 fn take_request() -> bool {
@@ -201,11 +186,14 @@ type Stamp = Vec<u64>;
 fn watch() {
     let mut before: Option<Stamp> = None;
     let mut told: Option<Stamp> = None;
-    let (mut slow, mut partial) = (Slow::default(), Partial::new());
+    let (mut slow, mut partial, mut doze) = (Slow::default(), Partial::new(), TICK);
     loop {
         if take_request() {
-            answer(&Dump::of(&runtimes(), How::Stopping, Kind::Dump));
+            let dump = Dump::of(&runtimes(), How::Stopping, Kind::Dump);
+            // The list is free again: who has asked may take its time to read.
+            answer(&dump);
         }
+        let lain_down = seat::lain_down();
         let now = look();
         if now.is_some() && now == before && told != now {
             told.clone_from(&now);
@@ -214,7 +202,13 @@ fn watch() {
         let settled = now == before;
         before = now;
         let goes_on = before.is_none() && now_and_then(&mut slow, &mut partial, settled);
-        rest(settled && !goes_on);
+        slow.say();
+        partial.say();
+        // What is known to stand still goes on by a worker only. Else somebody may end, or have lain down just now.
+        let until = (before.is_none() && looks_for_deadlocks()).then_some(doze);
+        let nothing_new = || all_sleep() && seat::lain_down() == lain_down;
+        let lay_down = rest(settled && !goes_on, until, nothing_new);
+        doze = if lay_down { (doze * 2).min(DOZE_MAX) } else { TICK };
     }
 }
 
@@ -227,6 +221,10 @@ fn answer(dump: &Dump) {
     let (process, value) = (to >> 32, to as u32);
     let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);
     let text = if value & AS_JSON == 0 { dump.to_string() + &dump.list() } else { dump.json() };
+    // Who signals says itself who it is. Nobody is to have other files written by a program that may do more than it.
+    if !std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo()) {
+        return;
+    }
     // Who has asked may have gone.
     let _gone =
         OpenOptions::new().write(true).open(path).and_then(|mut pipe| pipe.write_all(text.as_bytes()));
@@ -247,25 +245,20 @@ fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
     wants_cycles && partial.look(&list, settled && list.iter().all(|one| one.shared().is_quiet().is_some()))
 }
 
-/// Until the next tick; or until somebody gets up, if all sleep and what there was to say of it has been said.
-fn rest(settled: bool) {
-    if settled && all_sleep() {
-        say(SLEEPS);
-        fence(Ordering::SeqCst); // pairs with the one in `note_busy`: it sees that we sleep, or we see that it is up
-        let nothing_asked = ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
-        if all_sleep() && nothing_asked {
-            futex_wait(&WATCHER, SLEEPS, None);
-        }
-    } else {
-        futex_wait(&WATCHER, TICKS, Some(TICK));
+/// Until the next tick; or if all sleep, until somebody gets up, for `doze` at most. True if that was over.
+fn rest(settled: bool, doze: Option<Duration>, nothing_new: impl Fn() -> bool) -> bool {
+    if !(settled && nothing_new()) {
+        WATCHER.tick(TICK);
+        return false;
     }
-    say(TICKS);
+    let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
+    WATCHER.lie_down(doze, || nothing_new() && nothing_asked())
 }
 
-/// The watcher says what it does. Whoever has called before this has been heard: what it asked for is looked at next.
-fn say(what: u32) {
-    // Acquire pairs with the release in `call`.
-    WATCHER.swap(what, Ordering::Acquire);
+fn looks_for_deadlocks() -> bool {
+    let wants =
+        |watched: &Watched| watched.plan.deadlock != OnDeadlock::Off || watched.plan.handler.is_some();
+    runtimes().iter().any(wants)
 }
 
 fn all_sleep() -> bool {

@@ -100,6 +100,9 @@ pub(crate) fn futex_wake_low(_word: &AtomicU64) {}
 /// The waiter looks by itself.
 pub(crate) fn futex_wake_one(_word: *const AtomicU32) {}
 
+/// The waiters look by themselves.
+pub(crate) fn futex_wake_all(_word: &AtomicU32) {}
+
 /// In the model the two halves are two full fences; `order` may leave either out to show that it is needed.
 pub(crate) fn light_fence(_asymmetric: bool) {
     fence(Ordering::SeqCst); // pairs with `heavy_fence`

@@ -141,6 +141,13 @@ pub(crate) fn futex_wake_one(word: *const AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word, flags, 1) };
 }
 
+/// Wakes all sleepers of `word`.
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: a wake reads no memory of ours.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, libc::c_int::MAX) };
+}
+
 const MEMBARRIER_CMD_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 

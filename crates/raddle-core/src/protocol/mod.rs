@@ -10,6 +10,7 @@
 //! | [`claim`] | several who share one end | free, held, or a list of those who wait |
 //! | [`fresh`] | one owner, many thieves | two indices announced to each other |
 //! | [`window`] | one owner, many thieves | a few slots, each empty or a chain |
+//! | [`gate`] | who looks ↔ those who stand still for it | open, or the number of a closing |
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
@@ -19,6 +20,7 @@
 //! | [`shares`] | who hands places out ↔ who looks at them | how many look |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |
 //! | [`token`] | who unparks → who parks | empty, parked, notified |
+//! | [`watch`] | whoever changes something → who watches | ticks, sleeps, called |
 //! | [`mutex`] | who unlocks ↔ who wants the lock | flags, and the newest who waits |
 //! | [`rwlock`] | readers ↔ writers | a count of readers, flags, and a list |
 //! | [`condvar`] | who notifies → who waits | a list |
@@ -35,6 +37,7 @@ pub(crate) mod claim;
 pub(crate) mod clh;
 pub(crate) mod condvar;
 pub(crate) mod fresh;
+pub(crate) mod gate;
 pub(crate) mod idle;
 pub(crate) mod inbox;
 pub(crate) mod jobs;
@@ -53,4 +56,5 @@ pub(crate) mod sleeper;
 pub(crate) mod token;
 pub(crate) mod turn;
 pub(crate) mod waitlist;
+pub(crate) mod watch;
 pub(crate) mod window;

@@ -193,6 +193,7 @@ impl<T: ?Sized> DerefMut for ClhGuard<'_, T> {
 impl<T: ?Sized> Drop for ClhGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        self.lock.site.forget();
         // SAFETY: it is the node that the lock was acquired with.
         unsafe { ClhQueue::release(self.node) };
         self.lock.crowd.leave(self.through);

@@ -84,7 +84,8 @@ impl Crowd {
 
     #[inline(never)]
     fn leave_gate(&self, number: u64) {
-        let worker = Worker::current().expect("who came through a gate is a process of a worker");
+        // In a forked child, who came through a gate is a process no more, and nobody of its worker is there.
+        let Some(worker) = Worker::current() else { return };
         match worker.gates.leave(number) {
             // SAFETY: it waited at this worker's gate, and has just been taken out.
             Some(next) => unsafe { worker.wake(next.as_ptr()) },

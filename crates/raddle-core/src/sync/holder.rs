@@ -103,6 +103,13 @@ impl Holder {
         self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
     }
 
+    /// The caller is about to hand the lock to another, who will note itself when it runs: nobody is known until then.
+    #[cfg(debug_assertions)]
+    #[inline(always)]
+    fn forget(&self) {
+        self.site.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
     /// Whether the holder may be running while the caller is: it took the lock on another worker, or either is an OS
     /// thread.
     pub(super) fn may_run_meanwhile(&self) -> bool {
@@ -155,6 +162,14 @@ impl QueueSite {
         self.holder.note(site);
         #[cfg(not(debug_assertions))]
         let _unused = (self.no_holder, site);
+    }
+
+    /// The caller is about to hand the lock on. Whoever gets it may not run for long: its predecessor holds it no more,
+    /// and is in no cycle by it.
+    #[inline(always)]
+    pub(super) fn forget(&self) {
+        #[cfg(debug_assertions)]
+        self.holder.forget();
     }
 }
 

@@ -131,6 +131,7 @@ impl<T: ?Sized> McsLock<T> {
 
     #[inline]
     fn release(&self, node: &McsNode, through: Through) {
+        self.site.forget();
         self.queue.release::<InTurn<'_>>(node);
         self.crowd.leave(through);
     }

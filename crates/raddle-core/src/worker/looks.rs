@@ -92,7 +92,7 @@ impl Look {
             return 0;
         }
         let left = seen.reach.saturating_sub(seen.passed) as u64;
-        let drains_ns = left * passed_ns / (taken as u64).max(1);
+        let drains_ns = left.saturating_mul(passed_ns) / (taken as u64).max(1);
         let drains_fast = taken > 0 && drains_ns < DRAIN_NS;
         if drains_fast || self.shows_that_they_wait(&before, passed_ns) { 0 } else { before.seen.reach }
     }
@@ -165,6 +165,14 @@ mod tests {
     fn what_another_thief_has_taken_says_nothing_of_what_waits() {
         let stolen = Seen { reach: 1000, passed: 560, started: 110, ended: 16 };
         assert_eq!(look_twice(500_000, stolen), 1000);
+    }
+
+    #[test]
+    fn many_that_nobody_has_looked_at_for_hours_are_worth_a_steal() {
+        let mut look = Look::default();
+        let seen = Seen { reach: 100_000_000, ..Seen::default() };
+        assert_eq!(look.fresh(AGO, seen), 0, "it has grown");
+        assert_eq!(look.fresh(AGO + 10_000_000_000_000, seen), 100_000_000);
     }
 
     #[test]

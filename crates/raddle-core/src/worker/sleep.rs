@@ -4,7 +4,7 @@
 
 use super::Worker;
 use crate::counters::Counters;
-use crate::hang::watch::note_busy;
+use crate::hang::watch::note_change;
 use crate::header::Runnable;
 use crate::policy::STEAL_NS;
 use crate::protocol::idle::{Watch, Woken};
@@ -126,7 +126,7 @@ impl Worker {
         let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::add(&self.counters.parks, 1);
         let woken = self.sleep_watched(watch, at_most);
-        note_busy();
+        note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));
         woken
     }

@@ -100,3 +100,35 @@ fn a_crowd_on_several_workers_comes_to_its_turns() {
         });
     }
 }
+
+/// In the child there is nobody to let in.
+#[test]
+fn who_forks_in_a_crowd_leaves_the_lock_in_both() {
+    let output = crate::child::in_child("crowd::who_forks_in_a_crowd_leaves_the_lock_in_both", || {
+        runtime(1).run(|| {
+            let mcs = Arc::new(McsLock::new(0));
+            let held = mcs.lock();
+            let visit = |lock: &McsLock<usize>, number| {
+                let mut guard = lock.lock();
+                *guard += 1;
+                if number != MANY - 1 {
+                    return;
+                }
+                // SAFETY: the child gives the lock back, and ends.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    drop(guard);
+                    // SAFETY: ends the child, without the exit handlers.
+                    unsafe { libc::_exit(0) };
+                }
+                let mut status = 0;
+                // SAFETY: waits for the child that was just made.
+                assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+                assert_eq!(status, 0, "the child could not give the lock back");
+            };
+            assert_eq!(crowd(&mcs, || drop(held), visit), 0);
+            assert_eq!(*mcs.lock(), MANY);
+        });
+    });
+    crate::child::assert_success(&output);
+}

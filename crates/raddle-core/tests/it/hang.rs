@@ -5,11 +5,13 @@
 
 use crate::child::{in_program, stderr};
 use crate::runtime;
+use crate::watch::{Progress, Watchdog};
 use raddle_core::csp::{self, Barrier, Builder};
 use raddle_core::hang::{OnDeadlock, dump};
-use raddle_core::sync::Mutex;
+use raddle_core::sync::{McsLock, Mutex};
 use raddle_core::{Runtime, channel, thread};
 use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
 use std::process::exit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +31,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 11] = [
+const PROGRAMS: [(&str, fn()); 14] = [
     ("lock_order", lock_order),
     ("nobody_sends", nobody_sends),
     ("five_thousand", five_thousand),
@@ -41,6 +43,9 @@ const PROGRAMS: [(&str, fn()); 11] = [
     ("long_loop", long_loop),
     ("lock_of_std", lock_of_std),
     ("cycle_while_others_run", cycle_while_others_run),
+    ("hangs_late", hangs_late),
+    ("last_stranger_ends", last_stranger_ends),
+    ("reader_stalls", reader_stalls),
 ];
 
 /// Two threads take two locks in two orders; a barrier sees to it that each has its first.
@@ -186,6 +191,41 @@ fn cycle_while_others_run() {
     until_input_ends();
 }
 
+/// For longer than the watcher ticks, this OS thread could still wake somebody; then it sleeps for good, too.
+fn hangs_late() {
+    let rt = runtime(1);
+    let child = rt.spawn(csp::park);
+    // Not to wait for anybody: this is the time in which the watcher, with nothing to look at, lies down.
+    std::thread::sleep(Duration::from_millis(700));
+    child.join().unwrap();
+}
+
+/// As `hangs_late`, but what ends is an OS thread that has never used anything of ours.
+fn last_stranger_ends() {
+    let stranger = || std::thread::sleep(Duration::from_millis(700));
+    drop(std::thread::spawn(stranger));
+    runtime(1).run(csp::park);
+}
+
+/// Who has asked for a dump does not read it. The others go on all the same: runtimes begin and end.
+fn reader_stalls() {
+    runtime(1).run(|| {
+        (0..3000).for_each(|_| drop(csp::spawn(csp::park)));
+        csp::yield_now();
+        let (_reads_nothing, writer) = std::io::pipe().unwrap();
+        let value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(writer.as_raw_fd() as usize) };
+        // SAFETY: touches no memory of ours.
+        assert_eq!(unsafe { libc::sigqueue(libc::getpid(), libc::SIGQUIT, value) }, 0);
+        let mut room = libc::pollfd { fd: writer.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+        // SAFETY: one `pollfd`, which is there. Until the pipe is full.
+        while unsafe { libc::poll(&raw mut room, 1, 0) } == 1 {
+            csp::yield_now();
+        }
+        assert_eq!(std::thread::spawn(|| runtime(1).run(|| 7)).join().unwrap(), 7);
+        exit(0);
+    });
+}
+
 /// The report without what differs from run to run: numbers of processes, lines of this file, temporary files.
 fn plain(report: &str) -> String {
     let mut plain = String::new();
@@ -283,6 +323,62 @@ fn an_os_thread_that_could_still_wake_somebody_is_no_deadlock() {
 fn cells_that_nobody_wakes_are_a_deadlock() {
     let output = in_program("cells", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
+
+#[test]
+fn a_deadlock_is_found_whenever_the_last_one_goes_to_sleep() {
+    for program in ["hangs_late", "last_stranger_ends"] {
+        let output = in_program(program, &[]);
+        assert_eq!(output.status.code(), Some(3), "{program}: {output:?}");
+    }
+}
+
+#[test]
+fn who_asks_and_does_not_read_stops_nobody() {
+    let (progress, report) = (Progress::default(), || String::new());
+    let _dog = Watchdog::new("a dump that nobody reads".to_owned(), progress, report);
+    let output = in_program("reader_stalls", &[]);
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// One has been handed a lock and has not run since: the one before it does not hold it any more.
+#[test]
+fn no_cycle_goes_through_one_who_has_given_the_lock_away() {
+    let rt = Runtime::builder().workers(1).deadlock(OnDeadlock::Off).build().unwrap();
+    let [begins, runs, over] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
+    let (may_begin, has_begun, is_over) = (begins.clone(), runs.clone(), over.clone());
+    let all = rt.spawn(move || {
+        let (queue, mutex) = (McsLock::new(()), Mutex::new(()));
+        csp::scope(|s| {
+            let held = queue.lock();
+            s.spawn(move || {
+                while !may_begin.load(Ordering::Relaxed) {
+                    csp::yield_now();
+                }
+                has_begun.store(true, Ordering::Relaxed);
+                while !is_over.load(Ordering::Relaxed) {}
+            });
+            s.spawn(|| drop(queue.lock()));
+            s.spawn(|| {
+                let _mutex = mutex.lock().unwrap();
+                drop(queue.lock());
+            });
+            while mutex.try_lock().is_ok() {
+                csp::yield_now();
+            }
+            (0..5).for_each(|_| csp::yield_now());
+            begins.store(true, Ordering::Relaxed);
+            drop(held);
+            drop(mutex.lock().unwrap());
+        });
+    });
+    while !runs.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    let dump = dump();
+    over.store(true, Ordering::Relaxed);
+    all.join().unwrap();
+    assert!(dump.json().contains(r#""cycles":[]"#), "{dump}");
 }
 
 /// Runs a program until it has said `wanted`; returns what it said on standard error.

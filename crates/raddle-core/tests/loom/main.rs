@@ -15,6 +15,7 @@ mod claim;
 mod clh;
 mod condvar;
 mod fresh;
+mod gate;
 mod idle;
 mod inbox;
 mod jobs;
@@ -35,6 +36,7 @@ mod short;
 mod timer;
 mod token;
 mod waitlist;
+mod watch;
 mod window;
 
 /// No bound: every interleaving, for the models that are small enough.

@@ -15,10 +15,12 @@
 //! |---|---|
 //! | fork | the child gets the parent's and a step of its own; the parent makes a step |
 //! | end, join | the child's is kept at the word that counts; the parent takes all of them in |
-//! | communication | both take the other's in, and make a step |
+//! | communication | both take the other's in, the message is copied, and both make a step |
 //! | release, claim | the lock keeps the releaser's, who makes a step; the next holder takes it in |
 //!
-//! A variable's bytes are touched when a message is copied, after both have met; a channel's end when its user comes.
+//! A variable's bytes are touched when a message is copied: after both have met, and before either goes on. So what is
+//! sent has been read before the receiver's next access, and what is received is there before the sender's. A channel's
+//! end is touched when its user comes.
 
 mod clock;
 mod shadow;
@@ -30,6 +32,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use clock::Clock;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use raddle_bytecode::Trap;
 use shadow::Shadow;
@@ -107,15 +110,21 @@ impl Order {
         flow.spare.extend(left.spare);
     }
 
+    /// Both are there. The copying that follows belongs to the steps that they have in common.
     fn meet(&mut self, one: u32, other: u32) {
         let theirs = self.flow(other).clock.clone();
         let mine = self.flow(one);
         mine.clock.merge(&theirs);
         let all = mine.clock.clone();
-        mine.clock.tick(mine.number);
-        let flow = self.flow(other);
-        flow.clock = all;
-        flow.clock.tick(flow.number);
+        self.flow(other).clock = all;
+    }
+
+    /// Both go on.
+    fn part(&mut self, one: u32, other: u32) {
+        for process in [one, other] {
+            let flow = self.flow(process);
+            flow.clock.tick(flow.number);
+        }
     }
 
     fn note(&mut self, result: Result<(), Race>) -> Result<(), Trap> {
@@ -136,6 +145,11 @@ pub(crate) struct Races {
 
 const WORDS_A_MARK: u32 = 32;
 
+/// The words that these bytes lie in.
+fn words(address: u32, bytes: u32) -> Range<u32> {
+    address / 4..address.saturating_add(bytes).div_ceil(4)
+}
+
 impl Races {
     /// For a memory of that size.
     pub(crate) fn new(bytes: u32) -> Races {
@@ -152,12 +166,32 @@ impl Races {
         })
     }
 
-    fn mark(&self, from: u32, bytes: u32, on: bool) {
-        for word in from / 4..from.saturating_add(bytes).div_ceil(4) {
+    /// Under the lock of `order`: others set their bits of the same marks.
+    fn mark(&self, words: Range<u32>, on: bool) {
+        for word in words {
             let Some(marks) = self.marks.get((word / WORDS_A_MARK) as usize) else { return };
             let (seen, bit) = (marks.load(Ordering::Relaxed), 1 << (word % WORDS_A_MARK));
             marks.store(if on { seen | bit } else { seen & !bit }, Ordering::Relaxed);
         }
+    }
+
+    fn watch(&self, watched: u32, address: u32, bytes: u32) -> bool {
+        let order = &mut *self.order.lock();
+        let fresh = bytes > 0 && order.shadow.watch(watched, address, bytes);
+        if fresh {
+            self.mark(words(address, bytes), true);
+        }
+        fresh
+    }
+
+    fn unwatch(&self, address: u32) {
+        let order = &mut *self.order.lock();
+        let bytes = order.shadow.unwatch(address);
+        // The first word, and the last, may be watched for a neighbour's bytes, too.
+        let mut words = words(address, bytes);
+        words.start += u32::from(order.shadow.has_in_word(words.start));
+        words.end -= u32::from(!words.is_empty() && order.shadow.has_in_word(words.end - 1));
+        self.mark(words, false);
     }
 
     /// The race that stopped the program, if one did.
@@ -172,17 +206,12 @@ impl<L: Default> Machine<L> {
         if !self.memory.has(address, bytes) {
             return Err(Trap::Address);
         }
-        let fresh = bytes > 0 && self.races.order.lock().shadow.watch(watched, address, bytes);
-        if fresh {
-            self.races.mark(address, bytes, true);
-        }
-        Ok(fresh)
+        Ok(self.races.watch(watched, address, bytes))
     }
 
     /// `unwatch`.
     pub(crate) fn unwatch(&self, address: u32) {
-        let bytes = self.races.order.lock().shadow.unwatch(address);
-        self.races.mark(address, bytes, false);
+        self.races.unwatch(address);
     }
 
     /// A process touches memory.
@@ -231,14 +260,19 @@ impl<L: Default> Machine<L> {
         (direction, from, to): (u32, (u32, u32), (u32, u32)),
     ) -> Result<(), Trap> {
         let keyboard = self.keyboard().id();
-        if me.id() != keyboard && other.id() != keyboard {
+        let both = me.id() != keyboard && other.id() != keyboard;
+        if both {
             self.races.order.lock().meet(me.id(), other.id());
         }
         let (sender, receiver) = if direction == INPUT { (other, me) } else { (me, other) };
         if sender.id() != keyboard {
             self.touch(sender, sender.ip.get().wrapping_sub(1), from, Deed::Read)?;
         }
-        self.touch(receiver, receiver.ip.get().wrapping_sub(1), to, Deed::Change)
+        self.touch(receiver, receiver.ip.get().wrapping_sub(1), to, Deed::Change)?;
+        if both {
+            self.races.order.lock().part(me.id(), other.id());
+        }
+        Ok(())
     }
 
     /// One process has begun another.
@@ -279,5 +313,29 @@ impl Order {
         let flow = self.flow(process.id());
         let (flow, time) = (flow.number, flow.clock.get(flow.number));
         Access { flow, time, process: process.id(), at, start: process.start.get(), deed }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stays_marked_for_who_shares_it() {
+        let races = Races::new(64);
+        assert!(
+            races.watch(1, 8, 6) && races.watch(2, 14, 2) && races.watch(3, 16, 5) && races.watch(4, 21, 2)
+        );
+        races.unwatch(8);
+        assert!(
+            !races.is_marked(8, 12) && races.is_marked(14, 16),
+            "the second is in the first one's last word"
+        );
+        races.unwatch(14);
+        assert!(!races.is_marked(12, 16));
+        races.unwatch(21);
+        assert!(races.is_marked(20, 21) && races.is_marked(16, 20));
+        races.unwatch(16);
+        assert!(!races.is_marked(0, 64));
     }
 }

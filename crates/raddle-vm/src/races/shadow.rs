@@ -76,6 +76,13 @@ impl Shadow {
         self.areas.remove(&address).map_or(0, |area| area.bytes)
     }
 
+    /// Whether a byte of that word is watched.
+    pub(super) fn has_in_word(&self, word: u32) -> bool {
+        let behind = word.saturating_mul(4).saturating_add(4);
+        let last = self.areas.range(..behind).next_back();
+        last.is_some_and(|(&at, area)| at + area.bytes > 4 * word)
+    }
+
     /// Bytes from there on are touched by a flow whose clock that is.
     pub(super) fn touch(
         &mut self,

@@ -48,6 +48,7 @@ function pickedRun() {
 // Selects what the selected run had to wait for: again and again, the way back along the critical path.
 function toCause() {
   const run = pickedRun();
+  if (!run && picked) $('picked').textContent += '; nothing ran here after that';
   if (!run) return;
   const w = W[run.r], c = cause(run.r, run.i), name = N[w.thread[run.i]];
   if (!c || c.r === undefined) {

@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// The call that waits for another's end.
 const JOIN: &str = "join";
+/// So begins the name of the point after a lock is taken.
+const PAST: &str = "what follows ";
 /// With early alarms, one rings before one in so many turns.
 const EARLY: usize = 8;
 
@@ -334,7 +336,7 @@ impl State {
         let Some(known) = self.known.get(&self.current) else { return };
         let can_run = self.pool.iter().any(|ready| ready.as_ptr() == self.current);
         let how = match (preempted, can_run) {
-            (true, _) if known.is_past => "is stopped after",
+            (true, _) if known.is_past || known.at.starts_with(PAST) => "is stopped after",
             (true, _) => "is stopped before",
             (_, true) => "lets others run in",
             _ => "waits in",
@@ -345,7 +347,7 @@ impl State {
 
     fn line(&self, known: &Known, how: &str) -> String {
         let place = self.sites.text(&known.place).unwrap_or_else(|| known.origin());
-        format!("{known} {how} {}{place}", known.at)
+        format!("{known} {how} {}{place}", known.at.trim_start_matches(PAST))
     }
 
     /// Nothing can run: who waits, and where.

@@ -41,18 +41,22 @@ fn place_in(trace: &str) -> Option<String> {
     while let Some(line) = lines.next() {
         let Some((_, function)) = line.split_once(": ") else { continue };
         let place = lines.next_if(|next| next.starts_with("at "));
-        if let Some(place) = place.filter(|place| !is_ours(function) && !is_of_std(place)) {
+        if let Some(place) = place.filter(|place| !is_ours(function) && !is_elsewhere(place)) {
             return Some(place.trim_start_matches("at ").trim_start_matches("./").to_owned());
         }
     }
     None
 }
 
-/// Code of the standard library that goes by the name of a closure or a type of the program: a closure that is dropped
-/// as it is called, an iterator's adaptor.
-fn is_of_std(place: &str) -> bool {
-    place.starts_with("at /rustc/")
-        || ["core", "alloc", "std"].iter().any(|name| place.contains(&format!("/library/{name}/src/")))
+/// Code of the standard library, or of ours, by its place: with few debug symbols an inlined function has no path, and
+/// a closure of the program that is dropped as it is called goes by the closure's name.
+fn is_elsewhere(place: &str) -> bool {
+    let own = file!().trim_end_matches("explore/site.rs");
+    let ours = ["raddle-core", "raddle-context", "raddle"].map(|name| own.replace("raddle-core", name));
+    let of_std =
+        || ["core", "alloc", "std"].iter().any(|name| place.contains(&format!("/library/{name}/src/")));
+    let is_ours = || own.contains("raddle-core") && ours.iter().any(|root| place.contains(root));
+    place.starts_with("at /rustc/") || is_ours() || of_std()
 }
 
 fn is_ours(function: &str) -> bool {
@@ -78,6 +82,8 @@ mod tests {
    3: core::ptr::drop_in_place
    3: <dining::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once
              at /rustc/0a1b/library/core/src/ops/function.rs:250:5
+   3: here
+             at /home/weaver/crates/raddle-core/src/explore/site.rs:28:26
    4: dining::eat
              at ./tests/dining.rs:12:5
    5: dining::main

@@ -84,7 +84,7 @@ impl Roll {
         }
         if let Some((holder, since)) = &waiting.held {
             let since = since.to_string();
-            let process = self.rows.iter().position(|row| row.address == *holder).map(Who::Process);
+            let process = self.row_at(*holder).map(Who::Process);
             let outside = self.outsiders.iter().position(|one| one.address == *holder).map(Who::OsThread);
             let by = process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who));
             write!(out, r#","held_by":{by},"held_since":{}"#, Quoted(&since))?;

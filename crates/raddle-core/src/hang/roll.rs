@@ -16,6 +16,7 @@ use crate::process::pool;
 use crate::runtime::Shared;
 use crate::wait::Wait;
 use crate::worker::Worker;
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::panic::Location;
@@ -95,6 +96,8 @@ pub(super) struct Roll {
     /// The workers did not stand still: nothing was followed.
     pub(super) is_shallow: bool,
     running: Vec<Running>,
+    /// The rows, by address: a million may wait for one.
+    places: HashMap<usize, usize>,
     text: Text,
 }
 
@@ -161,6 +164,7 @@ impl Roll {
             workers,
             is_shallow: false,
             running: Vec::with_capacity(seats.len()),
+            places: HashMap::new(),
             text: Text(Vec::with_capacity((most + seats.len()) * TEXT_BYTES_EACH)),
         };
         let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
@@ -172,13 +176,19 @@ impl Roll {
         drop((stopped, depot, seats));
         roll.cells = alive.saturating_sub(roll.rows.len() as u64);
         roll.rows.sort_by_key(|row| row.id);
+        roll.places = roll.rows.iter().enumerate().map(|(at, row)| (row.address, at)).collect();
         roll
     }
 
     /// Who runs on the worker at this address.
     pub(super) fn who_runs_on(&self, worker: usize) -> Option<&Row> {
         let header = self.running.iter().find(|one| one.worker == worker)?.header;
-        self.rows.iter().find(|row| row.address == header)
+        self.row_at(header).map(|at| &self.rows[at])
+    }
+
+    /// The place of the one whose control block is at this address.
+    pub(super) fn row_at(&self, address: usize) -> Option<usize> {
+        self.places.get(&address).copied()
     }
 
     /// The text of a piece.

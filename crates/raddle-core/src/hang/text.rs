@@ -46,14 +46,13 @@ impl Roll {
 
     /// Whom a `join` waits for.
     pub(super) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
-        (waiting.call == "join")
-            .then(|| self.rows.iter().find(|row| row.address == waiting.subject))
-            .flatten()
+        let at = (waiting.call == "join").then(|| self.row_at(waiting.subject)).flatten();
+        at.map(|at| &self.rows[at])
     }
 
     fn holder(&self, address: usize) -> Option<String> {
-        if let Some(row) = self.rows.iter().find(|row| row.address == address) {
-            return Some(self.short(row));
+        if let Some(at) = self.row_at(address) {
+            return Some(self.short(&self.rows[at]));
         }
         self.outsiders.iter().find(|outsider| outsider.address == address).map(name_of)
     }

@@ -214,8 +214,9 @@ fn reader_stalls() {
         csp::yield_now();
         let (_reads_nothing, writer) = std::io::pipe().unwrap();
         let value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(writer.as_raw_fd() as usize) };
+        let own = std::process::id().cast_signed();
         // SAFETY: touches no memory of ours.
-        assert_eq!(unsafe { libc::sigqueue(libc::getpid(), libc::SIGQUIT, value) }, 0);
+        assert_eq!(unsafe { libc::sigqueue(own, libc::SIGQUIT, value) }, 0);
         let mut room = libc::pollfd { fd: writer.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one `pollfd`, which is there. Until the pipe is full.
         while unsafe { libc::poll(&raw mut room, 1, 0) } == 1 {

@@ -96,6 +96,8 @@ fn of_a_change_and_a_question_none_is_lost() {
             // Woken by the change, perhaps twice: it ticks now, as long as somebody is up.
             place.word.tick(Duration::MAX);
         }
-        others.map(|other| other.join().unwrap());
+        for other in others {
+            other.join().unwrap();
+        }
     });
 }

@@ -86,10 +86,11 @@ fn a_deadlock_leaves_its_trace_behind() {
 fn a_trace_is_never_overwritten_by_what_is_made_of_it() {
     let number = std::process::id();
     let path = |name: &str| std::env::temp_dir().join(format!("raddle-cli-{number}-{name}"));
-    let (program, trace) = (path("kept.occ"), path("kept.html"));
+    let (program, recorded, trace) = (path("kept.occ"), path("kept.rdt"), path("kept.html"));
     std::fs::write(&program, RING).expect("there is room");
-    let run = raddle().args(["trace", "run", "-o"]).arg(&trace).arg("--").arg(&program).output();
+    let run = raddle().args(["trace", "run", "-o"]).arg(&recorded).arg("--").arg(&program).output();
     assert!(run.expect("it starts").status.success());
+    std::fs::rename(&recorded, &trace).expect("both lie in one folder");
     let before = std::fs::read(&trace).expect("a trace");
     let view = raddle().args(["trace", "view"]).arg(&trace).output().expect("it starts");
     assert!(!view.status.success());

@@ -40,7 +40,7 @@ fn locks_say_who_holds_them() {
         let mutex = Arc::new(sync::Mutex::new(()));
         let (held, other) = (mutex.lock().unwrap(), mutex.clone());
         let said = words(move || drop(other.lock().unwrap()), |_| drop(held));
-        check(&said, "Mutex::lock", "mutex", "held by the caller, since");
+        check(&said, "Mutex::lock", "mutex", "held by the caller since");
 
         let lock = Arc::new(sync::RwLock::new(()));
         let (held, other) = (lock.write().unwrap(), lock.clone());

@@ -216,7 +216,6 @@ impl<T> fmt::Debug for Receiver<T> {
 }
 
 /// What [`Receiver::iter`] returns.
-#[derive(Debug)]
 pub struct Iter<'a, T: 'a> {
     rx: &'a Receiver<T>,
     /// Where it was asked for: that is the place in the program that a report names.
@@ -230,10 +229,22 @@ pub struct TryIter<'a, T: 'a> {
 }
 
 /// The messages of a [`Receiver`] that is given away.
-#[derive(Debug)]
 pub struct IntoIter<T> {
     rx: Receiver<T>,
     site: &'static Location<'static>,
+}
+
+impl<T> fmt::Debug for Iter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As std's, which knows no place.
+        f.debug_struct("Iter").field("rx", self.rx).finish()
+    }
+}
+
+impl<T> fmt::Debug for IntoIter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IntoIter").field("rx", &self.rx).finish()
+    }
 }
 
 impl<T> Iterator for Iter<'_, T> {

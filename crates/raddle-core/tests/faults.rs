@@ -115,8 +115,8 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
     assert_said(&output, &wanted);
 }
 
-// As above.
-#[cfg(not(raddle_asan))]
+// As above; and ThreadSanitizer needs half a megabyte for each stack.
+#[cfg(not(any(raddle_asan, raddle_tsan)))]
 #[test]
 fn a_refused_stack_makes_a_job_run_on_its_workers() {
     let output = in_child("a_refused_stack_makes_a_job_run_on_its_workers", || {

@@ -140,7 +140,7 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
         needs: &[],
         steps: &[
-            "cargo test --no-fail-fast --release --package raddle --package raddle-core --package raddle-context",
+            "cargo test --no-fail-fast --release --package raddle-core --package raddle-context",
             "cargo run --profile abort --package raddle --example skynet",
         ],
     },

@@ -68,6 +68,25 @@ fn limit_address_space(more: u64) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
+/// So many processes with stacks of so many bytes, each of which is parked by now, or has ended for want of a stack.
+#[cfg(not(raddle_asan))]
+fn parked(count: usize, stack_bytes: usize) -> Vec<csp::JoinHandle<()>> {
+    let started = Arc::new(AtomicUsize::new(0));
+    let large = |_| {
+        let started = started.clone();
+        let body = move || {
+            started.fetch_add(1, Ordering::Relaxed);
+            csp::park();
+        };
+        csp::Builder::new().name("large").stack_size(stack_bytes).spawn(body).unwrap()
+    };
+    let all: Vec<_> = (0..count).map(large).collect();
+    while started.load(Ordering::Relaxed) + all.iter().filter(|h| h.is_finished()).count() < count {
+        csp::yield_now();
+    }
+    all
+}
+
 // AddressSanitizer needs the address space that this takes away.
 #[cfg(not(raddle_asan))]
 #[test]
@@ -77,20 +96,7 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
             limit_address_space(24 << 20);
-            let started = Arc::new(AtomicUsize::new(0));
-            let large = || {
-                let started = started.clone();
-                let body = move || {
-                    started.fetch_add(1, Ordering::Relaxed);
-                    csp::park();
-                };
-                csp::Builder::new().name("large").stack_size(8 << 20).spawn(body).unwrap()
-            };
-            let all: Vec<_> = (0..8).map(|_| large()).collect();
-            // Each has a stack by then, or was refused one.
-            while started.load(Ordering::Relaxed) + all.iter().filter(|h| h.is_finished()).count() < 8 {
-                csp::yield_now();
-            }
+            let all = parked(8, 8 << 20);
             let (refused, parked): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.is_finished());
             assert!(!refused.is_empty() && !parked.is_empty(), "{} {}", refused.len(), parked.len());
             for handle in refused {
@@ -124,19 +130,7 @@ fn a_refused_stack_makes_a_job_run_on_its_workers() {
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
             limit_address_space(24 << 20);
-            let started = Arc::new(AtomicUsize::new(0));
-            let large = || {
-                let started = started.clone();
-                let body = move || {
-                    started.fetch_add(1, Ordering::Relaxed);
-                    csp::park();
-                };
-                csp::Builder::new().stack_size(1 << 20).spawn(body).unwrap()
-            };
-            let all: Vec<_> = (0..64).map(|_| large()).collect();
-            while started.load(Ordering::Relaxed) + all.iter().filter(|h| h.is_finished()).count() < 64 {
-                csp::yield_now();
-            }
+            let all = parked(64, 1 << 20);
             let begins = future(|| 6 * 7);
             let waits = future(|| csp::sleep(Duration::from_millis(1)));
             // Both are everybody's from here on.

@@ -4,7 +4,9 @@
 //!
 //! A step is a line for `sh`, exactly as a person would type it in the repository's root, so that a failing one can
 //! be repeated by copying it. Groups that compile with other flags use a target directory of their own: cargo would
-//! otherwise build everything anew each time the flags change.
+//! otherwise build everything anew each time the flags change. Groups that share a directory select the whole workspace
+//! and name targets: for a single package cargo chooses other features of common dependencies, and builds these, and
+//! all that stands on them, once more.
 
 use std::fmt::Write as _;
 
@@ -78,14 +80,15 @@ const TSAN_RUNTIME: Need = Need {
     otherwise: "comes with rustup's stable toolchain for x86-64",
 };
 
-/// Every group, in the order in which they run: the cheap ones that fail most often first.
+/// Every group, in the order in which they run: the cheap ones that fail most often first; then what takes longest, so
+/// that side by side the lanes end at about the same time.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
     Group {
         name: "tidy",
         what: "the rules of the house: edges, door plates, sizes, unsafe rooms, orderings, links",
         needs: &[],
-        steps: &["cargo test --no-fail-fast --package xtask"],
+        steps: &["cargo test --no-fail-fast --workspace --bin xtask"],
     },
     Group {
         name: "clippy",
@@ -101,28 +104,16 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "unit",
-        what: "unit, integration, documentation and compile-fail tests of every crate that ships",
+        what: "unit, integration, documentation and compile-fail tests of every crate; those of the command `raddle`",
         needs: &[],
-        steps: &["cargo test --no-fail-fast --workspace --exclude xtask --exclude raddle-cli"],
-    },
-    Group {
-        name: "cli",
-        what: "the command `raddle`: its words, its exit codes, its behaviour in pipes and under signals",
-        needs: &[],
-        steps: &["cargo test --no-fail-fast --package raddle-cli"],
-    },
-    Group {
-        name: "bench",
-        what: "the benchmark runner builds and counts right",
-        needs: &[],
-        steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
+        steps: &["cargo test --no-fail-fast --workspace"],
     },
     Group {
         name: "trace",
         what: "the trace of a run adds up, ThreadScope's own reader finds its export valid, and a browser shows it",
         needs: &[GHC_EVENTS],
         steps: &[
-            "cargo build --package raddle --example line && cargo build --package raddle-cli",
+            "cargo build --workspace --example line --bin raddle",
             "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt target/debug/examples/line 200 50 2",
             "target/debug/raddle trace check target/trace.rdt",
             "mkdir -p target/ghc && ghc -O0 -outputdir target/ghc -o target/ghc/validate \
@@ -143,6 +134,57 @@ pub(crate) const GROUPS: &[Group] = &[
             "cargo test --no-fail-fast --release --package raddle-core --package raddle-context",
             "cargo run --profile abort --package raddle --example skynet",
         ],
+    },
+    Group {
+        name: "tsan",
+        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
+        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
+        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
+        // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
+        // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
+        // leak; and a test that asks what a wrong unlock answers is no error.
+        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
+        steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
+                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
+                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
+                  STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  TSAN_OPTIONS=\"report_thread_leaks=0 suppressions=$PWD/xtask/tsan.supp\" \
+                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
+                  --target $(rustc --print host-tuple) --package raddle-context --package raddle-core \
+                  --lib --test it --test stress \
+                  -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
+                  --skip leave_nothing --skip mutexes_know"],
+    },
+    Group {
+        name: "aarch64",
+        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
+        needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
+        // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
+        // and resident sizes of memory are its own, too.
+        steps: &["STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+                  RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
+                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
+                  --lib --test it --test stress --test faults \
+                  -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
+                  --skip a_fork_among --skip rights_change --skip a_refused"],
+    },
+    Group {
+        name: "asan",
+        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
+        needs: &[],
+        // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by `tests/leaks.rs`.
+        // The stress programs are short here: a stack costs the sanitizer a hundred times what it costs us.
+        steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
+                  RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
+                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
+                  --package raddle-context --package raddle-core \
+                  --lib --test it --test stress --test faults"],
     },
     Group {
         name: "loom",
@@ -172,35 +214,25 @@ pub(crate) const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        name: "asan",
-        what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
+        name: "bench",
+        what: "the benchmark runner builds and counts right",
         needs: &[],
-        // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by `tests/leaks.rs`.
-        // The stress programs are short here: a stack costs the sanitizer a hundred times what it costs us.
-        steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
-                  RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
-                  cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
-                  --package raddle-context --package raddle-core --lib --tests"],
+        steps: &["cargo test --no-fail-fast --manifest-path bench/Cargo.toml"],
     },
     Group {
-        name: "tsan",
-        what: "ThreadSanitizer finds no race in stacks, switch and scheduler, the standard library included",
-        // A standard library that is not instrumented would be full of false races: its fences and futexes would go
-        // unseen. So it is built anew, by Debian's compiler, and linked with the runtime that rustup's brings. It
-        // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
-        // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
-        // leak; and a test that asks what a wrong unlock answers is no error.
-        needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
-        steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
-                  link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
-                  link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
-                  STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  TSAN_OPTIONS=\"report_thread_leaks=0 suppressions=$PWD/xtask/tsan.supp\" \
-                  RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
-                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
-                  --target $(rustc --print host-tuple) --package raddle-context --package raddle-core --lib --tests \
-                  -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
-                  --skip leave_nothing --skip mutexes_know"],
+        name: "bare",
+        what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
+        needs: &[QEMU, LLD, RUST_WITH_SOURCE],
+        // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
+        steps: &[
+            "for target in thumbv6m-none-eabi aarch64-unknown-none; do \
+                  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+                  RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
+                  /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
+                  --target-dir target/bare --target $target || exit 1; done",
+            "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
+            "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
+        ],
     },
     Group {
         name: "valgrind",
@@ -213,36 +245,6 @@ pub(crate) const GROUPS: &[Group] = &[
                   env \"$runner=valgrind --quiet --error-exitcode=9\" \
                   cargo test --no-fail-fast --target $host --package raddle-context --lib --tests \
                   -- --skip many_contexts --skip high_water --skip syscalls::"],
-    },
-    Group {
-        name: "aarch64",
-        what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
-        needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
-        // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
-        // and resident sizes of memory are its own, too. What `explore` abandons takes mappings, of which it has few.
-        steps: &["STRESS=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-                  TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
-                  --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core --lib --tests \
-                  -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
-                  --skip a_fork_among --skip rights_change --skip a_refused --skip leave_nothing \
-                  --skip explore::"],
-    },
-    Group {
-        name: "bare",
-        what: "the virtual machine in binaries without operating system, for a microcontroller and for aarch64",
-        needs: &[QEMU, LLD, RUST_WITH_SOURCE],
-        // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
-        steps: &[
-            "for target in thumbv6m-none-eabi aarch64-unknown-none; do \
-                  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
-                  /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
-                  --target-dir target/bare --target $target || exit 1; done",
-            "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
-            "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
-        ],
     },
 ];
 

@@ -1,6 +1,6 @@
 //! Owns: running several groups side by side, and which of them may.
 //! May use: `run` for one group.
-//! Never: the output of two groups mixed; what a group prints is shown whole, when it is done.
+//! Never: the output of two groups mixed, or what passed shown: of a group that fails, what failed is shown, at its end.
 //!
 //! Cargo uses all cores while it compiles, and few while it links or while a test waits for time to pass. A second lane
 //! fills those gaps. Two groups that build into the same folder would only wait for each other's lock, so a lane
@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::failing;
 use crate::groups::Group;
-use crate::run::{Row, run_group};
+use crate::run::{Outcome, Row, run_group};
 
 /// What is left to do, what is being done, and what came of it.
 struct Work {
@@ -59,11 +60,24 @@ fn lane(work: &Mutex<Work>, say: &Mutex<&mut (dyn FnMut(&str) + Send)>) {
         lock(say)(&format!("\n[{}] has begun\n", group.name));
         let mut shown = String::new();
         let row = run_group(group, &mut |text| shown.push_str(text));
-        lock(say)(&shown);
+        lock(say)(&told(group, &row, &shown));
         let mut work = lock(work);
         work.rows.push((number, row));
         if let Some(place) = work.folders_in_use.iter().position(|folder_| *folder_ == folder(group)) {
             work.folders_in_use.swap_remove(place);
+        }
+    }
+}
+
+/// What is shown of a group that has ended.
+fn told(group: &Group, row: &anyhow::Result<Row>, output: &str) -> String {
+    match row {
+        Ok(Row { outcome: Outcome::Passed, took, .. }) => {
+            format!("[{}] has passed, in {:.0} s\n", group.name, took.as_secs_f64())
+        }
+        Ok(Row { outcome: Outcome::Skipped(why), .. }) => format!("[{}] is skipped: {why}\n", group.name),
+        Ok(Row { outcome: Outcome::Failed(_), .. }) | Err(_) => {
+            format!("[{}] has failed:\n{}", group.name, failing::parts(output))
         }
     }
 }
@@ -94,9 +108,11 @@ mod tests {
     #[test]
     fn rows_keep_the_order_and_outputs_do_not_mix() {
         let mut shown = String::new();
-        let rows = run_side_by_side(&[&A, &B], 2, &mut |text| shown.push_str(text)).expect("sh starts");
-        assert_eq!(rows.iter().map(|row| row.group).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(shown.contains("a1\na2\n") && shown.contains("b1\nb2\n"), "{shown}");
+        static RED: Group = Group { name: "red", what: "", needs: &[], steps: &["echo r1; echo r2; false"] };
+        let rows = run_side_by_side(&[&A, &RED, &B], 2, &mut |text| shown.push_str(text)).expect("sh starts");
+        assert_eq!(rows.iter().map(|row| row.group).collect::<Vec<_>>(), ["a", "red", "b"]);
+        assert!(shown.contains("[a] has passed") && shown.contains("[b] has passed"), "{shown}");
+        assert!(shown.contains("r1\nr2\n") && !shown.contains("a1\n"), "{shown}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod bench;
 mod conformance;
 mod docs;
+mod failing;
 mod groups;
 mod house;
 mod lanes;

@@ -6,7 +6,8 @@
 //! terminal it has none, since the limit's own process group would keep Ctrl-C from it.
 //!
 //! The output of a step goes through to the terminal as it comes; on its way the `test result:` lines that cargo's
-//! test programs print are added up. A step that runs no test program counts as one test.
+//! test programs print are added up. A step that runs no test program counts as one test. Where nobody watches, what
+//! a step says of errors goes the same way, so that it stands where it belongs.
 
 use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};
@@ -133,13 +134,19 @@ fn shell(line: &str) -> Command {
     command
 }
 
+/// The line with both of its streams in one.
+fn joined(step: &str) -> String {
+    format!("exec 2>&1\n{step}")
+}
+
 /// The shell for a step, with a time limit where nobody watches.
 fn limited(step: &str) -> Command {
     if std::io::stderr().is_terminal() {
         return shell(step);
     }
     let mut command = Command::new("timeout");
-    command.args(["--verbose", "--kill-after=10", &STEP_SECONDS_MAX.to_string(), "sh", "-euc", step]);
+    let seconds = STEP_SECONDS_MAX.to_string();
+    command.args(["--verbose", "--kill-after=10", &seconds, "sh", "-euc", &joined(step)]);
     command.stdin(Stdio::null());
     command
 }

@@ -41,9 +41,14 @@ fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::R
 }
 
 pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {}", no_start(block, refused));
+}
+
+/// Who cannot start, and why.
+pub(crate) fn no_start(block: &Block, refused: &StackError) -> String {
     let mut text = String::new();
     let _infallible = describe_process(block, &mut text);
-    let _unwritable = writeln!(std::io::stderr(), "raddle: {text} cannot start: {refused}");
+    format!("{text} cannot start: {refused}")
 }
 
 /// What the process that runs here is about to wait for.

@@ -121,6 +121,30 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
     assert_said(&output, &wanted);
 }
 
+// As above.
+#[cfg(not(raddle_asan))]
+#[test]
+fn a_refused_stack_in_an_exploration_is_told_as_what_it_is() {
+    use raddle_core::explore::{Kind, Options, try_explore};
+    let output = in_child("a_refused_stack_in_an_exploration_is_told_as_what_it_is", || {
+        let once = Options { iterations: 1, ..Options::default() };
+        try_explore(once.clone(), || drop(csp::spawn(|| ()).join())).unwrap();
+        limit_address_space(24 << 20);
+        // Whoever takes the error for the process's own result goes another way than with a stack.
+        let many = || {
+            let large = |_| csp::Builder::new().stack_size(8 << 20).spawn(csp::park).unwrap();
+            let all: Vec<_> = (0..8).map(large).collect();
+            all.iter().for_each(|h| h.process().unpark());
+            all.into_iter().for_each(|h| drop(h.join()));
+        };
+        let failure = try_explore(once, many).unwrap_err();
+        assert_eq!(failure.kind(), Kind::Refused, "{failure}");
+        eprintln!("{failure}");
+    });
+    assert_success(&output);
+    assert_said(&output, &["[seed 0] process (#", "cannot start: no address space for another"]);
+}
+
 // As above; and ThreadSanitizer needs half a megabyte for each stack.
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 #[test]

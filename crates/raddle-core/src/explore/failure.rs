@@ -57,6 +57,8 @@ pub(super) enum Cause {
     },
     Endless(u64),
     Held(u64),
+    /// Who cannot start, and why.
+    Refused(String),
 }
 
 /// What kind of failure was found.
@@ -71,6 +73,9 @@ pub enum Kind {
     Endless,
     /// A process has not come to any operation for ten seconds: a loop without one, or a call that blocks.
     Held,
+    /// There is no stack for a process: the run says nothing about the program. Runs that have failed keep the stacks
+    /// of what waited in them, so that many failures in one program may use up what the machine allows.
+    Refused,
     /// The same seed went two ways.
     Nondeterminism,
 }
@@ -112,6 +117,7 @@ impl Cause {
             Cause::Deadlock { .. } => Kind::Deadlock,
             Cause::Endless(_) => Kind::Endless,
             Cause::Held(_) => Kind::Held,
+            Cause::Refused(_) => Kind::Refused,
         }
     }
 
@@ -156,6 +162,9 @@ impl fmt::Display for Cause {
                     f,
                     "a process has not come to an operation of ours for {seconds} s: a loop, or a call that blocks"
                 )
+            }
+            Cause::Refused(what) => {
+                write!(f, "{what}; runs that have failed keep their stacks: explore less in one program")
             }
         }
     }
@@ -216,7 +225,7 @@ impl fmt::Display for Failure {
                        addresses, and what an earlier run has left in a `static`";
             return writeln!(f, "{why}");
         }
-        if self.cause.kind() != Kind::Held {
+        if ![Kind::Held, Kind::Refused].contains(&self.cause.kind()) {
             writeln!(f, "shrunk: raddle::explore::replay(f, \"{}\")", self.schedule)?;
         }
         if let Cause::Deadlock { waiting, first, .. } = &self.cause

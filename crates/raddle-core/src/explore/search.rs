@@ -40,6 +40,9 @@ fn check_repeats(
     run_of: (u32, u32),
 ) -> Result<(), Box<Failure>> {
     let again = runs.run(plan, asked);
+    if is_refused(&again) {
+        return Ok(());
+    }
     if again.hash == first.hash && again.cause.is_none() {
         return Ok(());
     }
@@ -98,10 +101,13 @@ fn tell(
         log: Vec::new(),
         repeats: true,
     };
-    if let Cause::Held(_) = failure.cause {
+    if matches!(failure.cause, Cause::Held(_) | Cause::Refused(_)) {
         return failure;
     }
     let again = runs.run(plan, asked);
+    if is_refused(&again) {
+        return failure;
+    }
     failure.repeats =
         again.hash == first.hash && again.cause.is_some_and(|cause| cause.is_like(&failure.cause));
     if !failure.repeats {
@@ -109,10 +115,15 @@ fn tell(
     }
     failure.schedule = shrink(asked, runs, &failure);
     let told = runs.run(&Plan::Steps(failure.schedule.clone()), Asked { logs: true, ..asked });
-    if let Some(cause) = told.cause {
+    if let Some(cause) = told.cause.filter(|cause| cause.is_like(&failure.cause)) {
         (failure.cause, failure.log) = (cause, told.log);
     }
     failure
+}
+
+/// Whether the machine had no stack for a run any more: it tells nothing of the program.
+fn is_refused(outcome: &Outcome) -> bool {
+    matches!(outcome.cause, Some(Cause::Refused(_)))
 }
 
 /// Leaves out what the failure does not need: halves, quarters, at last single choices (Zeller's delta debugging).
@@ -125,6 +136,9 @@ fn shrink(asked: Asked, runs: &mut Runs, failure: &Failure) -> Schedule {
         while from < best.len() && tries < SHRINKING_RUNS {
             tries += 1;
             let outcome = runs.run(&Plan::Steps(best.without(from, count)), asked);
+            if is_refused(&outcome) {
+                return best;
+            }
             let is_it = outcome.cause.is_some_and(|cause| cause.is_like(&failure.cause));
             if is_it && outcome.schedule.len() < best.len() {
                 (best, shorter) = (outcome.schedule, true);

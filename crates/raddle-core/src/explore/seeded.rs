@@ -245,6 +245,15 @@ impl Seeded {
         state.cause.get_or_insert(what);
     }
 
+    /// There is no stack for a process that was to start. True if whoever explores will say so.
+    pub(crate) fn refused(&self, what: impl FnOnce() -> String) -> bool {
+        let is_told = self.board.is_some();
+        if is_told {
+            self.state.borrow_mut().cause.get_or_insert_with(|| Cause::Refused(what()));
+        }
+        is_told
+    }
+
     /// The process that all began with has come to its end.
     pub(super) fn first_has_ended(&self, panicked: bool) {
         self.state.borrow_mut().first_has_ended = true;

@@ -99,7 +99,13 @@ impl Worker {
         // SAFETY: the caller has seen that its kind is a process.
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         Counters::add(&self.counters.stacks_refused, 1);
-        crate::report::cannot_start(block, &refused);
+        let told = self
+            .seeded
+            .as_ref()
+            .is_some_and(|seeded| seeded.refused(|| crate::report::no_start(block, &refused)));
+        if !told {
+            crate::report::cannot_start(block, &refused);
+        }
         // SAFETY: the closure was put and never run; the block is ours.
         unsafe { (block.body.get().fail)(block, Box::new(refused)) };
         entry::end(self, block);

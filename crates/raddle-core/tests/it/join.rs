@@ -2,7 +2,7 @@
 
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
-use raddle_core::{csp, join, join_context, task};
+use raddle_core::{Runtime, csp, join, join_context, task};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Barrier;
@@ -14,7 +14,9 @@ fn everywhere(test: impl Fn() + Sync) {
         let _dog = Watchdog::new(format!("join, {workers} workers"), Progress::default(), || {
             String::from("it hangs")
         });
-        runtime(workers).run(&test);
+        // Frames are large where nothing is optimised.
+        let rt = Runtime::builder().workers(workers).stack_size(256 << 10).build().expect("a runtime");
+        rt.run(&test);
     }
     test();
 }

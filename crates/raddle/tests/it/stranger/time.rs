@@ -1,7 +1,7 @@
 //! Time-outs that are taken for impossible, for an answer, or begin anew each time.
 
 use super::{Mended, Plant, Planted, Way};
-use raddle::channel::{RecvTimeoutError, bounded, tick, unbounded};
+use raddle::channel::{RecvTimeoutError, after, at, bounded, select, tick, unbounded};
 use raddle::explore::{Kind, Options, now};
 use raddle::thread;
 use std::time::Duration;
@@ -60,6 +60,30 @@ fn a_result_comes_after_the_time_out() {
     }
     let options = Options { early_alarms: true, ..Options::default() };
     Plant { program, kind: Kind::Panic, says: &["time.rs"] }.check(&options);
+}
+
+/// A time-out for the whole is made anew in each round, and a peer that says often that it lives never lets it ring.
+#[test]
+fn a_time_out_begins_anew_each_round() {
+    fn program(way: Way) {
+        let (alive, signs) = bounded(1);
+        let peer = thread::spawn(move || {
+            let beat = tick(5 * MS);
+            while beat.recv().is_ok() && alive.send(()).is_ok() {}
+        });
+        let whole = at(now() + 20 * MS);
+        loop {
+            let time_out = if way == Planted { after(20 * MS) } else { whole.clone() };
+            select! {
+                recv(signs) -> _ => {}
+                recv(time_out) -> _ => break,
+            }
+        }
+        drop(signs);
+        peer.join().unwrap();
+    }
+    let options = Options { turns_max: 2000, ..Options::default() };
+    Plant { program, kind: Kind::Endless, says: &["2000"] }.check(&options);
 }
 
 /// A clock of ticks: work that takes longer than a tick loses those that came meanwhile.

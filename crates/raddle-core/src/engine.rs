@@ -13,6 +13,7 @@ use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::runtime::Runtime;
 use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::Worker;
+pub use raddle_trace::StopReason;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -111,6 +112,22 @@ impl<'w> Turn<'w> {
     /// The turn of whoever calls this on a worker of any runtime, out of an alarm for instance.
     pub fn current() -> Option<Turn<'w>> {
         Worker::current().map(|worker| Turn { worker })
+    }
+
+    /// Whether it is recorded what runs here: only then [`stops`](Turn::stops) means anything.
+    #[inline(always)]
+    pub fn is_recorded(self) -> bool {
+        self.worker.traces()
+    }
+
+    /// A number by which to speak of a place in the engine's program. Asked once for each place.
+    pub fn number_of_site(self, name: String) -> u32 {
+        self.worker.shared().trace.number_of_site(name)
+    }
+
+    /// The running one is about to stop for that reason, at the place of that number; 0 if that is not known.
+    pub fn stops(self, reason: StopReason, site: u32) {
+        self.worker.note_engine_stop(reason, site);
     }
 
     /// Number of the worker, from 0.

@@ -3,7 +3,8 @@
 //! Never: a meaning of a number that the table does not give.
 //!
 //! The table is written into every file, so that an older tool can skip what it does not know and show it by name.
-//! Numbers are never given a second meaning: an event that changes gets a new one.
+//! Numbers are never given a second meaning: an event that changes gets a new one (21 was a promotion that named no
+//! job).
 
 /// How much is recorded. Each level holds those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -103,9 +104,15 @@ events! {
         "For so long the kernel had this worker's OS thread wait for a core. Read from the samples of a file.";
     11 Lost Sched, "how many records, at most 2^32 - 1", "0",
         "Records that were overwritten before they could be written out.";
-    21 Promoted Sync, "0", "0", "The oldest fork of the running thread became a job that others may take.";
+    12 Site Sched, "the string of the place", "0",
+        "The running thread is about to stop at this place in the program: its switch comes next.";
     22 Operation Sync, "the string of its name", "0",
         "The running thread begins an operation on a channel, a lock, a barrier or the like, whether or not it waits.";
+    23 Promoted Sync, "the job", "0", "The oldest fork of the running thread became a job that others may take.";
+    24 JobTaken Sync, "the job", "the thread that is to run it",
+        "The worker has taken the oldest job, its own or another worker's, and makes a thread for it.";
+    25 JobDone Sync, "the job", "0", "The running thread has done the job, and ends.";
+    26 JobBack Sync, "the job", "0", "The running thread has its own job back, which nobody took, and calls it.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program says that it is here.";

@@ -225,6 +225,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             ($again:expr, $step:expr) => {{
                 me.save($again, fp);
                 if let Step::Waits = okay!($step) {
+                    scheduler.stops(at as u32 - 1, false);
                     next!();
                 }
             }};
@@ -232,6 +233,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             ($again:expr, $step:expr, $note:expr) => {{
                 me.save($again, fp);
                 if let Step::Waits = okay!($step) {
+                    scheduler.stops(at as u32 - 1, false);
                     next!();
                 } else if S::CHECKED {
                     $note;
@@ -254,6 +256,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                     me.save(at, fp);
                     scheduler.tired();
                     scheduler.ready(me);
+                    scheduler.stops(at as u32, true);
                     next!();
                 }
             }};
@@ -595,6 +598,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 let token = get!(0);
                 if token == 0 {
                     okay!(machine.end::<S, SHARED>(scheduler, lane, me));
+                    scheduler.stops(at as u32 - 1, false);
                     next!();
                     continue;
                 }
@@ -634,6 +638,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             }
             Op::End => {
                 okay!(machine.end::<S, SHARED>(scheduler, lane, me));
+                scheduler.stops(at as u32 - 1, false);
                 next!();
             }
             Op::Out => {
@@ -681,6 +686,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
                 let time = get!(insn.a);
                 me.save(at - 1, fp);
                 if let Step::Waits = machine.wait_until::<S, SHARED>(scheduler, me, time) {
+                    scheduler.stops(at as u32 - 1, false);
                     next!();
                 }
             }
@@ -694,6 +700,7 @@ fn dispatch<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
             Op::Resched => {
                 me.save(at, fp);
                 scheduler.ready(me);
+                scheduler.stops(at as u32, true);
                 next!();
             }
             Op::Host => okay!(machine.host_step(scheduler, slot_at(insn.a), insn.imm())),

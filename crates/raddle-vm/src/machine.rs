@@ -48,6 +48,12 @@ pub trait Scheduler {
     fn next(&self) -> Option<&Process<Self::Link>>;
     /// A process has used up its fuel.
     fn tired(&self) {}
+    /// Who runs stops at that instruction, and has been given up; it can still run if `ready`. Called before
+    /// [`next`](Scheduler::next).
+    #[inline(always)]
+    fn stops(&self, at: u32, ready: bool) {
+        let _ = (at, ready);
+    }
     /// Has the machine signal the process after `time`, once.
     fn alarm(&self, process: &Process<Self::Link>, time: u32);
     /// Takes that back.

@@ -73,6 +73,11 @@ fn occam_processes_have_names_on_one_worker_and_on_two() {
         let threads: Vec<&str> =
             said.lines().filter(|line| line.contains(" 20 threads of stage (")).collect();
         assert!(threads.len() == 1 && threads[0].contains(".occ:19)"), "{said}");
+        // Who waits, how, where and on which channel: of a stage, the sink, and the whole for its PAR.
+        for place in [(" waited to receive at ", ".occ:5, `in`"), (" waited for a join at ", ".occ:15")] {
+            let waits = |line: &str| line.contains(place.0) && line.contains(place.1);
+            assert!(said.lines().any(waits), "{place:?} in {said}");
+        }
     }
 }
 

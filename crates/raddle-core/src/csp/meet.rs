@@ -182,7 +182,9 @@ unsafe fn exchange_watched(
         // SAFETY: passed on to the caller; `block` runs here and is bound.
         return Some(unsafe { exchange_hot(word, data, block, call, copy, site) });
     }
-    worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
+    if watched & RECORDED != 0 {
+        worker.note_stop_at(call.name(), std::ptr::from_ref(word).addr(), site);
+    }
     None
 }
 

@@ -11,7 +11,9 @@ use crate::protocol::bag::{Chunk, Place};
 use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, JoinWord, Registered};
 use crate::protocol::promise::{Asked, Asker};
+use crate::trace::{name_this_job, note_job, number_of_job};
 use crate::worker::{self, Worker};
+use raddle_trace::Event;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -146,6 +148,7 @@ pub(super) unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
 unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
     // SAFETY: the closure has not run, and is the taker's.
     let f = unsafe { Slot::take::<F>(node) };
+    name_this_job::<F>();
     let result: std::thread::Result<T> = catch_unwind(AssertUnwindSafe(f));
     // SAFETY: the room is empty, and nobody else looks before the end is published.
     unsafe { Slot::put(node, result) };
@@ -233,6 +236,7 @@ impl<T> Future<T> {
             // SAFETY: ours, and promoted.
             && unsafe { Node::reclaim_promoted(record) } == Reclaimed::Ours
         {
+            note_job(Event::JobBack, number_of_job(record));
             at.let_go();
             // SAFETY: as it says.
             return unsafe { Self::run_record_here(record) };
@@ -240,7 +244,9 @@ impl<T> Future<T> {
         // SAFETY: as above.
         let word: &JoinWord<Header> = unsafe { &(*record).join };
         if !word.is_done() {
-            wait::wait_registered("get", |getter| word.register(getter) == Registered::Waits);
+            wait::wait_registered_on("get", record.addr(), |getter| {
+                word.register(getter) == Registered::Waits
+            });
         }
         at.let_go();
         // SAFETY: it has ended, and the handle was the last to look.

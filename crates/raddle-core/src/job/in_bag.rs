@@ -12,7 +12,9 @@ use crate::header::Header;
 use crate::protocol::bag::{Chunk, Place};
 use crate::protocol::jobs::{Forks, Node};
 use crate::protocol::promise::Interest;
+use crate::trace::number_of_job;
 use crate::worker::Worker;
+use raddle_trace::Event;
 use std::ptr::null_mut;
 
 /// What is done with a place, by its flow.
@@ -134,6 +136,7 @@ pub(crate) fn promote_oldest(worker: &Worker, forks: &Forks) -> bool {
         // SAFETY: as above.
         unsafe { forks.bag.clear(place) }.into_iter().for_each(chunks::give);
     }
+    worker.trace_job(Event::Promoted, number_of_job(record), 0);
     // SAFETY: in no list, and it stays until it has been run and nobody looks at it any more.
     unsafe { worker.jobs.promote(record) };
     true

@@ -12,7 +12,9 @@ use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, Registered};
+use crate::trace::{name_this_job, note_job, number_of_job};
 use crate::worker;
+use raddle_trace::Event;
 use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -246,7 +248,12 @@ where
 #[inline(never)]
 fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
     // SAFETY: pushed by the caller, which has not had it back.
+    let promoted = !unsafe { &*node }.is_private();
+    // SAFETY: as above.
     let reclaimed = unsafe { flow.forks().reclaim(node) };
+    if promoted && reclaimed == Reclaimed::Ours {
+        note_job(Event::JobBack, number_of_job(node));
+    }
     if reclaimed == Reclaimed::Taken {
         // SAFETY: the frame waits for its taker.
         let word = unsafe { &(*node).join };
@@ -255,7 +262,9 @@ fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
                 !is_orphan(),
                 "half of a `join` was taken by a worker, which a forked child does not have"
             );
-            wait::wait_registered("join", |joiner| word.register(joiner) == Registered::Waits);
+            wait::wait_registered_on("join", node.addr(), |joiner| {
+                word.register(joiner) == Registered::Waits
+            });
         }
     }
     reclaimed
@@ -276,6 +285,7 @@ where
     let frame: *mut Frame<B, RB> = node.cast();
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };
+    name_this_job::<B>();
     let result = with_list_if_process(|| catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true }))));
     if result.is_err() && is_orphan() {
         // Forked, by the process that this is: in the child nobody waits for it.

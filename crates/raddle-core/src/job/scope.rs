@@ -16,6 +16,7 @@ use crate::header::{AWAY, Header};
 use crate::process::scope::ScopeData;
 use crate::protocol::jobs::{How, Node};
 use crate::report;
+use crate::trace::name_this_job;
 use crate::worker::{self, Worker, current_header};
 use std::any::Any;
 use std::cell::Cell;
@@ -244,6 +245,7 @@ fn run_taken<'scope, Body>(scope: &Scope<'scope>, body: Body)
 where
     Body: FnOnce(&Scope<'scope>) + Send + 'scope,
 {
+    name_this_job::<Body>();
     scope.run_taken(body);
     scope.data.leave(false, |owner| {
         // SAFETY: the owner registered itself to be woken once, by this.

@@ -11,8 +11,10 @@ use crate::explore::point;
 use crate::header::{MOVABLE, OWN_TLS};
 use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
+use crate::trace::{note_job, number_of_job};
 use crate::worker::Worker;
 use raddle_context::{SizeClass, tls};
+use raddle_trace::Event;
 use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -250,8 +252,10 @@ unsafe impl Send for Job {}
 /// worker's own stack, as in a cell. Somebody waits for it, and has no other way to learn that it never will.
 impl Drop for Job {
     fn drop(&mut self) {
+        let number = number_of_job(self.0.as_ptr());
         // SAFETY: the process's alone, as above.
         unsafe { Node::run(self.0) };
+        note_job(Event::JobDone, number);
     }
 }
 

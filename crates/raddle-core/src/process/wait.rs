@@ -383,6 +383,11 @@ fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: 
 /// As soon as `register` has let anybody know of the header, the caller may run on, on another worker: from then on
 /// `register` touches nothing that lies in the caller's frame.
 pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
+    wait_registered_on(what, 0, register);
+}
+
+/// As [`wait_registered`]; traces say that it waits on the object at that address.
+pub(crate) fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(what: &str, object: usize, register: R) {
     struct Waiting<R>(&'static Block, Option<R>);
     /// # Safety
     /// `data` points to the `Waiting` on the stack of the one who waits.
@@ -404,7 +409,7 @@ pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, regist
             let mut waiting = Waiting(block, Some(register));
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
-            worker.note_stop(what, 0);
+            worker.note_stop(what, object);
             // SAFETY: as above; `waiting` lives until it has been resumed.
             unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }

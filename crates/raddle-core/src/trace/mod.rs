@@ -14,11 +14,13 @@
 //! | `target` | where the file lies, whole or not at all |
 //! | `ends` | the program's exit, and `SIGUSR2` |
 //! | `output` | from rings to chunks |
+//! | `job` | what jobs are called |
 //! | `user` | what programs record themselves |
 //!
 //! What is recorded where stands in `worker/trace.rs`.
 
 mod ends;
+mod job;
 mod output;
 mod session;
 mod target;
@@ -29,9 +31,10 @@ mod waits;
 #[doc(inline)]
 pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
 pub(crate) use ends::{SessionsGuard, sessions};
+pub(crate) use job::{name_this_job, note_job, number_of_job};
 pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
-pub(crate) use tracer::{Tracer, number_of, place_of_text};
+pub(crate) use tracer::{SITE_OF_ENGINE, Tracer, number_of, place_of_text};
 pub use user::{Entered, Mark, counter, enter, leave, mark};
 
 use crate::runtime;

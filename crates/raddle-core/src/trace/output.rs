@@ -3,7 +3,7 @@
 //! Never: a record twice.
 
 use super::session::Birth;
-use super::tracer::{mark_at, site_at, text_at};
+use super::tracer::{PLACE_OF_SITE, mark_at, site_at, text_at};
 use crate::runtime::Shared;
 use crate::worker::Worker;
 use raddle_trace::clock::{Reading, Source};
@@ -11,6 +11,7 @@ use raddle_trace::file::{Sample, Writer};
 use raddle_trace::{Event, Record};
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::panic::Location;
 use std::thread;
 
 /// So many records go into a chunk: a mebibyte.
@@ -103,7 +104,7 @@ impl<W: Write> Output<W> {
         while next < end {
             let mut copied = rings.records.copy(next, RECORDS_A_CHUNK);
             let mut new = Vec::new();
-            copied.records.iter_mut().for_each(|record| self.resolve(record, &mut new));
+            copied.records.iter_mut().for_each(|record| self.resolve(worker.shared(), record, &mut new));
             self.writer.strings(new.iter().map(|(number, text)| (*number, text.as_str())))?;
             self.writer.records(worker.index as u32, copied.first, &copied.records)?;
             let before = next;
@@ -116,8 +117,8 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    /// The program's own events hold the place of their name: in a file, it is the number of a string.
-    fn resolve(&mut self, record: &mut Record, new: &mut Vec<(u32, String)>) {
+    /// Some records hold the place of a name: in a file, it is the number of a string.
+    fn resolve(&mut self, shared: &Shared, record: &mut Record, new: &mut Vec<(u32, String)>) {
         let own = [Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
         if own.iter().any(|event| *event as u8 == record.number()) {
             // SAFETY: places of marks are all that this process's workers put into such records.
@@ -127,6 +128,11 @@ impl<W: Write> Output<W> {
             // SAFETY: places of texts, with their lengths, are all that this process's workers put into such records.
             let text = unsafe { text_at(record.a, record.b) }.unwrap_or_default();
             (record.a, record.b) = (self.string(text.to_owned(), new), 0);
+        } else if record.number() == Event::Site as u8 {
+            // SAFETY: places of sites are all that this process's workers put into such records.
+            let here = |place| unsafe { site_at(place) }.map_or_else(String::new, Location::to_string);
+            let text = if record.b == PLACE_OF_SITE { here(record.a) } else { shared.trace.site(record.a) };
+            (record.a, record.b) = (self.string(text, new), 0);
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Session {
     control: Mutex<Control>,
     changed: Condvar,
     births: Mutex<Vec<Birth>>,
+    /// Places that engines have named, numbered from 1.
+    sites: Mutex<Vec<String>>,
     on: AtomicBool,
     failed: AtomicBool,
     generation: u64,
@@ -98,6 +100,7 @@ impl Session {
             control: Mutex::default(),
             changed: Condvar::new(),
             births: Mutex::default(),
+            sites: Mutex::default(),
             on: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             generation: fork::generation(),
@@ -159,6 +162,19 @@ impl Session {
                 births.push(Birth { number: block.id.get() as u32, name, site: block.site.get() });
             }
         }
+    }
+
+    /// A number for a place in an engine's program.
+    pub(crate) fn number_of_site(&self, name: String) -> u32 {
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.push(name);
+        sites.len() as u32
+    }
+
+    /// What an engine has called the place of that number.
+    pub(super) fn site(&self, number: u32) -> String {
+        let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        (number as usize).checked_sub(1).and_then(|at| sites.get(at).cloned()).unwrap_or_default()
     }
 
     /// Writes what there is into a file.

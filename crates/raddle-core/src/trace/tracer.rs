@@ -24,6 +24,10 @@ const RECORDS_A_BIRTH: usize = 8;
 const BIRTHS_MIN: usize = 1 << 12;
 /// No reason noted down.
 const NONE: u32 = u32::MAX;
+/// The second word of a record of a place, in a ring: the first is a place of the program's, as [`place_of`] counts.
+pub(super) const PLACE_OF_SITE: u32 = 0;
+/// The first is the number of one that an engine has named.
+pub(crate) const SITE_OF_ENGINE: u32 = 1;
 
 /// A name that a thread was given.
 pub(super) type Named = (u32, Arc<str>);
@@ -51,6 +55,8 @@ pub(crate) struct Tracer {
     source: Source,
     /// Why the running one will stop, packed as in the record. Touched by the worker's OS thread.
     stop: Cell<u32>,
+    /// Where in the program, as the words of a [`Event::Site`]; zeros if that is not known.
+    site: Cell<(u32, u32)>,
     calls: Calls,
     rings: OnceLock<Rings>,
     names: Mutex<Vec<Named>>,
@@ -168,6 +174,7 @@ impl Tracer {
         Tracer {
             source: Source::of_this_machine(),
             stop: Cell::new(NONE),
+            site: Cell::new((0, 0)),
             calls: Calls::default(),
             rings: OnceLock::new(),
             names: Mutex::default(),
@@ -211,17 +218,30 @@ impl Tracer {
 
     /// See [`Worker::note_stop`](crate::worker::Worker::note_stop).
     #[cold]
-    pub(crate) fn note_stop(&self, what: &str, object: usize) {
-        let reason = self.calls.reason(what);
+    pub(crate) fn note_stop(&self, what: &str, object: usize, site: Option<&'static Location<'static>>) {
+        let site = site.map_or(0, place_of);
         // What waits does not lie closer together than this, most often.
-        self.stop.set(pack(reason as u8, (object >> 4) as u32));
+        self.note_reason(self.calls.reason(what), (object >> 4) as u32, (site, PLACE_OF_SITE));
+    }
+
+    /// What runs is about to stop for that reason; `site` are the words of a record of the place, of zeros if none.
+    pub(crate) fn note_reason(&self, reason: StopReason, object: u32, site: (u32, u32)) {
+        self.stop.set(pack(reason as u8, object));
+        self.site.set(site);
     }
 
     /// The worker goes to `next`; what ran has stopped for the reason noted down, or else for `unsaid`.
     pub(crate) fn switch(&self, next: u32, unsaid: StopReason) {
         let noted = self.stop.replace(NONE);
+        let (site, kind) = self.site.replace((0, 0));
+        let Some(rings) = self.rings.get() else { return };
+        // One reading of the clock for both.
+        let ticks = self.source.ticks();
+        if site != 0 {
+            rings.records.push(Record::new(ticks, Event::Site, site, kind));
+        }
         let stop = if noted == NONE { pack(unsaid as u8, 0) } else { noted };
-        self.record(Event::Switch, next, stop);
+        rings.records.push(Record::new(ticks, Event::Switch, next, stop));
     }
 
     /// A process is spawned: keeps what it is called.

@@ -320,7 +320,7 @@ impl Worker {
 
     #[inline(always)]
     pub(crate) fn count_exit(&self) {
-        Counters::add(&self.counters.exits, 1);
+        Counters::advance(&self.counters.exits, 1);
     }
 
     /// Queues a runnable on this worker's batch.

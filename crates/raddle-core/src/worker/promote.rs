@@ -26,6 +26,8 @@ use crate::header::{Header, Runnable};
 use crate::job;
 use crate::process::builder;
 use crate::protocol::jobs::{Forks, Node};
+use crate::trace::number_of_job;
+use raddle_trace::Event;
 use std::cell::Cell;
 use std::hint::spin_loop;
 use std::ptr::NonNull;
@@ -108,7 +110,6 @@ impl Worker {
         if self.promote_one(forks, heart.futures_turn.get()) {
             heart.spent_ns.set(spent + PERIOD_NS);
             Counters::add(&self.counters.promoted, 1);
-            self.trace_promotion();
             self.rouse(now);
         }
     }
@@ -116,7 +117,15 @@ impl Worker {
     /// Promotes the oldest fork or the oldest future, that of the kind whose turn it is if there are both.
     pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
         let future_first = futures_first && job::promote_oldest(self, forks);
-        future_first || forks.promote_oldest(&self.jobs) || job::promote_oldest(self, forks)
+        future_first || self.promote_oldest_fork(forks) || job::promote_oldest(self, forks)
+    }
+
+    fn promote_oldest_fork(&self, forks: &Forks) -> bool {
+        forks
+            .oldest()
+            .into_iter()
+            .for_each(|fork| self.trace_job(Event::Promoted, number_of_job(fork.as_ptr()), 0));
+        forks.promote_oldest(&self.jobs)
     }
 
     /// Child stealing: every fork is open at once, and whoever is idle is called at once.
@@ -171,7 +180,6 @@ impl Worker {
         let mut some = false;
         while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
-            self.trace_promotion();
             some = true;
         }
         if some && self.shared().policy.steals() {
@@ -184,7 +192,6 @@ impl Worker {
     pub(crate) fn promote_rest(&self, forks: &Forks) {
         while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
-            self.trace_promotion();
         }
         forks.bag.close(|chunk| self.chunks.give(chunk));
     }
@@ -194,6 +201,7 @@ impl Worker {
     /// # Safety
     /// `node` is in no list, and stays until it has been run.
     pub(crate) unsafe fn promote_new(&self, node: *mut Node) {
+        self.trace_job(Event::Promoted, number_of_job(node), 0);
         // SAFETY: passed on to the caller.
         unsafe { self.jobs.promote(node) };
         Counters::add(&self.counters.promoted, 1);
@@ -234,6 +242,7 @@ impl Worker {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: the job has just been taken, and nobody else runs it; its frame lives until it has been run.
         let block = unsafe { builder::make_job(self, job) };
+        self.trace_job(Event::JobTaken, number_of_job(job.as_ptr()), block.id.get() as u32);
         // SAFETY: just made: the right to run it is its maker's.
         unsafe { block.as_runnable() }
     }

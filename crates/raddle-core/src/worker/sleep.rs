@@ -124,7 +124,7 @@ impl Worker {
         }
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
         let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
-        Counters::add(&self.counters.parks, 1);
+        Counters::advance(&self.counters.parks, 1);
         let woken = self.sleep_watched(watch, at_most);
         note_change();
         *doze = (*doze * 2).min(shared.policy.tick_ns().max(FIRST_DOZE_NS));

@@ -15,21 +15,24 @@ use crate::header::{Header, Kind};
 use crate::load::Always;
 use crate::process::block::Block;
 use crate::trace;
+use crate::wait::Wait;
 use raddle_context::Context;
 use raddle_trace::event::{IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
+use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Worker {
     /// Whether anything is recorded.
     #[inline(always)]
     pub(crate) fn traces(&self) -> bool {
-        self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
+        !cfg!(raddle_uncounted) && self.trace_level.load(Ordering::Relaxed) != Level::Off as u8
     }
 
     /// Whether what belongs to `level` is recorded.
     pub(crate) fn traces_at(&self, level: Level) -> bool {
-        self.trace_level.load(Ordering::Relaxed) >= level as u8
+        !cfg!(raddle_uncounted) && self.trace_level.load(Ordering::Relaxed) >= level as u8
     }
 
     /// Records from now on what belongs to `level`. From any thread; the rings are there.
@@ -59,11 +62,24 @@ impl Worker {
         }
     }
 
+    /// As [`note_stop`](Worker::note_stop), at that place of the program.
+    #[cold]
+    pub(crate) fn note_stop_at(&self, what: &str, object: usize, site: &'static Location<'static>) {
+        let site = self.traces_at(Level::Sync).then_some(site);
+        self.tracer.note_stop(what, object, site);
+    }
+
     #[cold]
     #[inline(never)]
     fn record_stop(&self, what: &str, object: usize) {
-        let object = if object == 0 { waited_for() } else { object };
-        self.tracer.note_stop(what, object);
+        let Some(wait) = waited_for() else { return self.tracer.note_stop(what, object, None) };
+        let object = if object == 0 { wait.subject().addr() } else { object };
+        self.note_stop_at(what, object, wait.site());
+    }
+
+    /// An engine's process is about to stop: see [`Turn::stops`](engine::Turn::stops).
+    pub(crate) fn note_engine_stop(&self, reason: StopReason, site: u32) {
+        self.tracer.note_reason(reason, 0, (site, trace::SITE_OF_ENGINE));
     }
 
     /// Records that what `next` is of runs now.
@@ -158,15 +174,26 @@ impl Worker {
         }
     }
 
-    /// The oldest fork of what runs becomes a job.
-    pub(super) fn trace_promotion(&self) {
+    /// Something has become of a job, by its number: what the table of events says.
+    pub(crate) fn trace_job(&self, event: Event, job: u32, other: u32) {
         if self.traces_at(Level::Sync) {
-            self.tracer.record(Event::Promoted, 0, 0);
+            self.tracer.record(event, job, other);
+        }
+    }
+
+    /// Gives what runs here a name.
+    pub(crate) fn name_running(&self, name: &Arc<str>) {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        if let Some(running) = unsafe { current_header().as_ref() } {
+            self.tracer.keep_name(trace::number_of(running), name);
         }
     }
 
     /// The worker has nothing to run from now on.
     pub(super) fn note_idle_begin(&self, now: u64) {
+        if cfg!(raddle_uncounted) {
+            return;
+        }
         self.idle_times.begin(now);
         if self.traces() {
             self.tracer.record(Event::IdleBegin, 0, 0);
@@ -184,6 +211,9 @@ impl Worker {
 
     /// The worker was idle for so long.
     pub(super) fn note_idle(&self, ns: u64, searching: bool) {
+        if cfg!(raddle_uncounted) {
+            return;
+        }
         self.idle_times.add(ns);
         if self.traces() {
             let cause = if searching { IdleCause::Own } else { IdleCause::Mail };
@@ -192,15 +222,15 @@ impl Worker {
     }
 }
 
-/// The address of what the running process says that it is about to wait for; 0 if it says nothing.
-fn waited_for() -> usize {
+/// What the running process says that it is about to wait for, if it does. Not to be kept.
+fn waited_for<'a>() -> Option<&'a Wait<'a>> {
     // SAFETY: the word is null or the header of what runs here, which is alive.
-    let Some(running) = (unsafe { current_header().as_ref() }) else { return 0 };
+    let running = unsafe { current_header().as_ref() }?;
     if running.kind != Kind::Process {
-        return 0;
+        return None;
     }
     // SAFETY: the kind says that it is a block.
     let block = unsafe { Block::of_header(current_header()) };
-    // SAFETY: it is the caller, and what is returned goes at once.
-    unsafe { block.waits_for() }.map_or(0, |wait| wait.subject().addr())
+    // SAFETY: it is the caller, who goes on to wait only after what is returned has gone.
+    unsafe { block.waits_for() }
 }

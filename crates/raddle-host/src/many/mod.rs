@@ -15,8 +15,8 @@ use crate::watch::News;
 use crate::world::World;
 use crate::{Failure, Options, Outcome};
 use outside::FromOutside;
-use raddle_bytecode::Verified;
-use raddle_core::engine::{Alarm, Engine, Handle, Link, Turn};
+use raddle_bytecode::{Op, Verified};
+use raddle_core::engine::{Alarm, Engine, Handle, Link, StopReason, Turn};
 use raddle_core::{BuildError, Builder};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
@@ -25,7 +25,7 @@ use scheduler::{Alarms, OnWorker};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -56,6 +56,8 @@ struct Host<'m> {
     /// What processes are called in a trace, by where they begin.
     names: Mutex<HashMap<u32, Arc<str>>>,
     handle: OnceLock<Handle>,
+    /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
+    sites: OnceLock<Box<[AtomicU32]>>,
     /// What has come over, for the first worker to queue.
     arrived: Mutex<Option<Arrived>>,
     has_arrived: AtomicBool,
@@ -116,6 +118,41 @@ impl<'m> Host<'m> {
                 scheduler.alarm(process, time);
             }
         }
+    }
+
+    /// For the trace: the process that runs stops at that instruction, and is perhaps still ready.
+    #[cold]
+    #[inline(never)]
+    fn note_stop(&self, turn: Turn<'_>, at: u32, ready: bool) {
+        let code = &self.machine.program().module().code;
+        let reason = match code.get(at as usize).map(|insn| insn.op) {
+            _ if ready => StopReason::Preempted,
+            Some(Op::Out | Op::OutM) => StopReason::Send,
+            Some(Op::In | Op::InM) => StopReason::Receive,
+            Some(Op::AltW) => StopReason::Select,
+            Some(Op::Join | Op::JoinN) => StopReason::Join,
+            Some(Op::Wait) => StopReason::Sleep,
+            Some(Op::Claim) => StopReason::Lock,
+            Some(Op::End | Op::Ret) => StopReason::Exit,
+            _ => StopReason::Wait,
+        };
+        let waits = !ready && reason != StopReason::Exit;
+        turn.stops(reason, if waits { self.site(turn, at) } else { 0 });
+    }
+
+    /// The number by which the trace knows the place of an instruction.
+    fn site(&self, turn: Turn<'_>, at: u32) -> u32 {
+        let count = self.machine.program().module().code.len();
+        let sites = self.sites.get_or_init(|| (0..count).map(|_| AtomicU32::new(0)).collect());
+        let Some(site) = sites.get(at as usize) else { return 0 };
+        let known = site.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        // Of two workers that come at once, each names it: the names are the same.
+        let number = turn.number_of_site(self.machine.site_name(at));
+        site.store(number, Ordering::Relaxed);
+        number
     }
 
     /// How often the workers have been in the machine; `None` if one is.
@@ -215,6 +252,7 @@ fn spread(
         failure: OnceLock::new(),
         alarms: Mutex::default(),
         names: Mutex::default(),
+        sites: OnceLock::new(),
         handle: OnceLock::new(),
         arrived: Mutex::new(Some(arrived)),
         has_arrived: AtomicBool::new(true),

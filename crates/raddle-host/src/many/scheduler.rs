@@ -99,6 +99,13 @@ impl Scheduler for OnWorker<'_> {
         }
     }
 
+    #[inline(always)]
+    fn stops(&self, at: u32, ready: bool) {
+        if self.turn.is_recorded() {
+            self.host.note_stop(self.turn, at, ready);
+        }
+    }
+
     fn now(&self) -> u32 {
         self.host.now()
     }

@@ -10,6 +10,7 @@
 use super::function::Home;
 use super::{Lowerer, Slot};
 use crate::ast::{Alt, Alternative, AlternativeKind, ExprId, InputKind, ProcessId, ProcessKind};
+use crate::source::Span;
 use crate::types::Types;
 use raddle_bytecode::Trap;
 use raddle_bytecode::build::Label;
@@ -40,7 +41,7 @@ enum Walk {
 }
 
 impl Lowerer<'_> {
-    pub(super) fn alt(&mut self, node: &Alt) {
+    pub(super) fn alt(&mut self, span: Span, node: &Alt) {
         let state = match self.f.alts.pop() {
             Some(state) => state,
             None => {
@@ -52,10 +53,14 @@ impl Lowerer<'_> {
         if node.prioritised {
             self.f.code.ldi(state + 1, -1);
         }
-        if is_replicated(node) { self.alt_walked(node, state) } else { self.alt_fixed(node, state) }
+        if is_replicated(node) {
+            self.alt_walked(span, node, state)
+        } else {
+            self.alt_fixed(span, node, state)
+        }
     }
 
-    fn alt_fixed(&mut self, node: &Alt, state: Slot) {
+    fn alt_fixed(&mut self, span: Span, node: &Alt, state: Slot) {
         let mark = self.mark();
         let mut guards = Vec::new();
         self.gather(node, &mut guards);
@@ -65,6 +70,7 @@ impl Lowerer<'_> {
         for guard in &guards {
             self.unless_off(guard.condition, |lowerer| lowerer.enable(guard.kind, state));
         }
+        self.at(span);
         self.f.code.altw(state);
         for (number, guard) in guards.iter().enumerate() {
             let number = number as i32;
@@ -154,12 +160,13 @@ impl Lowerer<'_> {
         }
     }
 
-    fn alt_walked(&mut self, node: &Alt, state: Slot) {
+    fn alt_walked(&mut self, span: Span, node: &Alt, state: Slot) {
         let number = self.slot();
         let retry = self.f.code.label();
         self.f.code.bind(retry);
         self.f.code.alt(state);
         self.walk(node, state, Walk::Enable);
+        self.at(span);
         self.f.code.altw(state);
         self.f.code.ldi(number, 0);
         self.walk(node, state, Walk::Disable(number));

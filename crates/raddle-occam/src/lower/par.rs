@@ -13,9 +13,10 @@ use super::shape::Class;
 use super::{Lowerer, Slot};
 use crate::ast::{ProcessId, Replicator};
 use crate::program::NameId;
+use crate::source::Span;
 
 impl Lowerer<'_> {
-    pub(super) fn par(&mut self, body: &[ProcessId]) {
+    pub(super) fn par(&mut self, span: Span, body: &[ProcessId]) {
         let Some((&first, others)) = body.split_first() else { return };
         if others.is_empty() {
             return self.process(first);
@@ -28,6 +29,8 @@ impl Lowerer<'_> {
         }
         let (top, peak) = (self.f.top, self.f.peak);
         let mut highest = self.branch_process(first);
+        // Who waits for the others stands at the PAR.
+        self.at(span);
         self.f.code.join(join);
         let done = self.f.code.label();
         self.f.code.jump(done);

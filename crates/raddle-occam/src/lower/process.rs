@@ -30,12 +30,12 @@ impl Lowerer<'_> {
                     body.iter().for_each(|&process| lowerer.process(process));
                 }),
             },
-            ProcessKind::Construct { replicator: None, body, .. } => self.par(body),
+            ProcessKind::Construct { replicator: None, body, .. } => self.par(process.span, body),
             ProcessKind::Construct { replicator: Some(replicator), body, .. } => {
                 self.replicated_par(replicator, body);
             }
             ProcessKind::If(node) => self.if_process(node),
-            ProcessKind::Alt(node) => self.alt(node),
+            ProcessKind::Alt(node) => self.alt(process.span, node),
             ProcessKind::Case { selector, options } => self.case(*selector, options),
             &ProcessKind::While(condition, body) => self.while_process(condition, body),
             ProcessKind::Assign { targets, values } => self.assign(targets, values),

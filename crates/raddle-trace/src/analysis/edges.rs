@@ -30,6 +30,8 @@ pub struct WaitObject {
     pub label: String,
     /// How it was waited for.
     pub reason: StopReason,
+    /// At which place in the program, if that was recorded.
+    pub site: Option<String>,
     /// On how many objects, as far as the sites say.
     pub objects: usize,
     /// How often.
@@ -96,20 +98,30 @@ fn next_start(starts: &HashMap<u32, Vec<(u64, u32)>>, thread: u32, from: u64) ->
 /// What was waited for, longest first.
 pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
     let mut running: HashMap<u32, u32> = HashMap::new();
-    let mut stopped: HashMap<u32, (u64, StopReason, u32)> = HashMap::new();
+    let mut stopped: HashMap<u32, (u64, StopReason, u32, u32)> = HashMap::new();
+    let mut sites: HashMap<u32, u32> = HashMap::new();
     let mut names = Names::default();
-    let mut waits: HashMap<(usize, StopReason), Waits> = HashMap::new();
-    for (worker, at) in by_time.iter().filter(|(_, at)| at.event == Event::Switch) {
+    let mut waits: HashMap<(usize, StopReason, u32), Waits> = HashMap::new();
+    for (worker, at) in by_time {
+        match at.event {
+            Event::Switch => (),
+            Event::Site => {
+                sites.insert(*worker, at.a);
+                continue;
+            }
+            _ => continue,
+        }
+        let site = sites.remove(worker).unwrap_or(0);
         let (number, object) = unpack(at.b);
         let reason = StopReason::of_number(number);
         if let Some(before) = running.insert(*worker, at.a).filter(|before| *before != 0)
             && !reason.is_ready()
             && reason != StopReason::Exit
         {
-            stopped.insert(before, (at.ns.max(log.begin_ns), reason, object));
+            stopped.insert(before, (at.ns.max(log.begin_ns), reason, object, site));
         }
-        if let Some((since, reason, object)) = stopped.remove(&at.a) {
-            let wait = waits.entry((names.of(log, at.a).0, reason)).or_default();
+        if let Some((since, reason, object, site)) = stopped.remove(&at.a) {
+            let wait = waits.entry((names.of(log, at.a).0, reason, site)).or_default();
             wait.count += 1;
             wait.waited_ns = wait.waited_ns.saturating_add(at.ns.saturating_sub(since));
             if object != 0 {
@@ -117,15 +129,18 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
             }
         }
     }
-    let of = |((label, reason), wait): ((usize, StopReason), Waits)| WaitObject {
+    let of = |((label, reason, site), wait): ((usize, StopReason, u32), Waits)| WaitObject {
         label: names.labels[label].clone(),
         reason,
+        site: (site != 0).then(|| log.string(site)),
         objects: wait.objects.len(),
         count: wait.count,
         waited_ns: wait.waited_ns,
     };
     let mut waits: Vec<WaitObject> = waits.into_iter().map(of).collect();
-    waits.sort_by(|one, two| two.waited_ns.cmp(&one.waited_ns).then_with(|| one.label.cmp(&two.label)));
+    waits.sort_by(|one, two| {
+        two.waited_ns.cmp(&one.waited_ns).then_with(|| (&one.label, &one.site).cmp(&(&two.label, &two.site)))
+    });
     waits
 }
 

@@ -10,6 +10,7 @@
 mod diff;
 mod edges;
 mod idle;
+mod jobs;
 mod kernel;
 mod labels;
 mod own;
@@ -22,6 +23,7 @@ mod verdict;
 pub use diff::{Change, Diff, diff};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
+pub use jobs::Jobs;
 pub use own::{Own, Point, Span};
 pub use path::Path;
 pub use spread::Spread;
@@ -52,6 +54,8 @@ pub struct Analysis {
     pub together_ns: u64,
     /// What the end had to wait for.
     pub path: Path,
+    /// What became of forks that were promoted.
+    pub jobs: Jobs,
     /// The program's own spans, marks and counters.
     pub own: Own,
     /// What it comes to.
@@ -77,6 +81,7 @@ impl Analysis {
             steals: count(log, crate::Event::Steal),
             together_ns: timeline::together_ns(&workers),
             path: path::of(log, &workers),
+            jobs: jobs::of(&by_time),
             own: own::of(&by_time),
             verdict,
             workers,

@@ -2,8 +2,8 @@
 //! May use: `timeline`, `labels`.
 //! Never: a path that does not go back in time.
 //!
-//! A run had to wait for the run that woke its thread; if nothing woke it since it last ran, for that run of its own,
-//! after which it was ready. What lies on the path from there to here is the waker's run up to the wake, and the time
+//! A run had to wait for the run that woke its thread; if no run did, for the last one of its own, after which it was
+//! ready, or slept until an alarm or something outside woke it. What lies on the path from there to here is the waker's run up to the wake, and the time
 //! from the wake to the run: on its way if another worker woke it, else waiting for its turn. To shorten anything else
 //! makes the program no faster. The page walks the same way (`view/data.js`, `cause`).
 
@@ -28,6 +28,8 @@ pub struct Path {
 const ON_ITS_WAY: &str = "on its way to another worker";
 /// The time from a wake here, or from its own last run, to the run.
 const ITS_TURN: &str = "ready, waiting for its turn";
+/// The time from its own last run to the alarm, or to what else woke it that is no run.
+const ASLEEP: &str = "asleep, or waiting for something outside of the workers";
 /// An alarm or a thread outside woke it.
 const FROM_OUTSIDE: &str = "woken by an alarm or from outside, on its way";
 
@@ -73,15 +75,16 @@ enum Cause {
     Woken(u64, Run),
     /// Something woke it that is no run.
     Outside(u64),
-    /// It was ready since this run of its own.
-    Own(Run),
+    /// No run woke it since this one of its own; this did, which is none, if it was recorded.
+    Own(Run, Option<u64>),
 }
 
 fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Option<Cause> {
     let run = &workers[worker].slices[slice];
     let own = Threads::last(threads.runs.get(&run.thread), run.begin_ns, true);
     let wake = Threads::last(threads.wakes.get(&run.thread), run.begin_ns, false);
-    if let Some((ns, by)) = wake.filter(|(ns, _)| own.is_none_or(|(begin, _)| *ns > begin)) {
+    let wake = wake.filter(|(ns, _)| own.is_none_or(|(begin, _)| *ns > begin));
+    if let Some((ns, by)) = wake {
         let slices = &workers[by].slices;
         let waker = slices.partition_point(|slice| slice.begin_ns <= ns).checked_sub(1);
         let waker = waker.filter(|at| slices[*at].end_ns >= ns && (by, *at) != (worker, slice));
@@ -91,7 +94,7 @@ fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Opt
             (None, Some(_)) => (),
         }
     }
-    own.map(|(_, own)| Cause::Own(own))
+    own.map(|(_, own)| Cause::Own(own, wake.map(|(ns, _)| ns)))
 }
 
 pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
@@ -109,15 +112,26 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         path.steps += 1;
         path.ns = end - slice.begin_ns.min(end);
         *running.entry(slice.thread).or_default() += until.saturating_sub(slice.begin_ns);
+        let mut after_wake = 0;
         let (why, since, next) = match cause(&threads, workers, run) {
             Some(Cause::Woken(ns, by)) if by.0 == run.0 => (ITS_TURN, ns, Some(by)),
             Some(Cause::Woken(ns, by)) => (ON_ITS_WAY, ns, Some(by)),
-            Some(Cause::Own(own)) => (ITS_TURN, workers[own.0].slices[own.1].end_ns, Some(own)),
+            Some(Cause::Own(own, woken)) => {
+                let before = &workers[own.0].slices[own.1];
+                let asleep = !before.stopped.is_ready();
+                if let Some(ns) = woken.filter(|_| asleep) {
+                    // Of that time, it was ready since.
+                    let ready = slice.begin_ns - ns.clamp(before.end_ns.min(slice.begin_ns), slice.begin_ns);
+                    *waiting.entry(FROM_OUTSIDE).or_default() += ready;
+                    after_wake = ready;
+                }
+                (if asleep { ASLEEP } else { ITS_TURN }, before.end_ns, Some(own))
+            }
             Some(Cause::Outside(ns)) => (FROM_OUTSIDE, ns, None),
             None => break,
         };
         let since = since.min(slice.begin_ns);
-        *waiting.entry(why).or_default() += slice.begin_ns - since;
+        *waiting.entry(why).or_default() += slice.begin_ns - since - after_wake;
         path.ns = end - since;
         let Some(next) = next else { break };
         (run, until) = (next, since);
@@ -136,7 +150,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
 mod tests {
     use super::*;
     use crate::analysis::Analysis;
-    use crate::event::StopReason;
+    use crate::event::{IdleCause, StopReason};
     use crate::log::tests::Script;
 
     #[test]
@@ -152,6 +166,18 @@ mod tests {
         let parts = [("sink runs", 700), ("source runs", 170), (ON_ITS_WAY, 60), (ITS_TURN, 30)];
         assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
         assert_eq!(path.parts.iter().map(|(_, ns)| ns).sum::<u64>(), path.ns);
+    }
+
+    #[test]
+    fn who_sleeps_is_not_ready() {
+        let mut script = Script::new(1, 1000);
+        script.name(1, "sleeper").switch(0, 0, StopReason::None, 1).switch(0, 100, StopReason::Sleep, 0);
+        script.idle(0, 110, 590, IdleCause::Own).wake(0, 600, 1, 0).switch(0, 650, StopReason::None, 1);
+        script.switch(0, 700, StopReason::Exit, 0);
+        let path = Analysis::of(&script.log()).path;
+        let parts = [(ASLEEP, 500), ("sleeper runs", 150), (FROM_OUTSIDE, 50)];
+        assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
+        assert_eq!((path.steps, path.ns), (2, 700));
     }
 
     #[test]

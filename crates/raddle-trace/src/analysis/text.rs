@@ -2,7 +2,7 @@
 //! May use: `serde_json`.
 //! Never: a number that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, WorkerTime};
+use super::{Analysis, Class, Decades, Jobs, Slice, WorkerTime};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -48,6 +48,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     worker_table(&mut text, analysis);
     decade_table(&mut text, analysis);
     lists(&mut text, analysis);
+    jobs(&mut text, analysis);
     operations(&mut text, log, analysis);
     counter_table(&mut text, log);
     text
@@ -100,6 +101,21 @@ fn decade_table(text: &mut String, analysis: &Analysis) {
     }
 }
 
+/// Level `sync`: what became of forks.
+fn jobs(text: &mut String, analysis: &Analysis) {
+    let jobs = &analysis.jobs;
+    let taken = jobs.stolen + jobs.taken_here;
+    if jobs.promoted + taken > 0 {
+        let Jobs { promoted, stolen, taken_here, had_back, done, open_ns } = jobs;
+        let mean = duration(open_ns / taken.max(1));
+        let _ = writeln!(
+            text,
+            "\njobs: {promoted} forks promoted; {stolen} taken by another worker, {taken_here} by their own, after \
+             {mean}; {had_back} had back; {done} done"
+        );
+    }
+}
+
 /// Level `sync`: how many of what, most first.
 fn operations(text: &mut String, log: &Log, analysis: &Analysis) {
     let mut all: Vec<(u64, String)> =
@@ -148,7 +164,8 @@ fn lists(text: &mut String, analysis: &Analysis) {
             let objects =
                 if wait.objects < 2 { String::new() } else { format!(", {} objects", wait.objects) };
             let (label, words) = (&wait.label, wait.reason.words());
-            let _ = writeln!(text, "{:>9} x {:>9}  {label} {words}{objects}", wait.count, mean);
+            let site = wait.site.as_ref().map_or_else(String::new, |site| format!(" at {site}"));
+            let _ = writeln!(text, "{:>9} x {:>9}  {label} {words}{site}{objects}", wait.count, mean);
         }
     }
     if analysis.path.steps > 1 {
@@ -196,13 +213,18 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
         })).collect::<Vec<_>>(),
         "waits": analysis.waits.iter().map(|wait| json!({
-            "label": wait.label, "reason": wait.reason.words(), "objects": wait.objects, "count": wait.count,
+            "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects, "count": wait.count,
             "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
         "path": json!({
             "steps": analysis.path.steps,
             "ns": analysis.path.ns,
             "parts": analysis.path.parts.iter().map(|(what, ns)| json!({ "what": what, "ns": ns })).collect::<Vec<_>>(),
+        }),
+        "jobs": json!({
+            "promoted": analysis.jobs.promoted, "stolen": analysis.jobs.stolen,
+            "taken_here": analysis.jobs.taken_here, "had_back": analysis.jobs.had_back,
+            "done": analysis.jobs.done, "open_ns": analysis.jobs.open_ns,
         }),
         "operations": analysis.own.operations.iter().map(|(name, count)| json!({
             "name": log.string(*name), "count": count,
@@ -221,6 +243,7 @@ fn worker_json(worker: &WorkerTime) -> Value {
     json!({
         "worker": worker.number,
         "running_ns": worker.running_ns,
+        "ran_ns": worker.slices.iter().map(Slice::ns).sum::<u64>(),
         "overhead_ns": worker.overhead_ns,
         "idle_ns": worker.idle_total_ns(),
         "classes_ns": classes,

@@ -19,6 +19,8 @@ pub struct Slice {
     pub stopped: StopReason,
     /// What it waits for, 0 if the site does not say.
     pub object: u32,
+    /// The string of the place at which it stopped, 0 if that was not recorded.
+    pub site: u32,
 }
 
 /// A worker had nothing to run.
@@ -113,6 +115,8 @@ struct Line {
     slices: Vec<Slice>,
     gaps: Vec<Gap>,
     running: Option<(u32, u64)>,
+    /// Of the switch that comes next.
+    site: u32,
     idle_since: Option<u64>,
     stole: bool,
     last_thread: u32,
@@ -151,6 +155,10 @@ impl Line {
                     self.gap(since, ns, at.a == IdleCause::Stole as u32 || self.stole);
                 }
             }
+            Event::Site => {
+                self.site = at.a;
+                return;
+            }
             Event::Steal => self.stole = true,
             Event::Sample => {
                 self.window = (self.window.1, ns);
@@ -176,10 +184,11 @@ impl Line {
     }
 
     fn stop(&mut self, ns: u64, stopped: StopReason, object: u32) {
+        let site = std::mem::take(&mut self.site);
         if let Some((thread, begin_ns)) = self.running.take() {
             self.last_thread = thread;
             if ns > begin_ns {
-                self.slices.push(Slice { begin_ns, end_ns: ns, thread, stopped, object });
+                self.slices.push(Slice { begin_ns, end_ns: ns, thread, stopped, object, site });
             }
         }
     }

@@ -4,7 +4,9 @@
 
 mod csv;
 mod eventlog;
+mod own;
 mod perfetto;
+mod protobuf;
 
 use crate::analysis::Analysis;
 use crate::event::StopReason;

@@ -3,10 +3,11 @@
 //! Never: flow arrows; a ring of threads is one chain of a million, which locks the viewer up.
 //!
 //! Perfetto knows all about kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
-//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. Protocol buffers are two
-//! kinds of field here, a number and some bytes, which need no library.
+//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. What the program says of itself
+//! is `own`'s.
 
-use super::{Options, Step, steps};
+use super::protobuf::Message;
+use super::{Options, Step, own, steps};
 use crate::analysis::Analysis;
 use crate::event::{Event, StopReason};
 use crate::log::Log;
@@ -14,42 +15,14 @@ use std::collections::BTreeSet;
 
 /// Thread numbers of ours begin here: 0 is the idle thread.
 const FIRST_TID: u64 = 1000;
+/// Of the one process that they all belong to.
+pub(super) const PID: u64 = FIRST_TID - 1;
 /// Numbers of threads must fit into 31 bits.
 const TID_MAX: u64 = (1 << 31) - 1;
 const PRIORITY: u64 = 120;
 
-/// A message of protocol buffers.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn varint(&mut self, mut n: u64) {
-        while n >= 0x80 {
-            self.0.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        self.0.push(n as u8);
-    }
-
-    fn number(mut self, field: u64, n: u64) -> Self {
-        self.varint(field << 3);
-        self.varint(n);
-        self
-    }
-
-    fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
-        self
-    }
-
-    fn message(self, field: u64, message: &Message) -> Self {
-        self.bytes(field, &message.0)
-    }
-}
-
-fn tid(thread: u32) -> u64 {
+/// The number of a thread of ours.
+pub(super) fn tid(thread: u32) -> u64 {
     (FIRST_TID + u64::from(thread)).min(TID_MAX)
 }
 
@@ -68,20 +41,19 @@ pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8
         let sequence = 2 + place as u64;
         out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
     }
-    samples(out, log, options).0
+    own::add(samples(out, log, options), log, analysis, options).into_bytes()
 }
 
 /// Which threads there are, all of one process.
 fn process_tree(log: &Log, all: &[(u32, Vec<(u64, Step)>)]) -> Message {
-    let pid = FIRST_TID - 1;
     let program = log.about("program").unwrap_or("program");
-    let process = Message::default().number(1, pid).number(2, 1).bytes(3, program.as_bytes());
+    let process = Message::default().number(1, PID).number(2, 1).bytes(3, program.as_bytes());
     let mut tree = Message::default().message(1, &process);
     let threads: BTreeSet<u32> =
         all.iter().flat_map(|(_, steps)| steps).map(|(_, step)| thread_of(*step)).collect();
     for thread in threads {
         let name = log.name(thread);
-        let message = Message::default().number(1, tid(thread)).bytes(2, name.as_bytes()).number(3, pid);
+        let message = Message::default().number(1, tid(thread)).bytes(2, name.as_bytes()).number(3, PID);
         tree = tree.message(2, &message);
     }
     Message::default().number(8, 0).number(10, 1).message(2, &tree)

@@ -149,6 +149,66 @@ fn a_perfetto_trace_has_the_same_slices() {
     assert_eq!(switches, expected);
 }
 
+/// What happens on a track: when, which kind, on which track, by what name.
+type OnTrack = (u64, u64, u64, String);
+
+/// The tracks of a trace by number, and what happens on them.
+fn tracks(bytes: &[u8]) -> (Vec<(u64, String)>, Vec<OnTrack>) {
+    let (mut tracks, mut events) = (Vec::new(), Vec::new());
+    let number = |of: &[(u64, u64, &[u8])], field: u64| of.iter().find(|f| f.0 == field).map_or(0, |f| f.1);
+    let text = |of: &[(u64, u64, &[u8])], field| {
+        inner(of, field).first().map_or(String::new(), |t| String::from_utf8_lossy(t).into())
+    };
+    for packet in inner(&fields(bytes), 1) {
+        let packet = fields(packet);
+        for track in inner(&packet, 60).into_iter().map(fields) {
+            let thread = inner(&track, 4).first().map(|thread| text(&fields(thread), 5));
+            tracks.push((number(&track, 1), thread.unwrap_or_else(|| text(&track, 2))));
+        }
+        for event in inner(&packet, 11).into_iter().map(fields) {
+            events.push((number(&packet, 8), number(&event, 9), number(&event, 11), text(&event, 23)));
+        }
+    }
+    events.sort_by_key(|event| event.0);
+    (tracks, events)
+}
+
+#[test]
+fn what_the_program_says_lies_on_tracks_of_its_threads() {
+    let mut script = Script::new(1, 1000);
+    script.name(1, "main").name(2, "outer").name(3, "inner").name(4, "late").name(5, "rows");
+    script.switch(0, 0, StopReason::None, 1).put(0, 10, Event::SpanBegin, 2, 0);
+    script.put(0, 20, Event::SpanBegin, 3, 0).put(0, 30, Event::Mark, 4, 7).put(0, 40, Event::SpanEnd, 3, 0);
+    // It ends after the one in which it began.
+    script.put(0, 50, Event::SpanBegin, 4, 0).put(0, 60, Event::SpanEnd, 2, 0).put(
+        0,
+        70,
+        Event::SpanEnd,
+        4,
+        0,
+    );
+    script.put(0, 80, Event::Counter, 5, 3).switch(0, 900, StopReason::Exit, 0);
+    let log = script.log();
+    let bytes = export(&log, &Analysis::of(&log), Format::Perfetto, Options::default());
+    let (tracks, events) = tracks(&bytes);
+    let names: Vec<&str> = tracks.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names, ["main", "spans that cross others", "rows"]);
+    let [thread, below, rows] = [tracks[0].0, tracks[1].0, tracks[2].0];
+    let expected = [
+        (10, 1, thread, "outer"),
+        (20, 1, thread, "inner"),
+        (30, 3, thread, "late"),
+        (40, 2, thread, ""),
+        (50, 1, below, "late"),
+        (60, 2, thread, ""),
+        (70, 2, below, ""),
+        (80, 4, rows, ""),
+    ];
+    let seen: Vec<_> =
+        events.iter().map(|(ns, kind, track, name)| (*ns, *kind, *track, name.as_str())).collect();
+    assert_eq!(seen, expected);
+}
+
 #[test]
 fn a_table_has_a_row_an_event() {
     let text = String::from_utf8(exported(Format::Csv, Options::default())).unwrap();

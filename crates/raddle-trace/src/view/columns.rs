@@ -4,7 +4,7 @@
 //!
 //! | per worker | columns |
 //! |---|---|
-//! | slices | begin since the last end, length, thread (its place in the list of names), why it stopped |
+//! | slices | begin since the last end, length, thread (its place in the list of names), why it stopped, where (1 more than its place in the list of strings, or 0) |
 //! | gaps | begin since the last end, length, then five parts by class |
 //! | wakes | time since the last, thread, target worker |
 //!
@@ -24,11 +24,14 @@ pub(super) fn threads(analysis: &Analysis) -> Vec<u32> {
     slices.map(|slice| slice.thread).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-/// The strings of the program's own events, by number. The page knows them by their place here.
+/// The strings of the program's own events and of places, by number. The page knows them by their place here.
 pub(super) fn strings(analysis: &Analysis) -> Vec<u32> {
     let own = &analysis.own;
     let points = own.marks.iter().chain(&own.counters).map(|point| point.name);
-    own.spans.iter().map(|span| span.name).chain(points).collect::<BTreeSet<u32>>().into_iter().collect()
+    let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
+    let sites = slices.map(|slice| slice.site).filter(|site| *site != 0);
+    let all = own.spans.iter().map(|span| span.name).chain(points).chain(sites);
+    all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The columns, written one after the other.
@@ -38,6 +41,7 @@ impl Columns {
     pub(super) fn of(log: &Log, analysis: &Analysis) -> Columns {
         let mut columns = Columns(Vec::new());
         let places: HashMap<u32, u64> = threads(analysis).into_iter().zip(0..).collect();
+        let strings: HashMap<u32, u64> = strings(analysis).into_iter().zip(0..).collect();
         columns.number(analysis.workers.len() as u64);
         for (time, worker) in analysis.workers.iter().zip(&log.workers) {
             let slices = &time.slices;
@@ -46,6 +50,7 @@ impl Columns {
             columns.column(slices.iter().map(|slice| slice.ns()));
             columns.column(slices.iter().map(|slice| places.get(&slice.thread).copied().unwrap_or(0)));
             columns.column(slices.iter().map(|slice| slice.stopped as u64));
+            columns.column(slices.iter().map(|slice| strings.get(&slice.site).map_or(0, |place| place + 1)));
             columns.since(time.gaps.iter().map(|g| (g.begin_ns, g.end_ns)), log.begin_ns);
             columns.column(time.gaps.iter().map(|gap| gap.ns()));
             for class in Class::ALL {
@@ -60,13 +65,18 @@ impl Columns {
             columns.column(known().map(|at| places.get(&at.a).copied().unwrap_or(0)));
             columns.column(known().map(|at| u64::from(unpack(at.b).0)));
         }
-        columns.own(log, analysis, &places);
+        columns.own(log, analysis, &places, &strings);
         columns
     }
 
-    fn own(&mut self, log: &Log, analysis: &Analysis, places: &HashMap<u32, u64>) {
+    fn own(
+        &mut self,
+        log: &Log,
+        analysis: &Analysis,
+        places: &HashMap<u32, u64>,
+        strings: &HashMap<u32, u64>,
+    ) {
         let own = &analysis.own;
-        let strings: HashMap<u32, u64> = strings(analysis).into_iter().zip(0..).collect();
         let spans = own.spans.iter().map(|s| (s.begin_ns, s.end_ns - s.begin_ns, s.thread, s.name)).collect();
         let points = |points: &[Point]| {
             points.iter().map(|p| (p.ns, u64::from(p.value), p.thread, p.name)).collect::<Vec<_>>()

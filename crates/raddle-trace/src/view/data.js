@@ -33,7 +33,7 @@ async function unpack() {
   for (let count = number(); count > 0; count--) {
     const w = { number: number() };
     Object.assign(w, times(true));
-    w.thread = column(); w.why = column();
+    w.thread = column(); w.why = column(); w.site = column();
     w.gap = times(true);
     w.gap.parts = F.classes.map(column);
     w.wake = { at: times(false).begin, thread: column(), to: column() };
@@ -90,7 +90,7 @@ const runs = once(() => byThread(w => ({ thread: w.thread, at: w.begin })));
 const wakes = once(() => byThread(w => ({ thread: w.wake.thread, at: w.wake.at })));
 
 // What a run had to wait for: the run that woke its thread, or the thread's own run before. The rule is that of
-// `analysis/path.rs`; `at` is the moment of it.
+// `analysis/path.rs`; `at` is the moment of it, and `ready` that since when the thread was ready, if it is another one.
 function cause(r, i) {
   const thread = W[r].thread[i], t = W[r].begin[i], R = runs(), K = wakes();
   const own = R.from(thread, t) - 1, before = own >= R.start[thread] ? { r: R.r[own], i: R.i[own] } : null;
@@ -100,5 +100,9 @@ function cause(r, i) {
     if (j >= 0 && at <= w.end[j] && !(K.r[k] === r && j === i)) return { r: K.r[k], i: j, at, woke: true };
     if (!before) return { at, woke: true };
   }
-  return before && { ...before, at: W[before.r].end[before.i], woke: false };
+  if (!before) return null;
+  const end = W[before.r].end[before.i], asleep = !F.still_ready[W[before.r].why[before.i]];
+  // Since when it was ready: if it was not recorded what woke it, that is not known.
+  const ready = !asleep ? end : k >= K.start[thread] && K.at[k] > end ? K.at[k] : t;
+  return { ...before, at: end, woke: false, asleep, ready };
 }

@@ -35,7 +35,8 @@ function axis(height) {
   for (let t = Math.ceil((from - F.begin) / step) * step; t < to - F.begin; t += step) {
     const x = X(t + F.begin);
     g.fillStyle = '#e8edf2'; g.fillRect(x, AXIS, 1, height);
-    g.fillStyle = '#5d6b7a'; g.fillText(moment(t, step), x + 3, 14);
+    const text = moment(t, step);
+    if (x + 3 + g.measureText(text).width < right() + RIGHT) { g.fillStyle = '#5d6b7a'; g.fillText(text, x + 3, 14); }
   }
 }
 
@@ -52,9 +53,12 @@ function profile() {
   }
 }
 
+// A name without the folders of its file.
+const short = name => name.replace(/[^ (]*\//g, '');
+
 function title(text, y, colour) {
   g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, LANE); g.clip();
-  g.fillStyle = colour || '#1c2530'; g.fillText(text, 10, y + 18); g.restore();
+  g.fillStyle = colour || '#1c2530'; g.fillText(short(text), 10, y + 18); g.restore();
 }
 
 function bar(begin, end, y, height, least) {
@@ -82,7 +86,7 @@ function workerLane(w, y) {
 function label(text, x, x2, y, colour) {
   if (x2 - x < 30) return;
   g.save(); g.beginPath(); g.rect(x, y, x2 - x - 3, BAR); g.clip();
-  g.fillStyle = colour; g.fillText(text, x + 4, y + 18); g.restore();
+  g.fillStyle = colour; g.fillText(short(text), x + 4, y + 18); g.restore();
 }
 
 // A gap, coloured by its classes in the order in which they came: starved or misplaced first, hand-off last.
@@ -151,7 +155,7 @@ function threadLane(lane, y) {
       const w = W[e.r], i = e.at[n], thread = w.thread[i];
       // Woken, and not yet running.
       const c = cause(e.r, i);
-      if (c) { g.fillStyle = '#e8b95c'; bar(c.at, w.begin[i], y + 18, 6, .5); }
+      if (c) { g.fillStyle = '#e8b95c'; bar(c.ready ?? c.at, w.begin[i], y + 18, 6, .5); }
       g.fillStyle = hue(lane.only < 0 ? thread : e.r * 3 + 1);
       const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
       label(lane.only < 0 ? N[thread] : 'worker ' + w.number, x, x2, y, '#fff');
@@ -211,11 +215,16 @@ function drawPath() {
     }
     return;
   }
+  // A rail under the runs. Steps from lane to lane cross runs: they are drawn where these are wide enough to be seen
+  // beside them, and else as ticks of the rails.
+  const wide = (b - a) * 12 < width;
   g.beginPath();
   for (let n = a; n < b; n++) {
     const s = path.steps[n], y = laneTop(s.r) + BAR + 4, next = path.steps[n + 1];
-    g.moveTo(Math.max(LEFT, X(s.from)), y); g.lineTo(Math.max(LEFT, Math.min(right(), X(s.to))), y);
-    if (next && X(next.from) <= right()) g.lineTo(Math.max(LEFT, X(next.from)), laneTop(next.r) + BAR + 4);
+    const x = Math.max(LEFT, X(s.from)), x2 = Math.max(LEFT, Math.min(right(), X(s.to)));
+    g.moveTo(x, y); g.lineTo(wide ? x2 : Math.max(x2, x + 1), y);
+    if (next && X(next.from) <= right() && (wide || next.r === s.r)) g.lineTo(Math.max(LEFT, X(next.from)), laneTop(next.r) + BAR + 4);
+    else if (next && next.r !== s.r) { g.moveTo(x2, y); g.lineTo(x2, y + (next.r > s.r ? 5 : -3)); }
   }
   g.stroke();
 }

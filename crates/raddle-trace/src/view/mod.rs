@@ -43,6 +43,7 @@ pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
         "classes": Class::ALL.map(|class| json!({ "name": class.name(), "words": class.words() })),
         "decades": crate::analysis::Decades::NAMES,
         "reasons": crate::StopReason::ALL.map(crate::StopReason::words),
+        "still_ready": crate::StopReason::ALL.map(crate::StopReason::is_ready),
         "names": names,
         "labels": labels,
         "label_of": label_of,

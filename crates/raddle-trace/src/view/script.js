@@ -25,7 +25,7 @@ function fromAddress() {
 // What something is, in words.
 function words(r, i, gap) {
   const w = W[r];
-  if (!gap) return `${N[w.thread[i]]} ran ${time(w.end[i] - w.begin[i])} on worker ${w.number}, then ${F.reasons[w.why[i]]}`;
+  if (!gap) return `${N[w.thread[i]]} ran ${time(w.end[i] - w.begin[i])} on worker ${w.number}, then ${F.reasons[w.why[i]]}${w.site[i] ? ' at ' + F.strings[w.site[i] - 1] : ''}`;
   const parts = F.classes.map((c, k) => [c, w.gap.parts[k][i]]).filter(p => p[1] > 0).map(p => `${time(p[1])} ${p[0].words}`);
   return `worker ${w.number} idle for ${time(w.gap.end[i] - w.gap.begin[i])}: ${parts.join(', ') || 'no part of it is known'}`;
 }
@@ -56,7 +56,8 @@ function toCause() {
     return;
   }
   pick(c.r, c.i, false);
-  $('picked').textContent = (c.woke ? `${name} was woken ${time(w.begin[run.i] - c.at)} before it ran, by: ` : `${name} was ready for ${time(w.begin[run.i] - c.at)}, since: `) + words(c.r, c.i, false);
+  const before = time(w.begin[run.i] - c.at);
+  $('picked').textContent = (c.woke ? `${name} was woken ${before} before it ran, by: ` : c.asleep ? `${name} slept, or waited for something outside of the workers, for ${before}, after: ` : `${name} was ready for ${before}, since: `) + words(c.r, c.i, false);
   bring(W[c.r].begin[c.i], w.begin[run.i]);
 }
 
@@ -151,7 +152,7 @@ function tables() {
   }
   if (s.path.steps) html += `<table><caption>critical path, ${s.path.steps.toLocaleString()} runs</caption>` + s.path.parts.slice(0, 8).map(p => row(text(p.what), share(p.ns))).join('') + '</table>';
   if (s.edges.length) html += '<table><caption>wakes across workers</caption>' + s.edges.slice(0, 8).map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
-  if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason, e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
+  if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason + (e.site ? ' at ' + text(e.site) : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
   $('legend').innerHTML = F.classes.map(c => `<span><i style="background:${COLOURS[c.name]}"></i>${c.words}</span>`).join('') + '<span>wheel: zoom · drag: move · click: select · click a lane’s name: remove it · b: its cause · p: critical path · l: its lane · g: longest gap · 0: whole run</span>';

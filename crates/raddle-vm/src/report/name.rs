@@ -1,4 +1,4 @@
-//! Owns: what a process is called in a trace.
+//! Owns: what a process, and a place at which one waits, are called in a trace.
 //! May use: the module's names and lines; where the process began, which stays as it is while it lives.
 //! Never: what only a process that does not run has.
 
@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::process::Process;
 use alloc::format;
 use alloc::string::String;
-use raddle_bytecode::Op;
+use raddle_bytecode::{End, Op};
 
 /// So far is looked from a process's beginning for what it calls.
 const LOOK_MAX: usize = 64;
@@ -33,6 +33,22 @@ impl<L: Default> Machine<L> {
         match module.line_at(beginning) {
             Some(line) => format!("{name} ({}:{})", module.string(line.file), line.line),
             None => String::from(name),
+        }
+    }
+
+    /// What an instruction is called at which processes wait: its place, and the channel's name if it is one of the
+    /// code's own. ``line.occ:22, `in` ``.
+    pub fn site_name(&self, at: u32) -> String {
+        let module = self.program.module();
+        let place = self.place_of(at);
+        let operand = module.code.get(at as usize).map(|insn| insn.a);
+        let named = |end: &&End| {
+            let plain = !end.is_array && end.bundle.is_none();
+            plain && (end.from..end.to).contains(&at) && Some(end.slot) == operand
+        };
+        match module.ends.iter().find(named) {
+            Some(end) => format!("{}:{}, `{}`", place.file, place.line, module.string(end.name)),
+            None => format!("{}:{}", place.file, place.line),
         }
     }
 }

@@ -3,7 +3,8 @@
 use raddle::csp::{self, Builder};
 use raddle::trace::{Level, Mark};
 use raddle::{Balance, Runtime};
-use raddle_trace::analysis::{Analysis, Class};
+use raddle_trace::StopReason;
+use raddle_trace::analysis::{Analysis, Class, WaitObject};
 use raddle_trace::event::Event;
 use raddle_trace::log::Log;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -136,6 +137,39 @@ fn operations_are_recorded_whether_or_not_they_wait() {
         let counted = analysis.own.operations.iter().find(|(string, _)| log.string(**string) == name);
         assert_eq!(counted.map(|(_, count)| *count), Some(5), "{name}");
     }
+}
+
+#[test]
+fn forks_are_recorded_from_their_promotion_on() {
+    fn both(depth: u32) -> u64 {
+        let (a, b) = raddle::join(|| if depth == 0 { 1 } else { both(depth - 1) }, || 1);
+        a + b
+    }
+    let (log, analysis) = traced("jobs", Balance::Steal, || {
+        let futures: Vec<_> = (0..10).map(|n| raddle::future(move || n)).collect();
+        // Who lets others run lets go of what it has.
+        csp::yield_now();
+        assert_eq!(futures.into_iter().map(raddle::Future::get).sum::<u64>(), 45);
+        assert_eq!(both(1000), 1002);
+    });
+    let jobs = analysis.jobs;
+    assert!(jobs.promoted >= 10 && jobs.promoted == counted(&log, "promoted"), "{jobs:?}");
+    let taken = jobs.stolen + jobs.taken_here;
+    assert_eq!(jobs.promoted, taken + jobs.had_back, "{jobs:?}");
+    assert!(jobs.done <= taken && jobs.stolen <= counted(&log, "jobs_stolen"), "{jobs:?}");
+    let events = || log.workers.iter().flat_map(|worker| &worker.events);
+    let own = "job of it::trace::forks_are_recorded_from_their_promotion_on";
+    let named = events().filter(|at| at.event == Event::JobDone).count();
+    let runs = analysis.workers.iter().flat_map(|worker| &worker.slices);
+    assert!(named == 0 || runs.into_iter().any(|slice| log.name(slice.thread).starts_with(own)));
+}
+
+#[test]
+fn waits_have_their_place_in_the_program() {
+    let (_, analysis) = traced("places", Balance::Steal, a_bit_of_all);
+    let here = |wait: &&WaitObject| wait.site.as_ref().is_some_and(|site| site.contains("trace.rs:"));
+    let of = |reason: StopReason| analysis.waits.iter().filter(here).any(|wait| wait.reason == reason);
+    assert!(of(StopReason::Receive) && of(StopReason::Sleep) && of(StopReason::Join), "{:?}", analysis.waits);
 }
 
 #[test]

@@ -126,12 +126,15 @@ impl Forks {
         unsafe { (*older).younger.set(younger) };
     }
 
+    /// The oldest; `None` if the list is empty.
+    pub(crate) fn oldest(&self) -> Option<NonNull<Node>> {
+        self.top().and_then(|_| NonNull::new(self.base.younger.get()))
+    }
+
     /// Promotes the oldest fork to `queue`. False if there is none.
     pub(crate) fn promote_oldest(&self, queue: &JobQueue) -> bool {
-        if self.top().is_none() {
-            return false;
-        }
-        let oldest = self.base.younger.get();
+        let Some(oldest) = self.oldest() else { return false };
+        let oldest = oldest.as_ptr();
         // SAFETY: the list is not empty, so this is its oldest.
         unsafe { self.unlink(oldest) };
         // SAFETY: it is in no list now, and stays until it is reclaimed or run.

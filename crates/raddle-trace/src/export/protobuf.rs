@@ -1,0 +1,42 @@
+//! Owns: messages of protocol buffers, as far as they are written here: numbers and bytes.
+//! May use: nothing.
+//! Never: a schema; the fields' numbers are their users'.
+
+/// A message of protocol buffers.
+#[derive(Default)]
+pub(super) struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.0.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.0.push(n as u8);
+    }
+
+    /// With a number in that field.
+    pub(super) fn number(mut self, field: u64, n: u64) -> Self {
+        self.varint(field << 3);
+        self.varint(n);
+        self
+    }
+
+    /// With some bytes, or a text.
+    pub(super) fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
+        self.varint(field << 3 | 2);
+        self.varint(bytes.len() as u64);
+        self.0.extend(bytes);
+        self
+    }
+
+    /// With another message.
+    pub(super) fn message(self, field: u64, message: &Message) -> Self {
+        self.bytes(field, &message.0)
+    }
+
+    /// What goes into the file.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}

@@ -35,10 +35,15 @@ pub fn text(experiment: &Experiment, run: &Run) -> String {
     text
 }
 
-/// Claims first, then remarks.
+/// Claims first, then notes and remarks.
 pub fn sentences(experiment: &Experiment, run: &Run) -> Vec<String> {
     let claims = (experiment.claims)(run).into_iter().map(|claim| claim.sentence());
-    claims.chain((experiment.remarks)(run)).collect()
+    claims.chain(remarks(experiment, run)).collect()
+}
+
+/// What is told beside the claims.
+pub fn remarks(experiment: &Experiment, run: &Run) -> Vec<String> {
+    run.notes.iter().cloned().chain((experiment.remarks)(run)).collect()
 }
 
 /// What is absent or failed, with the reason.

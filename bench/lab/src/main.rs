@@ -26,7 +26,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use bench_runner::catalogue::RUNTIMES;
 use bench_runner::session::{is_set, stop_on_interrupt};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 use experiment::{EXPERIMENTS, Experiment, Settings, Size};
@@ -96,7 +98,7 @@ struct Options {
     #[arg(long, value_parser = workers)]
     rounds: Option<usize>,
     /// Only these runtimes
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(RUNTIMES))]
     runtime: Vec<String>,
     /// Where the results go
     #[arg(long, value_name = "DIR", default_value = "lab")]
@@ -132,7 +134,12 @@ fn range(text: &str) -> Result<Workers, String> {
     };
     let (low, high) = (workers(low)?, workers(high)?);
     let powers = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n <= high);
-    Ok(Workers(powers.filter(|n| *n >= low).collect()))
+    let found: Vec<usize> = powers.filter(|n| *n >= low).collect();
+    if found.is_empty() {
+        Err(format!("there is no power of two from {low} to {high}"))
+    } else {
+        Ok(Workers(found))
+    }
 }
 
 impl Simulation {
@@ -188,7 +195,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::List => {
             for Experiment { name, title, story, .. } in EXPERIMENTS.iter().chain([&simulate::EXPERIMENT]) {
-                show(&format!("{name:<12} {title}\n             {story}\n\n"));
+                show(&format!("{name:<12} {title}\n{}\n", report::folded(story, 100, 13)));
             }
             Ok(true)
         }
@@ -266,7 +273,7 @@ fn finish(folder: &Path, stopped: &AtomicBool) -> Result<(), String> {
 fn a_range_of_workers_gives_its_powers_of_two() {
     assert_eq!(range("4..64"), Ok(Workers(vec![4, 8, 16, 32, 64])));
     assert_eq!(range("3,5"), Ok(Workers(vec![3, 5])));
-    assert!(range("0..4").is_err());
+    assert!(range("0..4").is_err() && range("9..4").is_err());
 }
 
 #[test]

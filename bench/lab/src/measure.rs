@@ -7,6 +7,7 @@
 //! here is left out with the reason; a cell whose checksum is wrong fails and has no time. After its part of a round a
 //! run is handed to the caller, who saves it: Ctrl-C loses at most the program that runs.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stderr};
 use std::path::PathBuf;
 use std::process::Command;
@@ -58,7 +59,17 @@ pub fn measure<'a>(
         let jobs = jobs(experiment, settings, &mut run, stopped);
         Group { experiment, run, jobs }
     };
+    let all: BTreeSet<(&str, &str)> = experiments
+        .iter()
+        .flat_map(|experiment| (experiment.cells)(settings))
+        .filter(|spec| settings.wants(spec.runtime))
+        .map(|spec| (spec.program, spec.runtime))
+        .collect();
+    programs::prepare(&Vec::from_iter(all));
     let mut groups: Vec<Group<'_>> = experiments.iter().map(group).collect();
+    if groups.iter().all(|group| group.jobs.is_empty()) {
+        return Ok(Vec::new());
+    }
     for round in 0..rounds {
         for at in 0..groups.len() {
             part(&mut groups, at, (round, rounds), settings.size, stopped);
@@ -124,9 +135,7 @@ pub fn empty(experiment: &Experiment, size: Size) -> Run {
 fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &AtomicBool) -> Vec<Job> {
     let mut built: Vec<(&str, &str, Option<PathBuf>)> = Vec::new();
     let mut jobs = Vec::new();
-    let wanted =
-        |spec: &Spec| settings.runtimes.is_empty() || settings.runtimes.iter().any(|r| r == spec.runtime);
-    for spec in (experiment.cells)(settings).into_iter().filter(wanted) {
+    for spec in (experiment.cells)(settings).into_iter().filter(|spec| settings.wants(spec.runtime)) {
         let key = (spec.program, spec.runtime);
         if !built.iter().any(|(program, runtime, _)| (*program, *runtime) == key) && !is_set(stopped) {
             let path = match programs::build(spec.program, spec.runtime) {

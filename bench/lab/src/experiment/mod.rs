@@ -56,6 +56,13 @@ pub struct Settings {
     pub runtimes: Vec<String>,
 }
 
+impl Settings {
+    /// Whether cells of this runtime are measured.
+    pub fn wants(&self, runtime: &str) -> bool {
+        self.runtimes.is_empty() || self.runtimes.iter().any(|wanted| wanted == runtime)
+    }
+}
+
 /// One cell that is to be measured.
 #[derive(Clone, Debug)]
 pub struct Spec {

@@ -1,15 +1,9 @@
 // The Transterpreter's replicated PAR on Boost.Fiber: a fiber for each packet, one for a branch of each inner PAR.
-// With more than one worker every OS thread runs the work-stealing scheduler.
-#include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
-#include <thread>
 #include <vector>
 
-#include <boost/fiber/all.hpp>
-
+#include "fibers.hpp"
 #include "measure.hpp"
 
 namespace fibers = boost::fibers;
@@ -38,35 +32,15 @@ int main(int count, char **arguments) {
     const measure::Job job(count, arguments);
     const std::int64_t packets = job.number("packets"), rounds = job.number("rounds");
     const auto grain = static_cast<std::size_t>(job.number("grain"));
-    const auto workers = static_cast<std::uint32_t>(job.workers);
-    const auto steal = [workers] {
-        if (workers > 1) fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(workers, true);
-    };
-    bool over = false;
-    fibers::mutex mutex;
-    fibers::condition_variable ended;
-    std::vector<std::thread> others;
-    for (std::uint32_t other = 1; other < workers; other++) {
-        others.emplace_back([&] {
-            steal();
-            std::unique_lock<fibers::mutex> lock(mutex);
-            ended.wait(lock, [&] { return over; });
+    measure::on_workers(static_cast<std::uint32_t>(job.workers), [&] {
+        job.time(packets * rounds, [&] {
+            std::atomic<std::uint64_t> sum{0};
+            std::vector<fibers::fiber> all;
+            for (std::int64_t packet = 0; packet < packets; packet++) {
+                all.emplace_back([&, packet] { sum += one(static_cast<std::int32_t>(packet), rounds, grain); });
+            }
+            for (auto &each : all) each.join();
+            return sum.load();
         });
-    }
-    steal();
-    job.time(packets * rounds, [&] {
-        std::atomic<std::uint64_t> sum{0};
-        std::vector<fibers::fiber> all;
-        for (std::int64_t packet = 0; packet < packets; packet++) {
-            all.emplace_back([&, packet] { sum += one(static_cast<std::int32_t>(packet), rounds, grain); });
-        }
-        for (auto &each : all) each.join();
-        return sum.load();
     });
-    {
-        std::unique_lock<fibers::mutex> lock(mutex);
-        over = true;
-    }
-    ended.notify_all();
-    for (auto &other : others) other.join();
 }

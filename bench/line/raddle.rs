@@ -3,6 +3,7 @@
 //! Never: a setting beside the number of workers.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use raddle::csp::{self, Receiver, Sender};
 use raddle_measure::{Job, Sample, program};
@@ -11,16 +12,34 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
+/// What line, and how its members are placed.
+#[derive(Clone, Copy)]
+struct Shape {
+    stages: u64,
+    messages: u64,
+    /// With 0 nothing is placed; else each contiguous segment is placed on the next worker.
+    segments: u64,
+    workers: u64,
+    /// Members have names and the line runs once: it is traced.
+    traced: bool,
+}
+
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (stages, messages, plan) = (job.number("stages")?, job.number("messages")?, job.plan);
-    let segments = job.number("segments")?;
+    let (segments, workers) = (job.number("segments")?, job.workers as u64);
+    let traced = job.number("traced").unwrap_or(0) == 1;
+    let shape = Shape { stages, messages, segments, workers, traced };
     let slots = job.number("slots").unwrap_or(0);
-    let runtime = bench_raddle::runtime(job.workers)?;
-    runtime.run(move || {
-        plan.time(messages * stages, || match slots {
-            0 => line(stages, messages, segments),
-            _ => line_of_slots(stages, messages, segments),
-        })
+    let body = move || match slots {
+        0 => line(shape),
+        _ => line_of_slots(shape),
+    };
+    bench_raddle::runtime(job.workers)?.run(move || match traced {
+        true => {
+            let (begun, sum) = (Instant::now(), body());
+            Ok(vec![Sample::new(begun.elapsed().as_nanos() as f64 / (messages * stages) as f64, sum)])
+        }
+        false => plan.time(messages * stages, body),
     })
 }
 
@@ -32,27 +51,28 @@ fn stage(mut left: Receiver<u64>, mut right: Sender<u64>) {
     }
 }
 
-fn spawn(
-    place: u64,
-    stages: u64,
-    segments: u64,
-    body: impl FnOnce() + Send + 'static,
-) -> csp::JoinHandle<()> {
-    match segments {
-        0 => csp::spawn(body),
-        _ => csp::spawn_on((place * segments / stages) as usize, body),
+fn spawn(place: u64, shape: Shape, body: impl FnOnce() + Send + 'static) -> csp::JoinHandle<()> {
+    let worker = (place * shape.segments / shape.stages % shape.workers) as usize;
+    match (shape.traced, shape.segments) {
+        (true, segments) => {
+            let builder = csp::Builder::new().name(format!("stage {place}"));
+            let builder = if segments > 0 { builder.worker(worker) } else { builder };
+            builder.spawn(body).expect("there is memory for a stage")
+        }
+        (false, 0) => csp::spawn(body),
+        (false, _) => csp::spawn_on(worker, body),
     }
 }
 
-/// With `segments` of 0 nothing is placed; else each contiguous segment is placed on the worker of its number.
-fn line(stages: u64, messages: u64, segments: u64) -> u64 {
+fn line(shape: Shape) -> u64 {
+    let Shape { stages, messages, .. } = shape;
     let (mut first, mut last) = csp::channel();
     let mut members = Vec::with_capacity(stages as usize);
     for place in 0..stages {
         let (right, next) = csp::channel();
         let left = std::mem::replace(&mut last, next);
         let body = move || stage(left, right);
-        members.push(spawn(place, stages, segments, body));
+        members.push(spawn(place, shape, body));
     }
     let pump = csp::spawn(move || (0..messages).for_each(|n| first.send(n).expect("the line runs")));
     let sum = (0..messages).map(|_| last.recv().expect("the line runs")).sum();
@@ -62,14 +82,15 @@ fn line(stages: u64, messages: u64, segments: u64) -> u64 {
 }
 
 /// The same with slots between the stages that hold one number each, as `MVar`s do.
-fn line_of_slots(stages: u64, messages: u64, segments: u64) -> u64 {
+fn line_of_slots(shape: Shape) -> u64 {
+    let Shape { stages, messages, .. } = shape;
     let (first, mut last) = raddle::channel::bounded(1);
     let mut members = Vec::with_capacity(stages as usize);
     for place in 0..stages {
         let (right, next) = raddle::channel::bounded(1);
         let left = std::mem::replace(&mut last, next);
         let body = move || left.iter().for_each(|n: u64| right.send(n + 1).expect("the line runs"));
-        members.push(spawn(place, stages, segments, body));
+        members.push(spawn(place, shape, body));
     }
     let pump = csp::spawn(move || (0..messages).for_each(|n| first.send(n).expect("the line runs")));
     let sum = (0..messages).map(|_| last.recv().expect("the line runs")).sum();

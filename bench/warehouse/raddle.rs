@@ -35,21 +35,25 @@ fn measure(job: &Job) -> Result<Vec<Sample>, String> {
         .tick(Duration::from_micros(job.number("tick_us")?))
         .build()
         .map_err(|e| e.to_string())?;
-    (0..job.plan.samples).map(|_| sample(&run(&runtime, &plan))).collect()
+    (0..job.plan.samples).map(|_| sample(&run(&runtime, &plan), job.workers)).collect()
 }
 
-fn sample(outcome: &Outcome) -> Result<Sample, String> {
+fn sample(outcome: &Outcome, workers: usize) -> Result<Sample, String> {
     if let Some(violation) = outcome.violations.first() {
         return Err(format!("the tables are inconsistent: {violation}"));
     }
     let (throughput, period) = (outcome.throughput(), &outcome.period);
+    // What a transaction costs in time in which workers are not idle.
+    let busy_ns = workers as f64 * outcome.elapsed.as_nanos() as f64 - period.idle_ns() as f64;
     let mut sample = Sample::new(1e9 / throughput, outcome.done.len() as u64)
         .with("throughput", throughput)
         .with("thread_spread", outcome.thread_spread())
         .with("incidents", period.incidents() as f64)
         .with("idle_ms", period.idle_ns() as f64 / 1e6)
+        .with("busy_ns", busy_ns / outcome.done.iter().sum::<u64>().max(1) as f64)
         .with("migrations", period.migrations() as f64);
     for (worker, did) in period.workers.iter().enumerate() {
+        sample = sample.with(&format!("w{worker}_idle_ms"), did.idle_ns() as f64 / 1e6);
         for (decade, idle) in did.idle.iter().enumerate() {
             sample = sample.with(&format!("w{worker}_d{decade}"), idle.incidents as f64);
         }

@@ -18,7 +18,7 @@ pub struct Claim {
     pub bound: f64,
     /// The figure; none if it was not measured.
     pub interval: Option<Interval>,
-    /// Whether it is a ratio, which needs pairs and an interval, or a figure, whose median counts.
+    /// Whether pairs and an interval are needed, or the median counts.
     ratio: bool,
 }
 
@@ -42,6 +42,12 @@ impl Claim {
         let figures: Vec<f64> =
             cell.map_or_else(Vec::new, |c| c.series(metric).into_iter().flatten().collect());
         Claim { what: what.into(), bound, interval: Interval::of(&figures), ratio: false }
+    }
+
+    /// The median of such ratios is at most `bound`.
+    pub fn median(what: impl Into<String>, numerator: &Cell, denominator: &Cell, bound: f64) -> Claim {
+        let claim = Claim::ratio(what, Some(numerator), Some(denominator), ("", ""), bound);
+        Claim { ratio: false, ..claim }
     }
 
     /// How it stands; none if it was not measured.

@@ -2,8 +2,8 @@
 //! May use: plotters.
 //! Never: a number that it was not given.
 //!
-//! Colours are Okabe and Ito's, which people who see colours differently can tell apart; lines also differ in marks and
-//! dashes. The legend stands beside the drawing, where it hides nothing.
+//! Colours are Okabe and Ito's, which people who see colours differently can tell apart, and after these some more;
+//! lines also differ in marks and dashes. The legend stands beside the drawing, where it hides nothing.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -57,7 +57,7 @@ pub struct Bar {
 
 const SIZE: (u32, u32) = (920, 480);
 const LEGEND: u32 = 250;
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 13] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -66,6 +66,11 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
     RGBColor(140, 140, 140),
+    RGBColor(102, 51, 153),
+    RGBColor(140, 86, 20),
+    RGBColor(0, 190, 190),
+    RGBColor(200, 190, 0),
+    RGBColor(190, 190, 190),
 ];
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -138,50 +143,59 @@ where
 }
 
 /// A chart of bars, side by side over each name.
-pub fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
+///
+/// On an axis of factors they begin at its foot, and what is 0 has none.
+pub fn bars(title: &str, y: Axis, names: &[&str], bars: &[Bar]) -> String {
     let legend: Vec<_> = bars.iter().map(|bar| (bar.name.as_str(), bar.colour, false)).collect();
-    let high = bars.iter().flat_map(|bar| &bar.heights).fold(0.0, |high: f64, n| high.max(*n));
-    let high = if high > 0.0 { high * 1.1 } else { 1.0 };
-    drawn(title, &legend, |area| {
-        let mut builder = ChartBuilder::on(area);
-        let mut chart = builder
-            .margin(12)
-            .x_label_area_size(36)
-            .y_label_area_size(76)
-            .build_cartesian_2d((0..names.len().saturating_sub(1)).into_segmented(), 0.0..high)?;
-        let name = |at: &SegmentValue<usize>| match at {
-            SegmentValue::CenterOf(index) => {
-                names.get(*index).map_or(String::new(), |name| (*name).to_owned())
-            }
-            _ => String::new(),
-        };
-        let label = |value: &f64| number(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .y_desc(unit)
-            .x_labels(names.len() + 1)
-            .x_label_formatter(&name)
-            .y_label_formatter(&label)
-            .axis_desc_style(("sans-serif", 15))
-            .label_style(("sans-serif", 13))
-            .light_line_style(WHITE)
-            .bold_line_style(RGBColor(215, 215, 215))
-            .draw()?;
-        let (width, pixels) = chart.plotting_area().dim_in_pixel();
-        let slot = f64::from(width) / names.len().max(1) as f64;
-        let bar_width = (slot * 0.8 / bars.len().max(1) as f64).max(2.0);
-        let plot = chart.plotting_area().strip_coord_spec();
-        for (series, bar) in bars.iter().enumerate() {
-            for (index, height) in bar.heights.iter().enumerate() {
-                let left = slot * (index as f64 + 0.1) + bar_width * series as f64;
-                let top = f64::from(pixels) * (1.0 - height / high);
-                let corners = [(left as i32, top as i32), ((left + bar_width - 1.0) as i32, pixels as i32)];
-                plot.draw(&Rectangle::new(corners, colour(bar.colour).filled()))?;
-            }
-        }
-        Ok(())
+    let heights = bars.iter().flat_map(|bar| &bar.heights).copied();
+    let range = y.range(heights.filter(|height| *height > 0.0));
+    drawn(title, &legend, |area| match y.log {
+        true => bars_on(area, (range.0..range.1).log_scale(), &y.name, names, bars),
+        false => bars_on(area, range.0..range.1, &y.name, names, bars),
     })
+}
+
+fn bars_on<Y>(area: &Area<'_>, range: Y, unit: &str, names: &[&str], bars: &[Bar]) -> Outcome
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: ValueFormatter<f64>,
+{
+    let mut builder = ChartBuilder::on(area);
+    let mut chart = builder
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(76)
+        .build_cartesian_2d((0..names.len().saturating_sub(1)).into_segmented(), range)?;
+    let name = |at: &SegmentValue<usize>| match at {
+        SegmentValue::CenterOf(index) => names.get(*index).map_or(String::new(), |name| (*name).to_owned()),
+        _ => String::new(),
+    };
+    let label = |value: &f64| number(*value);
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .y_desc(unit)
+        .x_labels(names.len() + 1)
+        .x_label_formatter(&name)
+        .y_label_formatter(&label)
+        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", 13))
+        .light_line_style(WHITE)
+        .bold_line_style(RGBColor(215, 215, 215))
+        .draw()?;
+    let (width, pixels) = chart.plotting_area().dim_in_pixel();
+    let slot = f64::from(width) / names.len().max(1) as f64;
+    let bar_width = (slot * 0.8 / bars.len().max(1) as f64).max(2.0);
+    let (above, plot) = (chart.plotting_area().get_base_pixel().1, chart.plotting_area().strip_coord_spec());
+    for (series, bar) in bars.iter().enumerate() {
+        for (index, height) in bar.heights.iter().enumerate().filter(|(_, height)| **height > 0.0) {
+            let left = slot * (index as f64 + 0.1) + bar_width * series as f64;
+            let top = chart.backend_coord(&(SegmentValue::Exact(index), *height)).1 - above;
+            let corners = [(left as i32, top), ((left + bar_width - 1.0) as i32, pixels as i32)];
+            plot.draw(&Rectangle::new(corners, colour(bar.colour).filled()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The title, the legend, and what `draw` draws.
@@ -257,7 +271,7 @@ mod tests {
     #[test]
     fn bars_have_their_names() {
         let bar = Bar { name: "worker 0".into(), heights: vec![1.0, 5.0], colour: 1 };
-        let svg = bars("Idle", "incidents", &["short", "long"], &[bar]);
+        let svg = bars("Idle", Axis::linear("incidents"), &["short", "long"], &[bar]);
         assert!(svg.contains("worker 0") && svg.contains("short") && svg.contains("long"), "{svg}");
     }
 

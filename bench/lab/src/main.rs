@@ -11,11 +11,13 @@ mod claim;
 mod compare;
 mod run;
 
+mod diagnosis;
 mod measure;
 mod rivals;
 mod simulate;
 
 mod figure;
+mod folder;
 mod page;
 mod report;
 
@@ -24,11 +26,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use bench_runner::catalogue::RUNTIMES;
 use bench_runner::session::{is_set, stop_on_interrupt};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 use experiment::{EXPERIMENTS, Experiment, Settings, Size};
+use raddle_measure::stats::Verdict;
 use run::Run;
+use simulate::Sweep;
 
 /// Repeats the experiments that define Raddle, beside rivals, as tables, figures and a page
 ///
@@ -54,7 +60,7 @@ enum Command {
     Threads(Options),
     /// K42's study of thread migration: throughput, thread spread, idle incidents
     Warehouse(Options),
-    /// All experiments, one after the other
+    /// All experiments in common rounds, and the simulation
     All(Options),
     /// Simulate numbers of workers for which this machine has no cores, and hold the model against real runs
     Simulate(Simulation),
@@ -92,7 +98,7 @@ struct Options {
     #[arg(long, value_parser = workers)]
     rounds: Option<usize>,
     /// Only these runtimes
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(RUNTIMES))]
     runtime: Vec<String>,
     /// Where the results go
     #[arg(long, value_name = "DIR", default_value = "lab")]
@@ -110,7 +116,10 @@ struct Simulation {
     /// Nanoseconds of work of each
     #[arg(long, default_value_t = 10_000)]
     work_ns: u64,
-    /// Where the figure goes
+    /// Rounds in which costs and real batches are measured
+    #[arg(long, default_value_t = 15, value_parser = workers)]
+    rounds: usize,
+    /// Where the results go
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
 }
@@ -125,26 +134,39 @@ fn range(text: &str) -> Result<Workers, String> {
     };
     let (low, high) = (workers(low)?, workers(high)?);
     let powers = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n <= high);
-    Ok(Workers(powers.filter(|n| *n >= low).collect()))
+    let found: Vec<usize> = powers.filter(|n| *n >= low).collect();
+    if found.is_empty() {
+        Err(format!("there is no power of two from {low} to {high}"))
+    } else {
+        Ok(Workers(found))
+    }
 }
-
-/// Processes of the real runs that the model is held against.
-const REAL_COUNT: usize = 2000;
 
 impl Simulation {
     /// `false` when the model is too far from the real runs.
-    fn carry_out(&self) -> Result<bool, String> {
-        let (costs, real) = simulate::measure(REAL_COUNT)?;
-        let checked = simulate::validation(&costs, &real, REAL_COUNT);
-        show(&format!("machine  {}\n\n{}\n", raddle_measure::machine::describe(), checked.0));
-        let (table, svg) = simulate::simulate(&costs, &self.workers.0, self.count as usize, self.work_ns);
-        show(&format!("{table}\n"));
-        std::fs::create_dir_all(&self.out).map_err(|e| format!("cannot make {}: {e}", self.out.display()))?;
-        let path = self.out.join("simulated.svg");
-        std::fs::write(&path, svg).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
-        show(&format!("{}\n", path.display()));
-        Ok(checked.1)
+    fn carry_out(self) -> Result<bool, String> {
+        let (stopped, folder) = (stop_on_interrupt()?, self.out);
+        folder::make(&folder)?;
+        let sweep = Sweep { workers: self.workers.0, count: self.count as usize, work_ns: self.work_ns };
+        let run = simulated(&folder, &sweep, (Size::Usual, self.rounds), &stopped)?;
+        let valid =
+            (simulate::EXPERIMENT.claims)(&run).iter().all(|claim| claim.verdict() == Some(Verdict::Yes));
+        finish(&folder, &stopped)?;
+        Ok(valid)
     }
+}
+
+/// Simulates, saves and reports.
+fn simulated(
+    folder: &Path,
+    sweep: &Sweep,
+    (size, rounds): (Size, usize),
+    stopped: &AtomicBool,
+) -> Result<Run, String> {
+    let run = simulate::carry_out(measure::empty(&simulate::EXPERIMENT, size), sweep, rounds, stopped)?;
+    folder::save(&run, folder)?;
+    show(&format!("{}\n", report::text(&simulate::EXPERIMENT, &run)));
+    Ok(run)
 }
 
 fn workers(text: &str) -> Result<usize, String> {
@@ -172,22 +194,19 @@ impl Options {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::List => {
-            for experiment in EXPERIMENTS {
-                show(&format!(
-                    "{:<12} {}\n             {}\n\n",
-                    experiment.name, experiment.title, experiment.story
-                ));
+            for Experiment { name, title, story, .. } in EXPERIMENTS.iter().chain([&simulate::EXPERIMENT]) {
+                show(&format!("{name:<12} {title}\n{}\n", report::folded(story, 100, 13)));
             }
             Ok(true)
         }
-        Command::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options),
-        Command::Ring(options) => carry_out(&EXPERIMENTS[1..2], &options),
-        Command::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options),
-        Command::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options),
-        Command::All(options) => carry_out(EXPERIMENTS, &options),
+        Command::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options, false),
+        Command::Ring(options) => carry_out(&EXPERIMENTS[1..2], &options, false),
+        Command::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
+        Command::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
+        Command::All(options) => carry_out(EXPERIMENTS, &options, true),
         Command::Simulate(simulation) => simulation.carry_out(),
         Command::Rivals => Ok(rivals::build()),
-        Command::Page { folder } => write_page(&folder).map(|()| true),
+        Command::Page { folder } => folder::write_page(&folder).map(|()| true),
         Command::Compare { a, b } => (|| {
             show(&compare::compare(&Run::load(&a)?, &Run::load(&b)?)?);
             Ok(true)
@@ -209,69 +228,52 @@ fn show(text: &str) {
 }
 
 /// Measures, and saves after each round; `false` when some program failed.
-fn carry_out(experiments: &[Experiment], options: &Options) -> Result<bool, String> {
-    let stopped = stop_on_interrupt()?;
-    std::fs::create_dir_all(&options.out)
-        .map_err(|e| format!("cannot make {}: {e}", options.out.display()))?;
+fn carry_out(experiments: &[Experiment], options: &Options, and_simulate: bool) -> Result<bool, String> {
+    let (stopped, (settings, rounds)) = (stop_on_interrupt()?, options.settings());
+    folder::make(&options.out)?;
+    let experiments: Vec<&Experiment> = experiments.iter().collect();
+    let keep = &mut |run: &Run| folder::save(run, &options.out);
+    let runs = measure::measure(&experiments, &settings, rounds, &stopped, keep)?;
+    if runs.is_empty() {
+        return Err(
+            "nothing was measured: interrupted, or none of the runtimes asked for is part of this".into()
+        );
+    }
     let mut well = true;
-    for experiment in experiments {
-        if is_set(&stopped) {
-            break;
+    for (experiment, mut run) in runs {
+        if let Some(afterwards) = experiment.afterwards.filter(|_| !is_set(&stopped)) {
+            afterwards(&mut run, &options.out)?;
+            folder::save(&run, &options.out)?;
         }
-        well &= one(experiment, options, &stopped)?;
+        show(&format!("{}\n", report::text(experiment, &run)));
+        well &= run.cells.iter().all(|cell| cell.failure.is_none());
     }
-    write_page(&options.out)?;
-    if is_set(&stopped) {
-        show("interrupted: what was measured until then is kept\n");
+    if and_simulate && !is_set(&stopped) {
+        let rounds = if settings.size == Size::Quick { 5 } else { 15 };
+        match simulated(&options.out, &Sweep::default(), (settings.size, rounds), &stopped) {
+            Err(_) if is_set(&stopped) => {}
+            run => drop(run?),
+        }
     }
-    show(&format!("{}\n", options.out.join("index.html").display()));
+    finish(&options.out, &stopped)?;
     Ok(well)
 }
 
-fn one(experiment: &Experiment, options: &Options, stopped: &AtomicBool) -> Result<bool, String> {
-    let (settings, rounds) = options.settings();
-    let path = options.out.join(format!("{}.json", experiment.name));
-    let mut unsaved = None;
-    let run = measure::measure(experiment, &settings, rounds, stopped, &mut |run| {
-        unsaved = run.save(&path).err();
-    });
-    run.save(&path)?;
-    if let Some(why) = unsaved {
-        return Err(why);
+/// Writes the page, and says where it is.
+fn finish(folder: &Path, stopped: &AtomicBool) -> Result<(), String> {
+    folder::write_page(folder)?;
+    if is_set(stopped) {
+        show("interrupted: what was measured until then is kept\n");
     }
-    show(&format!("{}\n", report::text(experiment, &run)));
-    Ok(run.cells.iter().all(|cell| cell.failure.is_none()))
-}
-
-/// Draws the figures of the runs in `folder` and writes their page.
-fn write_page(folder: &Path) -> Result<(), String> {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
-    };
-    let mut runs = Vec::new();
-    for experiment in EXPERIMENTS {
-        let path = folder.join(format!("{}.json", experiment.name));
-        if path.exists() {
-            runs.push((experiment, Run::load(&path)?));
-        }
-    }
-    if runs.is_empty() {
-        return Err(format!("{} holds no run of an experiment", folder.display()));
-    }
-    for (experiment, run) in &runs {
-        for (name, svg) in (experiment.figures)(run) {
-            write(&format!("{}-{name}.svg", experiment.name), &svg)?;
-        }
-    }
-    write("index.html", &page::page(&runs))
+    show(&format!("{}\n", folder.join("index.html").display()));
+    Ok(())
 }
 
 #[test]
 fn a_range_of_workers_gives_its_powers_of_two() {
     assert_eq!(range("4..64"), Ok(Workers(vec![4, 8, 16, 32, 64])));
     assert_eq!(range("3,5"), Ok(Workers(vec![3, 5])));
-    assert!(range("0..4").is_err());
+    assert!(range("0..4").is_err() && range("9..4").is_err());
 }
 
 #[test]

@@ -1,11 +1,15 @@
-//! Owns: the rounds of an experiment, how far they are, and how long the rest takes.
+//! Owns: the rounds of a session, how far it is, and how long the rest takes.
 //! May use: programs and cells of `bench-runner`.
 //! Never: standard output; progress goes to standard error.
 //!
-//! A runtime whose program does not build here is left out with the reason; a cell whose checksum is wrong fails and
-//! has no time. After each round the run is handed to the caller, who saves it: Ctrl-C loses at most the round it is
-//! in.
+//! A round runs every cell of every experiment once: so all experiments drift alike, what is left can be told for all
+//! of them, and Ctrl-C at any time leaves each with as many rounds as the others. A runtime whose program does not build
+//! here is left out with the reason; a cell whose checksum is wrong fails and has no time. After its part of a round a
+//! run is handed to the caller, who saves it: Ctrl-C loses at most the program that runs.
 
+use std::collections::BTreeSet;
+use std::io::{IsTerminal as _, stderr};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -23,41 +27,95 @@ use crate::run::{Cell, Run};
 /// A cell with the program that it runs.
 struct Job {
     spec: Spec,
-    path: std::path::PathBuf,
+    path: PathBuf,
     cell: cell::Cell,
     /// How long it took last time, in seconds.
     took: Option<f64>,
 }
 
-/// Measures `experiment` and returns the run; `keep` gets it after each round.
-pub fn measure(
-    experiment: &Experiment,
+/// An experiment with what it has come to.
+struct Group<'a> {
+    experiment: &'a Experiment,
+    run: Run,
+    jobs: Vec<Job>,
+}
+
+/// What gets each run after its part of a round.
+pub type Keep<'a> = &'a mut dyn FnMut(&Run) -> Result<(), String>;
+
+/// Measures the experiments and returns their runs, in order; those of which nothing was measured are left out.
+///
+/// # Errors
+/// What `keep` says.
+pub fn measure<'a>(
+    experiments: &[&'a Experiment],
     settings: &Settings,
     rounds: usize,
     stopped: &AtomicBool,
-    keep: &mut dyn FnMut(&Run),
-) -> Run {
-    let mut run = empty(experiment, settings);
-    let mut jobs = jobs(experiment, settings, &mut run, stopped);
+    keep: Keep<'_>,
+) -> Result<Vec<(&'a Experiment, Run)>, String> {
+    let group = |experiment: &&'a Experiment| {
+        let mut run = empty(experiment, settings.size);
+        let jobs = jobs(experiment, settings, &mut run, stopped);
+        Group { experiment, run, jobs }
+    };
+    let all: BTreeSet<(&str, &str)> = experiments
+        .iter()
+        .flat_map(|experiment| (experiment.cells)(settings))
+        .filter(|spec| settings.wants(spec.runtime))
+        .map(|spec| (spec.program, spec.runtime))
+        .collect();
+    programs::prepare(&Vec::from_iter(all));
+    let mut groups: Vec<Group<'_>> = experiments.iter().map(group).collect();
+    if groups.iter().all(|group| group.jobs.is_empty()) {
+        return Ok(Vec::new());
+    }
     for round in 0..rounds {
-        for (done, index) in order(jobs.len(), round).enumerate() {
-            if is_set(stopped) {
-                progress("");
-                run.cells = cells(&jobs);
-                return run;
+        for at in 0..groups.len() {
+            part(&mut groups, at, (round, rounds), settings.size, stopped);
+            let group = &mut groups[at];
+            if group.run.rounds() > 0 {
+                keep(&group.run)?;
             }
-            tell(experiment, &jobs, (round, rounds), done, index);
-            step(&mut jobs[index], settings.size == Size::Quick, stopped);
         }
-        run.complete = round + 1 == rounds;
-        run.cells = cells(&jobs);
-        keep(&run);
+        if is_set(stopped) {
+            break;
+        }
+        say_round(&groups, round, rounds);
     }
     progress("");
-    run
+    let runs = groups.into_iter().map(|group| (group.experiment, group.run));
+    Ok(runs.filter(|(_, run)| run.rounds() > 0).collect())
 }
 
-fn empty(experiment: &Experiment, settings: &Settings) -> Run {
+/// One experiment's part of a round.
+fn part(
+    groups: &mut [Group<'_>],
+    at: usize,
+    (round, rounds): (usize, usize),
+    size: Size,
+    stopped: &AtomicBool,
+) {
+    for (done, index) in order(groups[at].jobs.len(), round).enumerate() {
+        if is_set(stopped) {
+            break;
+        }
+        let Group { experiment, jobs, .. } = &groups[at];
+        let spec = &jobs[index].spec;
+        let place = format!("{} {}/{rounds}, {}/{}", experiment.name, round + 1, done + 1, jobs.len());
+        let left = left(&times(groups, round, rounds))
+            .map_or_else(String::new, |s| format!(", {} left", duration(s)));
+        progress(&format!("{place}{left}: {} {} {}", spec.runtime, spec.workers, spec.params));
+        let wanted = spec.runs_in(round, rounds, index);
+        step(&mut groups[at].jobs[index], wanted, size == Size::Quick, stopped);
+    }
+    let group = &mut groups[at];
+    group.run.complete = round + 1 == rounds && !is_set(stopped);
+    group.run.cells = cells(&group.jobs);
+}
+
+/// A run of which nothing is measured yet.
+pub fn empty(experiment: &Experiment, size: Size) -> Run {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     Run {
         experiment: experiment.name.into(),
@@ -65,24 +123,25 @@ fn empty(experiment: &Experiment, settings: &Settings) -> Run {
         commit: commit(),
         command: format!("raddle lab {}", arguments.join(" ")),
         begun: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        size: settings.size.name().into(),
+        size: size.name().into(),
         complete: false,
         absent: Vec::new(),
+        notes: Vec::new(),
         cells: Vec::new(),
     }
 }
 
 /// Builds what the cells need.
 fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &AtomicBool) -> Vec<Job> {
-    let mut built: Vec<(&str, &str, Option<std::path::PathBuf>)> = Vec::new();
+    let mut built: Vec<(&str, &str, Option<PathBuf>)> = Vec::new();
     let mut jobs = Vec::new();
-    let wanted =
-        |spec: &Spec| settings.runtimes.is_empty() || settings.runtimes.iter().any(|r| r == spec.runtime);
-    for spec in (experiment.cells)(settings).into_iter().filter(wanted) {
+    for spec in (experiment.cells)(settings).into_iter().filter(|spec| settings.wants(spec.runtime)) {
         let key = (spec.program, spec.runtime);
         if !built.iter().any(|(program, runtime, _)| (*program, *runtime) == key) && !is_set(stopped) {
             let path = match programs::build(spec.program, spec.runtime) {
                 Program::Ready(path) => Some(path),
+                // Ctrl-C also reaches the compiler.
+                _ if is_set(stopped) => None,
                 Program::Missing(why) | Program::Failed(why) => {
                     run.absent.push((format!("{} ({})", spec.runtime, spec.program), why));
                     None
@@ -99,8 +158,13 @@ fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &A
     jobs
 }
 
-fn step(job: &mut Job, quick: bool, stopped: &AtomicBool) {
+/// Runs a cell once, if it is its turn; its rounds stay in step with everybody's.
+fn step(job: &mut Job, wanted: bool, quick: bool, stopped: &AtomicBool) {
     if job.cell.failure.is_some() {
+        return;
+    }
+    if !wanted {
+        job.cell.rounds.push(None);
         return;
     }
     let begun = Instant::now();
@@ -112,22 +176,31 @@ fn step(job: &mut Job, quick: bool, stopped: &AtomicBool) {
     }
 }
 
-fn tell(experiment: &Experiment, jobs: &[Job], (round, rounds): (usize, usize), done: usize, index: usize) {
-    let spec = &jobs[index].spec;
-    let left = left(&jobs.iter().map(|job| job.took).collect::<Vec<_>>(), round, rounds, done);
-    let place = format!("{} {}/{rounds}, {}/{}", experiment.name, round + 1, done + 1, jobs.len());
-    let left = left.map_or(String::new(), |seconds| format!(", {} left", duration(seconds)));
-    progress(&format!("{place}{left}: {} {} {}", spec.runtime, spec.workers, spec.params));
+/// For each cell: how long it took, and how often it still runs.
+fn times(groups: &[Group<'_>], round: usize, rounds: usize) -> Vec<(Option<f64>, usize)> {
+    let of = |(index, job): (usize, &Job)| {
+        let next = job.cell.rounds.len().max(round);
+        let later = (next..rounds).filter(|round| job.spec.runs_in(*round, rounds, index)).count();
+        (job.took, if job.cell.failure.is_some() { 0 } else { later })
+    };
+    groups.iter().flat_map(|group| group.jobs.iter().enumerate().map(of)).collect()
 }
 
 /// Seconds that the rest takes, if each cell takes as long as last time, and an unknown one as long as the mean.
-fn left(took: &[Option<f64>], round: usize, rounds: usize, done: usize) -> Option<f64> {
-    let known: Vec<f64> = took.iter().flatten().copied().collect();
+fn left(times: &[(Option<f64>, usize)]) -> Option<f64> {
+    let known: Vec<f64> = times.iter().filter_map(|(took, _)| *took).collect();
     let mean = known.iter().sum::<f64>() / known.len() as f64;
-    let each = |time: &Option<f64>| time.unwrap_or(mean);
-    let rest: f64 = order(took.len(), round).skip(done).map(|index| each(&took[index])).sum();
-    let later: f64 = took.iter().map(each).sum::<f64>() * (rounds - round - 1) as f64;
-    (!known.is_empty()).then_some(rest + later)
+    let all = times.iter().map(|(took, later)| took.unwrap_or(mean) * *later as f64).sum();
+    (!known.is_empty()).then_some(all)
+}
+
+/// Where nobody looks at a terminal, a line a round.
+fn say_round(groups: &[Group<'_>], round: usize, rounds: usize) {
+    if stderr().is_terminal() {
+        return;
+    }
+    let left = left(&times(groups, round + 1, rounds)).unwrap_or(0.0);
+    eprintln!("round {} of {rounds} is done, about {} left", round + 1, duration(left));
 }
 
 /// A duration for people.
@@ -158,10 +231,20 @@ mod tests {
 
     #[test]
     fn what_is_left_is_what_it_took() {
-        assert_eq!(left(&[None, None], 0, 3, 0), None);
-        // The first took 2 s; so will the second, and both twice again.
-        assert_eq!(left(&[Some(2.0), None], 0, 3, 1), Some(10.0));
-        assert_eq!(left(&[Some(2.0), Some(4.0)], 2, 3, 1), Some(4.0));
+        assert_eq!(left(&[(None, 3), (None, 3)]), None);
+        // The first took 2 s, so will the second in its three rounds, and the first in two more.
+        assert_eq!(left(&[(Some(2.0), 2), (None, 3)]), Some(10.0));
+        assert_eq!(left(&[(Some(2.0), 0), (Some(4.0), 1)]), Some(4.0));
         assert_eq!([30.0, 600.0, 9000.0].map(duration), ["30 s", "10 min", "2.5 h"]);
+    }
+
+    #[test]
+    fn what_is_only_looked_at_runs_in_some_rounds_and_at_least_in_one() {
+        let in_all = |every: usize, rounds: usize, index: usize| {
+            let mut spec = Spec::new("b", "r", 1, String::new(), 0);
+            spec.every = every;
+            (0..rounds).filter(|round| spec.runs_in(*round, rounds, index)).count()
+        };
+        assert_eq!([in_all(1, 15, 7), in_all(5, 15, 7), in_all(5, 3, 7), in_all(5, 1, 7)], [15, 3, 1, 1]);
     }
 }

@@ -30,6 +30,21 @@ pub fn page(runs: &[(&Experiment, Run)]) -> String {
     )
 }
 
+/// What the page says, as text: for notes and letters.
+pub fn sentences(runs: &[(&Experiment, Run)]) -> String {
+    let mut text = format!("# Raddle's laboratory\n\n{}\n", overview(runs));
+    for (experiment, run) in runs {
+        text += &format!("\n## {}\n\n```text\n{}```\n\n", experiment.title, report::heading(run));
+        for sentence in report::sentences(experiment, run) {
+            text += &format!("- {sentence}\n");
+        }
+        for (name, why) in report::missing(run) {
+            text += &format!("- {name}: {why}\n");
+        }
+    }
+    text
+}
+
 /// How many requirements hold.
 pub fn overview(runs: &[(&Experiment, Run)]) -> String {
     let claims = runs.iter().flat_map(|(experiment, run)| (experiment.claims)(run));
@@ -60,7 +75,7 @@ fn section(experiment: &Experiment, run: &Run) -> String {
         };
         text += &format!("<li class=\"{class}\">{}</li>", escape(&claim.sentence()));
     }
-    for remark in (experiment.remarks)(run) {
+    for remark in report::remarks(experiment, run) {
         text += &format!("<li>{}</li>", escape(&remark));
     }
     for (name, why) in report::missing(run) {

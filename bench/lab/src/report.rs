@@ -35,10 +35,34 @@ pub fn text(experiment: &Experiment, run: &Run) -> String {
     text
 }
 
-/// Claims first, then remarks.
+/// Text in lines of at most `columns`, each indented.
+pub fn folded(text: &str, columns: usize, indent: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent + line.len() + 1 + word.len() > columns {
+            lines += &format!("{:indent$}{line}\n", "");
+            line.clear();
+        }
+        line += if line.is_empty() { "" } else { " " };
+        line += word;
+    }
+    lines + &format!("{:indent$}{line}\n", "")
+}
+
+#[test]
+fn text_is_folded_between_words() {
+    assert_eq!(folded("one two three", 9, 2), "  one two\n  three\n");
+}
+
+/// Claims first, then notes and remarks.
 pub fn sentences(experiment: &Experiment, run: &Run) -> Vec<String> {
     let claims = (experiment.claims)(run).into_iter().map(|claim| claim.sentence());
-    claims.chain((experiment.remarks)(run)).collect()
+    claims.chain(remarks(experiment, run)).collect()
+}
+
+/// What is told beside the claims.
+pub fn remarks(experiment: &Experiment, run: &Run) -> Vec<String> {
+    run.notes.iter().cloned().chain((experiment.remarks)(run)).collect()
 }
 
 /// What is absent or failed, with the reason.

@@ -31,6 +31,9 @@ pub fn build() -> bool {
     let mut table = Table::new(["runtime ", "programs ", "state "]);
     let mut well = true;
     let all = programs_by_runtime();
+    let pairs: Vec<_> =
+        all.iter().flat_map(|(runtime, all)| all.iter().map(|program| (*program, *runtime))).collect();
+    programs::prepare(&pairs);
     for runtime in RUNTIMES {
         let programs = all.get(runtime).map_or(&[] as &[_], Vec::as_slice);
         let mut state = String::from("built");

@@ -27,6 +27,8 @@ pub struct Run {
     pub complete: bool,
     /// Rivals that are not there, with the reason.
     pub absent: Vec<(String, String)>,
+    /// What was found out beside the cells, a sentence each.
+    pub notes: Vec<String>,
     pub cells: Vec<Cell>,
 }
 
@@ -145,7 +147,7 @@ impl Run {
         json!({
             "schema": SCHEMA, "experiment": self.experiment, "machine": self.machine, "commit": self.commit,
             "command": self.command, "begun": self.begun, "size": self.size, "complete": self.complete,
-            "absent": absent, "cells": self.cells.iter().map(Cell::to_json).collect::<Vec<_>>(),
+            "absent": absent, "notes": self.notes, "cells": self.cells.iter().map(Cell::to_json).collect::<Vec<_>>(),
         })
     }
 
@@ -160,6 +162,7 @@ impl Run {
             None => return Err("it is no run of the laboratory: `schema` is missing".into()),
         }
         let list = |key: &str| value[key].as_array().cloned().ok_or_else(|| format!("`{key}` is missing"));
+        let notes = value["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let absent = |entry: &Value| Ok((text(entry, "runtime")?, text(entry, "why")?));
         Ok(Run {
             experiment: text(value, "experiment")?,
@@ -170,6 +173,7 @@ impl Run {
             size: text(value, "size")?,
             complete: value["complete"].as_bool().unwrap_or(false),
             absent: list("absent")?.iter().map(absent).collect::<Result<_, String>>()?,
+            notes: notes.map(str::to_owned).collect(),
             cells: list("cells")?.iter().map(Cell::from_json).collect::<Result<_, String>>()?,
         })
     }
@@ -219,6 +223,7 @@ pub mod tests {
             size: "quick".into(),
             complete: true,
             absent: vec![("java".into(), "no javac".into())],
+            notes: vec!["a note".into()],
             cells: cells.iter().map(cell).collect(),
         }
     }

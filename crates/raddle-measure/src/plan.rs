@@ -30,6 +30,9 @@ pub struct Plan {
     pub run_ns_min: u64,
 }
 
+/// A call that lasts so many times what a sample must last needs no warm-up.
+const LONG: u64 = 50;
+
 impl Default for Plan {
     /// Three samples of at least 20 ms: twice what a sample must last, so that a fast spell does not undercut it.
     fn default() -> Self {
@@ -66,7 +69,11 @@ impl Plan {
         mut body: impl FnMut() -> F,
     ) -> Result<Vec<Sample>, String> {
         assert!(operations > 0, "a benchmark's body must perform at least one operation");
-        let (mut calls, checksum) = (1, body().await);
+        let (mut calls, begun, checksum) = (1, Instant::now(), body().await);
+        let first_ns = begun.elapsed().as_nanos() as u64;
+        if first_ns >= self.run_ns_min.max(1).saturating_mul(LONG) {
+            return self.time_long(operations, (first_ns, checksum), body).await;
+        }
         while timed(calls, checksum, &mut body).await? < self.run_ns_min {
             calls *= 2;
         }
@@ -74,6 +81,21 @@ impl Plan {
         for _ in 0..self.samples {
             let elapsed_ns = timed(calls, checksum, &mut body).await?;
             samples.push(Sample::new(elapsed_ns as f64 / (calls * operations) as f64, checksum));
+        }
+        Ok(samples)
+    }
+
+    /// The samples of a body so long that its first call needed no warm-up, and is one of them.
+    async fn time_long<F: Future<Output = u64>>(
+        &self,
+        operations: u64,
+        (first_ns, checksum): (u64, u64),
+        mut body: impl FnMut() -> F,
+    ) -> Result<Vec<Sample>, String> {
+        let mut samples = vec![Sample::new(first_ns as f64 / operations as f64, checksum)];
+        while samples.len() < self.samples {
+            let elapsed_ns = timed(1, checksum, &mut body).await?;
+            samples.push(Sample::new(elapsed_ns as f64 / operations as f64, checksum));
         }
         Ok(samples)
     }
@@ -125,9 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_body_is_called_no_more_often_than_there_are_samples() {
+        let mut calls = 0;
+        let plan = Plan { samples: 2, run_ns_min: 1 };
+        let samples = plan.time(1, || {
+            calls += 1;
+            crate::work::burn(1, 1000)
+        });
+        assert_eq!((samples.unwrap().len(), calls), (2, 2));
+    }
+
+    #[test]
     fn a_body_that_changes_its_answer_is_refused() {
         let mut answer = 0;
-        let plan = Plan { samples: 1, run_ns_min: 0 };
+        let plan = Plan { samples: 2, run_ns_min: 0 };
         let refused = plan.time(1, || {
             answer += 1;
             answer

@@ -3,8 +3,8 @@
 //! Never: starting a program.
 //!
 //! Figures are per round (the updates, and one communication in a PAR of two). From a granularity of 10000 on a packet
-//! does fewer rounds, so that a sample stays below seconds: the figure per round does not depend on how many there are.
-//! OS threads do 20 rounds at any granularity.
+//! does fewer rounds (occam from 1000 on), so that a sample stays below seconds: the figure per round does not depend
+//! on how many there are. OS threads do 20 rounds.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims,
     remarks,
     figures,
+    afterwards: None,
 };
 
 const PACKETS: u64 = 64;
@@ -37,53 +38,60 @@ const FORMS: [(&str, &str, &str); 3] = [
     ("occam", "kind=process", "occam on the VM"),
 ];
 
-fn grains(size: Size) -> &'static [u64] {
-    match size {
-        Size::Quick => &[1, 10, 100, 1000],
-        Size::Usual => &[1, 5, 10, 50, 100, 1000, 10_000],
-        Size::Full => &[1, 5, 10, 50, 100, 1000, 10_000, 100_000],
+/// So many times as many workers as cores are measured, too.
+const OVERSUBSCRIBED: [usize; 2] = [2, 4];
+
+fn overgrains(size: Size) -> &'static [u64] {
+    if size == Size::Quick { &[1, 1000] } else { &[1, 10, 100, 1000, 10_000] }
+}
+
+/// Other numbers of packets, and of rounds of each.
+const SWEEP: [(u64, u64); 4] = [(2, 1000), (8, 1000), (512, 1000), (64, 10)];
+
+fn grains(size: Size, runtime: &str) -> &'static [u64] {
+    match (size, runtime) {
+        (Size::Quick, _) => &[1, 10, 100, 1000],
+        // Java's compiler needs two seconds of warm-up in each process.
+        (Size::Usual, "java") => &[1, 100, 1000, 10_000],
+        _ => &[1, 5, 10, 50, 100, 1000, 10_000, 100_000],
     }
 }
 
 fn rounds(runtime: &str, grain: u64) -> u64 {
     match (runtime, grain) {
-        ("std", 100_000..) => 2,
+        ("std" | "occam", 100_000..) => 2,
         ("std", _) => 20,
-        (_, 100_000..) => 10,
-        ("occam", 10_000..) => 10,
-        (_, 10_000..) => 100,
+        ("occam", 10_000..) | (_, 100_000..) => 10,
+        ("occam", 1000..) | (_, 10_000..) => 100,
         _ => 1000,
     }
 }
 
 fn cells(settings: &Settings) -> Vec<Spec> {
-    let mut cells = Vec::new();
-    for &grain in grains(settings.size) {
-        for (runtime, kind, _) in FORMS {
-            for &workers in &settings.workers {
-                cells.push(cell(runtime, workers, grain, kind));
-            }
+    let (size, mut cells) = (settings.size, Vec::new());
+    for (runtime, kind, _) in FORMS {
+        for &workers in &settings.workers {
+            cells.extend(grains(size, runtime).iter().map(|&grain| cell(runtime, workers, grain, kind)));
         }
-        for runtime in ["go", "java", "boost"] {
-            for &workers in &settings.workers {
-                cells.push(cell(runtime, workers, grain, "kind=process"));
-            }
-        }
-        cells.push(cell("std", cores(), grain, "kind=process"));
-        cells.push(cell("floor", 1, grain, "kind=process"));
     }
-    if settings.size == Size::Full {
-        for workers in [2 * cores(), 4 * cores()] {
-            cells.extend(
-                grains(Size::Quick).iter().map(|&grain| cell("raddle", workers, grain, "kind=process")),
-            );
+    for runtime in ["go", "java", "boost", "std"] {
+        let of =
+            |(grain, workers)| Spec { every: size.every(), ..cell(runtime, workers, grain, "kind=process") };
+        let each =
+            grains(size, runtime).iter().flat_map(|grain| settings.workers.iter().map(|w| (*grain, *w)));
+        cells.extend(each.map(of));
+    }
+    cells.extend(grains(size, "floor").iter().map(|&grain| cell("floor", 1, grain, "kind=process")));
+    for factor in OVERSUBSCRIBED {
+        for (runtime, kind, _) in FORMS {
+            cells.extend(overgrains(size).iter().map(|&grain| cell(runtime, factor * cores(), grain, kind)));
         }
-        for (packets, per_packet) in [(2, 1000), (8, 1000), (512, 1000), (64, 10)] {
+    }
+    if size != Size::Quick {
+        for (packets, per_packet) in SWEEP {
             for &workers in &settings.workers {
-                cells.extend(
-                    [1, 1000]
-                        .map(|grain| spec("raddle", workers, packets, per_packet, grain, "kind=process")),
-                );
+                let of = |grain| spec("raddle", workers, packets, per_packet, grain, "kind=process");
+                cells.extend([1, 1000].map(of));
             }
         }
     }
@@ -106,57 +114,97 @@ fn at(grain: u64, kind: &str) -> String {
     format!("packets={PACKETS},grain={grain},{kind}")
 }
 
+/// The cell of the usual 64 packets, with as many rounds as its runtime does at this granularity.
+fn find<'a>(run: &'a Run, runtime: &str, workers: usize, grain: u64, kind: &str) -> Option<&'a Cell> {
+    let params = format!("{},rounds={}", at(grain, kind), rounds(runtime, grain));
+    run.find("granularity", runtime, workers, &params)
+}
+
 /// The granularities of a run, in order.
 fn measured(run: &Run) -> Vec<u64> {
     let all: BTreeSet<u64> = run.cells.iter().map(|cell| cell.number("grain") as u64).collect();
     all.into_iter().collect()
 }
 
+/// What is required of T2/T1; it also says that two workers are never slower than one.
+fn bound(grain: u64) -> f64 {
+    if grain >= 1000 { 0.53 } else { 0.6 }
+}
+
 fn claims(run: &Run) -> Vec<Claim> {
     let mut claims = Vec::new();
+    let none = ("", "");
     for (runtime, kind, name) in FORMS {
         for grain in measured(run) {
-            let of = |workers| {
-                let wanted =
-                    |c: &&Cell| c.runtime == runtime && c.workers == workers && c.has(&at(grain, kind));
-                run.cells.iter().find(|c| wanted(c) && c.number("rounds") as u64 == rounds(runtime, grain))
-            };
-            let bound = if grain >= 1000 { 0.53 } else { 0.6 };
+            let of = |workers| find(run, runtime, workers, grain, kind);
             let what = format!("T2/T1 at granularity {grain}, {name},");
-            claims.push(Claim::ratio(what, of(2), of(1), ("", ""), bound));
+            claims.push(Claim::ratio(what, of(2), of(1), none, bound(grain)));
         }
     }
-    for factor in [2, 4] {
-        let over = run.find("granularity", "raddle", factor * cores(), &at(1, "kind=process"));
-        if over.is_some() && factor * cores() > cores() {
-            let at_cores = run.find("granularity", "raddle", cores(), &at(1, "kind=process"));
-            let what = format!("{factor} times as many workers as cores, at granularity 1, against as many,");
-            claims.push(Claim::ratio(what, over, at_cores, ("", ""), 1.1));
+    for (packets, rounds) in SWEEP {
+        for grain in [1, 1000] {
+            let params = format!("packets={packets},rounds={rounds},grain={grain},kind=process");
+            let of = |workers| run.find("granularity", "raddle", workers, &params);
+            if of(1).is_some() {
+                let what = format!("T2/T1 with {packets} packets of {rounds} rounds at granularity {grain},");
+                claims.push(Claim::ratio(what, of(2), of(1), none, bound(grain)));
+            }
+        }
+    }
+    for (runtime, kind, name) in FORMS {
+        for factor in OVERSUBSCRIBED {
+            for grain in measured(run) {
+                let over = find(run, runtime, factor * cores(), grain, kind);
+                let at_cores = find(run, runtime, cores(), grain, kind);
+                let what = format!(
+                    "{factor} times as many workers as cores against as many, granularity {grain}, {name},"
+                );
+                if over.is_some() && at_cores.is_some() {
+                    claims.push(Claim::ratio(what, over, at_cores, none, 1.1));
+                }
+            }
         }
     }
     claims
 }
 
-/// The granularity in nanoseconds of work at which half of the time is work, and so for each form.
+/// The granularity in nanoseconds of work at which half of the time is work, and so for each form and each rival; and
+/// what is not there.
 fn remarks(run: &Run) -> Vec<String> {
     let mut remarks = Vec::new();
-    for (runtime, kind, name) in FORMS {
-        for workers in run.workers() {
-            let metg = metg(run, runtime, kind, workers);
-            let workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
-            remarks.extend(
-                metg.map(|ns| format!("METG of {name} on {workers}: {} ns of work a round.", figure(ns))),
-            );
+    for (runtime, kind, name) in all_forms() {
+        let of = |workers| Some((workers, metg(run, runtime, kind, workers)?));
+        let found: Vec<_> =
+            run.workers().into_iter().filter(|workers| *workers <= cores()).filter_map(of).collect();
+        let said = found.iter().map(|(workers, ns)| {
+            let plural = if *workers == 1 { "" } else { "s" };
+            format!("{} ns of work a round on {workers} worker{plural}", figure(*ns))
+        });
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            remarks.push(format!("METG (half of the time is work), {name}: {}.", said.join(", ")));
         }
     }
+    remarks.push("occam native: not measured, since there is no native code yet.".to_owned());
     remarks
+}
+
+/// Raddle's forms and the rivals.
+fn all_forms() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let rivals = [
+        ("go", "kind=process", "Go"),
+        ("java", "kind=process", "Java virtual threads"),
+        ("boost", "kind=process", "Boost.Fiber"),
+        ("std", "kind=process", "OS threads"),
+    ];
+    FORMS.into_iter().chain(rivals)
 }
 
 /// Between the last granularity with less than half and the first with more, on a straight line of the logarithms.
 fn metg(run: &Run, runtime: &str, kind: &str, workers: usize) -> Option<f64> {
     let efficiency = |grain: u64| {
-        let floor = run.find("granularity", "floor", 1, &at(grain, "kind=process"))?.median("")?;
-        let time = run.find("granularity", runtime, workers, &at(grain, kind))?.median("")?;
+        let floor = find(run, "floor", 1, grain, "kind=process")?.median("")?;
+        let time = find(run, runtime, workers, grain, kind)?.median("")?;
         Some((floor, floor / (time * workers.min(cores()) as f64)))
     };
     let points: Vec<(f64, f64)> = measured(run).into_iter().filter_map(efficiency).collect();
@@ -168,26 +216,68 @@ fn metg(run: &Run, runtime: &str, kind: &str, workers: usize) -> Option<f64> {
 }
 
 fn figures(run: &Run) -> Vec<Figure> {
+    let lines_of = |workers: usize| -> Vec<Line> {
+        let forms = all_forms().chain([("floor", "kind=process", "the work alone")]);
+        let line = |(colour, (runtime, kind, name)): (usize, (&str, &str, &str))| {
+            let on = if runtime == "floor" { 1 } else { workers };
+            let point = |grain| Some((grain as f64, find(run, runtime, on, grain, kind)?.median("")?));
+            let points = measured(run).into_iter().filter_map(point).collect();
+            Line { name: name.to_owned(), points, colour, dashed: runtime == "floor" }
+        };
+        forms.enumerate().map(line).collect()
+    };
+    let time = |workers: usize, title: &str| {
+        let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time of a round (ns)"));
+        chart(title, x, y, &lines_of(workers))
+    };
+    let most = run.workers().into_iter().filter(|workers| *workers <= cores()).max().unwrap_or(1);
+    vec![
+        ("time", by_workers(run)),
+        ("alone", time(1, "Replicated PAR on 1 worker: time of a round against granularity")),
+        (
+            "together",
+            time(most, &format!("Replicated PAR on {most} workers: time of a round against granularity")),
+        ),
+        ("gain", gain(run)),
+    ]
+}
+
+/// The figure of 2007: time against granularity by the number of workers, and the OS threads that it was then.
+fn by_workers(run: &Run) -> String {
     let mut lines = Vec::new();
-    let forms = FORMS.into_iter().chain([
-        ("go", "kind=process", "Go"),
-        ("java", "kind=process", "Java virtual threads"),
-        ("boost", "kind=process", "Boost.Fiber"),
-        ("std", "kind=process", "OS threads"),
-        ("floor", "kind=process", "the work alone"),
-    ]);
-    for (colour, (runtime, kind, name)) in forms.enumerate() {
-        for workers in run.workers() {
-            let point = |grain| {
-                Some((grain as f64, run.find("granularity", runtime, workers, &at(grain, kind))?.median("")?))
-            };
-            let points: Vec<_> = measured(run).into_iter().filter_map(point).collect();
-            let name = if runtime == "floor" { name.to_owned() } else { format!("{name}, {workers}") };
-            lines.push(Line { name, points, colour, dashed: workers == 1 });
+    for (runtime, name, first) in [("raddle", "light processes", 0), ("std", "OS threads", 4)] {
+        for (colour, workers) in run.workers().into_iter().enumerate() {
+            let point =
+                |grain| Some((grain as f64, find(run, runtime, workers, grain, "kind=process")?.median("")?));
+            let points = measured(run).into_iter().filter_map(point).collect();
+            let name = format!("{name}, {workers} worker{}", if workers == 1 { "" } else { "s" });
+            lines.push(Line { name, points, colour: first + colour, dashed: workers > cores() });
         }
     }
     let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time of a round (ns)"));
-    vec![("time", chart("Replicated PAR: time against granularity, by number of workers", x, y, &lines))]
+    chart("Replicated PAR: time against granularity, by number of workers", x, y, &lines)
+}
+
+/// From which granularity on a second worker helps, and what more workers than cores cost.
+fn gain(run: &Run) -> String {
+    let mut lines = Vec::new();
+    for (colour, (runtime, kind, name)) in all_forms().enumerate() {
+        for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
+            let point = |grain| {
+                let of = |workers| find(run, runtime, workers, grain, kind)?.median("");
+                Some((grain as f64, of(workers)? / of(1)?))
+            };
+            let points = measured(run).into_iter().filter_map(point).collect();
+            lines.push(Line {
+                name: format!("{name}, {workers}"),
+                points,
+                colour,
+                dashed: workers > cores(),
+            });
+        }
+    }
+    let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time / time on 1 worker"));
+    chart("Replicated PAR: time against that on 1 worker (dashed: more workers than cores)", x, y, &lines)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod ring;
 mod threads;
 mod warehouse;
 
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use crate::claim::Claim;
@@ -39,6 +40,11 @@ impl Size {
     pub fn rounds(self) -> usize {
         if self == Size::Quick { 3 } else { 15 }
     }
+
+    /// One of how many rounds a rival runs in that nothing is required against.
+    fn every(self) -> usize {
+        if self == Size::Usual { 5 } else { 1 }
+    }
 }
 
 /// What to measure.
@@ -48,6 +54,13 @@ pub struct Settings {
     pub size: Size,
     /// Empty: all.
     pub runtimes: Vec<String>,
+}
+
+impl Settings {
+    /// Whether cells of this runtime are measured.
+    pub fn wants(&self, runtime: &str) -> bool {
+        self.runtimes.is_empty() || self.runtimes.iter().any(|wanted| wanted == runtime)
+    }
 }
 
 /// One cell that is to be measured.
@@ -61,22 +74,34 @@ pub struct Spec {
     pub unit: &'static str,
     pub checksum: u64,
     pub samples: usize,
+    /// It runs in one of so many rounds: what is only looked at needs fewer than what is required.
+    pub every: usize,
 }
 
 impl Spec {
-    fn new(
+    /// One whose program is called as its benchmark.
+    pub fn new(
         bench: &'static str,
         runtime: &'static str,
         workers: usize,
         params: String,
         checksum: u64,
     ) -> Spec {
-        Spec { bench, program: bench, runtime, workers, params, unit: "ns", checksum, samples: 3 }
+        Spec { bench, program: bench, runtime, workers, params, unit: "ns", checksum, samples: 3, every: 1 }
+    }
+
+    /// Whether it runs in round `round` of `rounds`, as number `index` of its experiment.
+    pub fn runs_in(&self, round: usize, rounds: usize, index: usize) -> bool {
+        let every = self.every.clamp(1, rounds.max(1));
+        round % every == index % every
     }
 }
 
 /// A figure: the end of its file's name, and the drawing.
 pub type Figure = (&'static str, String);
+
+/// What adds to a run; it may leave files in the folder for a while.
+pub type Afterwards = fn(&mut Run, &Path) -> Result<(), String>;
 
 /// One experiment.
 pub struct Experiment {
@@ -89,6 +114,8 @@ pub struct Experiment {
     /// What is told beside the claims, a sentence each.
     pub remarks: fn(&Run) -> Vec<String>,
     pub figures: fn(&Run) -> Vec<Figure>,
+    /// What is found out once, after the rounds; it goes into the run's notes.
+    pub afterwards: Option<Afterwards>,
 }
 
 /// All of them, in the order of WORKLOADS.md.
@@ -135,9 +162,16 @@ mod tests {
                 cells.iter().map(|c| (c.bench, c.runtime, c.workers, c.params.as_str(), 10.0)).collect();
             let mut full = run(experiment.name, &cells);
             for sample in full.cells.iter_mut().flat_map(|cell| &mut cell.rounds).flatten() {
-                for name in
-                    ["net_create_ns", "thread_spread", "idle_ms", "throughput", "incidents", "create_ns"]
-                {
+                for name in [
+                    "net_create_ns",
+                    "thread_spread",
+                    "idle_ms",
+                    "throughput",
+                    "incidents",
+                    "create_ns",
+                    "busy_ns",
+                    "migrations",
+                ] {
                     sample.extra.insert(name.to_owned(), 10.0);
                 }
             }

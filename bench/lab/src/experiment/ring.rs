@@ -2,8 +2,11 @@
 //! May use: runs, figures.
 //! Never: starting a program.
 
+use raddle_measure::table::figure;
+
 use super::{Experiment, Figure, Settings, Size, Spec, triangle};
 use crate::claim::Claim;
+use crate::diagnosis;
 use crate::figure::{Axis, Line, chart};
 use crate::run::Run;
 
@@ -15,30 +18,39 @@ pub const EXPERIMENT: Experiment = Experiment {
             0.21 s on one core, 0.38 s on two, and 0.21 s again when the threads were placed by hand in two segments.",
     cells,
     claims,
-    remarks: |_| Vec::new(),
+    remarks,
     figures,
+    afterwards: Some(diagnosis::of_ring),
 };
 
 const STAGES: u64 = 2000;
 
-/// Messages up to which a runtime is measured at the full size: a rival's 100000 take half a minute each.
+/// A rival's 100000 messages take half a minute, and so do Raddle's through slots.
 fn messages(size: Size, runtime: &str) -> &'static [u64] {
     match (size, runtime) {
-        (Size::Full, "raddle") => &[1, 500, 2000, 100_000],
         (Size::Quick, _) => &[1, 500],
+        (_, "raddle") => &[1, 500, 2000, 100_000],
         _ => &[1, 500, 2000],
     }
 }
 
+/// No placement; two contiguous segments; each thread on another worker than its neighbours.
+const PLACEMENTS: [(u64, &str); 3] = [(0, ""), (2, ", two segments"), (STAGES, ", each beside strangers")];
+
 fn cells(settings: &Settings) -> Vec<Spec> {
-    let mut cells = Vec::new();
+    let (size, mut cells) = (settings.size, Vec::new());
     let rivals = [("go", "slots=0"), ("go", "slots=1"), ("ghc", "slots=1"), ("erlang", "slots=1")];
     for (runtime, slots) in [("raddle", "slots=0"), ("raddle", "slots=1")].into_iter().chain(rivals) {
         for &workers in &settings.workers {
-            for &count in messages(settings.size, runtime) {
-                cells.push(cell(runtime, workers, count, 0, slots));
-                if workers == 2 && ["raddle", "ghc"].contains(&runtime) {
-                    cells.push(cell(runtime, workers, count, 2, slots));
+            for &count in messages(size, runtime) {
+                let looked_at = runtime != "raddle" || (count == 100_000 && slots == "slots=1");
+                let every = if looked_at { size.every() } else { 1 };
+                for (segments, _) in PLACEMENTS {
+                    let placed = workers == 2 && ["raddle", "ghc"].contains(&runtime);
+                    let scattered = placed && (runtime, slots, count) == ("raddle", "slots=0", 500);
+                    if segments == 0 || (segments == 2 && placed) || scattered {
+                        cells.push(Spec { every, ..cell(runtime, workers, count, segments, slots) });
+                    }
                 }
             }
         }
@@ -76,31 +88,70 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
+/// Two segments where overlap is possible, and the rivals; the requirement of the case study is a claim.
+fn remarks(run: &Run) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (slots, name) in [("slots=0", "rendezvous"), ("slots=1", "slots of one")] {
+        let of = |workers, segments| {
+            let cell = run.find("line", "raddle", workers, &at(2000, segments, slots))?;
+            Some(cell.median("")? * (2000 * STAGES) as f64 / 1e6)
+        };
+        if let (Some(one), Some(two), Some(placed)) = (of(1, 0), of(2, 0), of(2, 2)) {
+            remarks.push(format!(
+                "2000 messages, {name}: {} ms on one worker, {} ms on two, {} ms on two with segments placed ({} of \
+                 one worker).",
+                figure(one),
+                figure(two),
+                figure(placed),
+                figure(placed / one)
+            ));
+        }
+    }
+    remarks.push(
+        "Argobots: not measured, no program for it is written (Debian has no package of it).".to_owned(),
+    );
+    remarks
+}
+
 fn figures(run: &Run) -> Vec<Figure> {
-    let mut lines = Vec::new();
-    let forms = [
-        ("raddle", "slots=0", "Raddle, rendezvous"),
+    let raddle = [("raddle", "slots=0", "Raddle, rendezvous"), ("raddle", "slots=1", "Raddle, slots of one")];
+    let rivals = [
         ("raddle", "slots=1", "Raddle, slots of one"),
         ("go", "slots=0", "Go, rendezvous"),
         ("go", "slots=1", "Go, slots of one"),
         ("ghc", "slots=1", "GHC, MVars"),
         ("erlang", "slots=1", "Erlang (sends do not wait)"),
     ];
-    for (colour, (runtime, slots, name)) in forms.into_iter().enumerate() {
+    let (x, y) = (|| Axis::log("messages"), || Axis::log("time (ms)"));
+    let placed = lines(run, &raddle, &PLACEMENTS, 3);
+    let beside = lines(run, &rivals, &PLACEMENTS[..1], 1);
+    vec![
+        (
+            "placement",
+            chart("Thread ring on Raddle: placed and not, by number of workers", x(), y(), &placed),
+        ),
+        (
+            "rivals",
+            chart("Thread ring beside rivals: nothing placed, by number of workers", x(), y(), &beside),
+        ),
+    ]
+}
+
+/// Time against messages, a line for each form, number of workers and placement.
+fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], step: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (form, (runtime, slots, name)) in forms.iter().enumerate() {
         for workers in run.workers() {
-            for (segments, placed) in [(0, ""), (2, ", placed")] {
+            for (place, (segments, placed)) in placements.iter().enumerate() {
                 let point = |count| {
-                    let cell = run.find("line", runtime, workers, &at(count, segments, slots))?;
+                    let cell = run.find("line", runtime, workers, &at(count, *segments, slots))?;
                     Some((count as f64, cell.median("")? * (count * STAGES) as f64 / 1e6))
                 };
                 let points: Vec<_> = [1, 500, 2000, 100_000].into_iter().filter_map(point).collect();
                 let name = format!("{name}, {workers}{placed}");
-                // Only the programs of Raddle and of GHC place anything.
-                let colour = if segments == 2 { [6, 7, 2, 3, 1][colour.min(4)] } else { colour };
-                lines.push(Line { name, points, colour, dashed: workers == 1 });
+                lines.push(Line { name, points, colour: form * step + place, dashed: workers == 1 });
             }
         }
     }
-    let (x, y) = (Axis::log("messages"), Axis::log("time (ms)"));
-    vec![("time", chart("Thread ring: 2000 threads in a line, by number of workers", x, y, &lines))]
+    lines
 }

@@ -2,15 +2,16 @@
 //! May use: the catalogue of benchmarks, runs, figures.
 //! Never: starting a program.
 //!
-//! These are benchmarks of the catalogue already, with their parameters and checksums; here stand which, and what is
-//! required of them.
+//! These are benchmarks of the catalogue, with their parameters and checksums; here stand which, what is measured
+//! beside, and what is required of them.
 
-use bench_runner::catalogue::BENCHES;
+use bench_runner::catalogue::{BENCHES, Bench};
 use bench_runner::cell::Params;
+use raddle_measure::table::figure;
 
 use super::{Experiment, Figure, Settings, Size, Spec};
 use crate::claim::Claim;
-use crate::figure::{Axis, Line, chart};
+use crate::figure::{Axis, Bar, Line, bars, chart};
 use crate::run::Run;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -20,11 +21,12 @@ pub const EXPERIMENT: Experiment = Experiment {
             return at once 40 to 100 times cheaper than threads that do.",
     cells,
     claims,
-    remarks: |_| Vec::new(),
+    remarks,
     figures,
+    afterwards: None,
 };
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "create_join",
     "create255",
     "alive",
@@ -33,11 +35,38 @@ const NAMES: [&str; 9] = [
     "yield1000",
     "thread_yield1000",
     "mutex",
+    "queue_lock",
     "flat",
 ];
 
 /// Only at the full size.
-const FULL_NAMES: [&str; 2] = ["queue_lock", "fib"];
+const FULL_NAMES: [&str; 1] = ["fib"];
+
+/// What the catalogue leaves out: benchmark, runtime, workers, parameters.
+const MORE: [(&str, &str, usize, &str); 19] = [
+    ("alive", "raddle", 1, "count=10000,kind=process"),
+    ("alive", "go", 1, "count=10000,kind=process"),
+    ("alive", "floor", 1, "count=10000,kind=process"),
+    ("thread_alive", "raddle", 1, "count=10000,kind=thread"),
+    ("mutex", "raddle", 2, "lock=mutex,threads=1000,rounds=100000"),
+    ("mutex", "go", 2, "lock=mutex,threads=1000,rounds=100000"),
+    ("mutex", "std", 2, "lock=mutex,threads=1000,rounds=100000"),
+    ("create_join", "java", 1, CREATE_ONE),
+    ("create_join", "java", 2, CREATE_ONE),
+    ("create_join", "boost", 1, CREATE_ONE),
+    ("create255", "java", 1, CREATE_255),
+    ("create255", "java", 2, CREATE_255),
+    ("create255", "boost", 1, CREATE_255),
+    ("create255", "boost", 2, CREATE_255),
+    ("yield1000", "java", 1, YIELD_1000),
+    ("yield1000", "java", 2, YIELD_1000),
+    ("yield1000", "boost", 1, YIELD_1000),
+    ("yield1000", "boost", 2, YIELD_1000),
+    ("yield1000", "std", 2, YIELD_1000),
+];
+const CREATE_ONE: &str = "count=2550,batch=1";
+const CREATE_255: &str = "count=2550,batch=255";
+const YIELD_1000: &str = "processes=1000,rounds=200";
 
 fn cells(settings: &Settings) -> Vec<Spec> {
     let chosen =
@@ -45,23 +74,35 @@ fn cells(settings: &Settings) -> Vec<Spec> {
     let mut cells = Vec::new();
     for bench in BENCHES.iter().filter(|bench| chosen(&bench.name)) {
         for &(runtime, workers) in bench.runtimes {
-            for &workers in workers.iter().filter(|workers| settings.workers.contains(workers)) {
-                for params in bench.params(runtime, workers, settings.size == Size::Quick) {
-                    cells.push(Spec {
-                        bench: bench.name,
-                        program: bench.program,
-                        runtime,
-                        workers,
-                        params: params.to_owned(),
-                        unit: bench.unit,
-                        checksum: (bench.checksum)(&Params(params)),
-                        samples: bench.samples,
-                    });
-                }
+            for &workers in workers {
+                let all = bench.params(runtime, workers, settings.size == Size::Quick);
+                cells.extend(
+                    all.into_iter().map(|params| spec(bench, settings.size, runtime, workers, params)),
+                );
             }
         }
+        let more = MORE.iter().filter(|(name, ..)| *name == bench.name);
+        cells.extend(
+            more.map(|(_, runtime, workers, params)| spec(bench, settings.size, runtime, *workers, params)),
+        );
     }
+    cells.retain(|cell| settings.workers.contains(&cell.workers));
     cells
+}
+
+fn spec(bench: &Bench, size: Size, runtime: &'static str, workers: usize, params: &str) -> Spec {
+    let looked_at = runtime != "raddle" || params.contains("kind=cell") || bench.name == "queue_lock";
+    Spec {
+        bench: bench.name,
+        program: bench.program,
+        runtime,
+        workers,
+        params: params.to_owned(),
+        unit: bench.unit,
+        checksum: (bench.checksum)(&Params(params)),
+        samples: bench.samples,
+        every: if looked_at { size.every() } else { 1 },
+    }
 }
 
 fn claims(run: &Run) -> Vec<Claim> {
@@ -99,10 +140,60 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
+const TITLES: [(&str, &str, &str); 6] = [
+    ("create_join", "", "one created and joined"),
+    ("create255", "", "255 created, then joined, each"),
+    ("yield1000", "", "a switch among 1000"),
+    ("thread_create", "", "a thread, with thread-local storage of its own, created and joined"),
+    ("thread_yield1000", "", "a switch among 1000 such threads"),
+    ("mutex", "threads=1", "a lock and unlock"),
+];
+
+const NAMED: [(&str, &str); 13] = [
+    ("raddle", "Raddle"),
+    ("go", "Go"),
+    ("java", "Java virtual threads"),
+    ("boost", "Boost.Fiber"),
+    ("tokio", "tokio"),
+    ("may", "may"),
+    ("rayon", "Rayon"),
+    ("chili", "chili"),
+    ("std", "OS threads"),
+    ("parking_lot", "parking_lot"),
+    ("tbb", "oneTBB"),
+    ("openmp", "OpenMP"),
+    ("floor", "the floor"),
+];
+
+/// What McRT measured, by runtime.
+fn remarks(run: &Run) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (bench, params, title) in TITLES {
+        for workers in run.workers() {
+            let of = |(runtime, name): &(&str, &str)| {
+                Some(format!("{name} {}", figure(run.find(bench, runtime, workers, params)?.median("")?)))
+            };
+            let all: Vec<String> = NAMED.iter().filter_map(of).collect();
+            if all.len() > 1 {
+                let plural = if workers == 1 { "" } else { "s" };
+                remarks.push(format!("{title}, on {workers} worker{plural}, ns: {}.", all.join(", ")));
+            }
+        }
+    }
+    remarks.push(
+        "libfork: not measured, no program for it is written (Debian has no package of it).".to_owned(),
+    );
+    remarks
+}
+
 fn figures(run: &Run) -> Vec<Figure> {
+    vec![("creation", creation(run)), ("small", small(run)), ("locks", locks(run))]
+}
+
+fn creation(run: &Run) -> String {
     let mut lines = Vec::new();
     let forms = [
-        ("alive", "raddle", "kind=process", "", "Raddle, light processes"),
+        ("alive", "raddle", "kind=process", "create_ns", "Raddle, light processes"),
         ("alive", "raddle", "kind=process", "net_create_ns", "the same, beyond fresh stacks"),
         ("thread_alive", "raddle", "kind=thread", "create_ns", "Raddle, threads"),
         ("alive", "raddle", "kind=cell", "create_ns", "Raddle, cells"),
@@ -111,7 +202,6 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("alive", "floor", "kind=process", "create_ns", "fresh guarded stacks"),
     ];
     for (colour, (bench, runtime, kind, metric, name)) in forms.into_iter().enumerate() {
-        let metric = if metric.is_empty() { "create_ns" } else { metric };
         let point = |count: u64| {
             let cell = run.find(bench, runtime, 1, &format!("count={count},{kind}"))?;
             Some((count as f64, cell.median(metric).or_else(|| cell.median(""))?))
@@ -120,5 +210,51 @@ fn figures(run: &Run) -> Vec<Figure> {
         lines.push(Line { name: name.to_owned(), points, colour, dashed: false });
     }
     let (x, y) = (Axis::log("alive at once"), Axis::log("time to create one (ns)"));
-    vec![("creation", chart("Creation: cost of one against how many are alive, on one worker", x, y, &lines))]
+    chart("Creation: cost of one against how many are alive, on one worker", x, y, &lines)
+}
+
+/// Things that return at once, on one worker; OS threads have two cores.
+fn small(run: &Run) -> String {
+    let kinds = [
+        ("create_join", CREATE_ONE, "one, joined"),
+        ("create255", CREATE_255, "255, then joined"),
+        ("flat", "batch=250,kind=future", "futures, 250 at once"),
+        ("flat", "kind=thread", "on fresh stacks"),
+    ];
+    let bar = |(colour, (runtime, name)): (usize, &(&str, &str))| {
+        let height = |(bench, params, _): &(&str, &str, &str)| {
+            let on = |workers| run.find(bench, runtime, workers, params)?.median("");
+            on(1).or_else(|| on(2)).unwrap_or(0.0)
+        };
+        Bar { name: (*name).to_owned(), heights: kinds.iter().map(height).collect(), colour }
+    };
+    let all = NAMED.iter().enumerate().map(bar).filter(|bar| bar.heights.iter().any(|height| *height > 0.0));
+    let names = kinds.map(|(_, _, name)| name);
+    let title = "What returns at once: create and join, on one worker (OS threads: on two cores)";
+    bars(title, Axis::log("ns each"), &names, &all.collect::<Vec<_>>())
+}
+
+/// Lock and unlock against how many contend for it.
+fn locks(run: &Run) -> String {
+    let forms = [
+        ("mutex", "raddle", "mutex", "Raddle, mutex"),
+        ("queue_lock", "raddle", "spin", "Raddle, spin lock"),
+        ("queue_lock", "raddle", "ticket", "Raddle, ticket lock"),
+        ("queue_lock", "raddle", "mcs", "Raddle, MCS"),
+        ("queue_lock", "raddle", "clh", "Raddle, CLH"),
+        ("mutex", "go", "mutex", "Go"),
+        ("mutex", "std", "mutex", "OS threads, std"),
+        ("mutex", "parking_lot", "mutex", "OS threads, parking_lot"),
+    ];
+    let line = |(colour, (bench, runtime, lock, name)): (usize, (&str, &str, &str, &str))| {
+        let point = |threads: usize| {
+            let params = format!("lock={lock},threads={threads}");
+            Some((threads as f64, run.find(bench, runtime, threads.min(2), &params)?.median("")?))
+        };
+        let points = [1, 2, 64, 1000].into_iter().filter_map(point).collect();
+        Line { name: name.to_owned(), points, colour, dashed: false }
+    };
+    let lines: Vec<Line> = forms.into_iter().enumerate().map(line).collect();
+    let (x, y) = (Axis::log("threads that contend"), Axis::log("lock and unlock (ns)"));
+    chart("Locks: cost against contention (one alone: on one worker; else on two)", x, y, &lines)
 }

@@ -5,6 +5,8 @@
 //! With migration on the balance is `fair`, so that threads go round while nobody is idle; off means that a thread
 //! stays where it was first placed, round robin. The ray tracer draws with 8 threads.
 
+use raddle_measure::table::figure;
+
 use super::{Experiment, Figure, Settings, Size, Spec};
 use crate::claim::Claim;
 use crate::figure::{Axis, Bar, Line, bars, chart};
@@ -21,39 +23,67 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims,
     remarks,
     figures,
+    afterwards: None,
 };
 
-const FORMS: [(&str, &str); 2] = [("form=busy", "busy"), ("form=think", "thinking")];
+/// What a form is called among parameters, to people, and in the names of files.
+struct Form {
+    params: &'static str,
+    name: &'static str,
+    throughput: &'static str,
+    spread: &'static str,
+}
+
+/// Always busy; and thinking after short and after long slices of work.
+const FORMS: [Form; 3] = [
+    Form { params: "form=busy", name: "busy", throughput: "throughput-busy", spread: "spread-busy" },
+    Form {
+        params: "form=think,every=1000,think_us=1000",
+        name: "thinking, 1 ms after 1000 transactions",
+        throughput: "throughput-thinking",
+        spread: "spread-thinking",
+    },
+    Form {
+        params: "form=think,every=100,think_us=300",
+        name: "thinking, 0.3 ms after 100 transactions",
+        throughput: "throughput-brief",
+        spread: "spread-brief",
+    },
+];
 const WAREHOUSES: [u64; 6] = [1, 2, 3, 5, 8, 16];
+/// The tick, in microseconds, after which the length of a list is published, and others.
+const TICK_US: u64 = 10_000;
+const OTHER_TICKS: [u64; 2] = [1000, 100_000];
 
 /// How long is measured, in milliseconds, after how long.
 fn times(size: Size) -> (u64, u64) {
     match size {
-        Size::Quick => (200, 1000),
-        Size::Usual => (500, 3000),
+        Size::Quick => (200, 800),
+        Size::Usual => (200, 1200),
         Size::Full => (10_000, 30_000),
     }
 }
 
 fn cells(settings: &Settings) -> Vec<Spec> {
-    let (warm_up, measured) = times(settings.size);
-    let counts: &[u64] = if settings.size == Size::Quick { &[1, 2, 3, 5] } else { &WAREHOUSES };
-    let mut cells = Vec::new();
+    let (size, mut cells) = (settings.size, Vec::new());
+    let counts: &[u64] = if size == Size::Quick { &[1, 2, 3, 5] } else { &WAREHOUSES };
     for &workers in &settings.workers {
-        for (form, _) in FORMS {
-            let thoughts = if form == "form=think" { ",every=1000,think_us=1000" } else { "" };
+        for (number, form) in FORMS.iter().enumerate() {
             for &count in counts {
                 for migration in ["on", "off"] {
-                    let params = format!(
-                        "warehouses={count},{form}{thoughts},migration={migration},tick_us=10000,warm_ms={warm_up},\
-                         ms={measured}"
-                    );
-                    cells.push(spec("warehouse", "raddle", workers, params, count));
+                    let required = workers > 1 && count > workers as u64 && number < 2;
+                    // One worker has nobody to migrate to, and the brief form is there to be compared.
+                    let shown = size == Size::Full || (workers > 1 && number < 2) || [3, 5].contains(&count);
+                    if required || shown {
+                        let every = if required { 1 } else { size.every() };
+                        cells.push(Spec { every, ..hall(size, workers, count, form, migration, TICK_US) });
+                    }
                 }
-                let params = format!("warehouses={count},{form},warm_ms={warm_up},ms={measured}");
-                if workers == 1 && form == "form=busy" {
-                    cells.push(spec("warehouse", "floor", 1, params, count));
-                }
+            }
+        }
+        for tick in OTHER_TICKS.into_iter().filter(|_| workers > 1 && size != Size::Quick) {
+            for (form, count) in FORMS[..2].iter().flat_map(|form| [(form, 3), (form, 5)]) {
+                cells.push(Spec { every: size.every(), ..hall(size, workers, count, form, "on", tick) });
             }
         }
         for migration in ["on", "off"] {
@@ -61,16 +91,25 @@ fn cells(settings: &Settings) -> Vec<Spec> {
             cells.push(Spec { unit: "ms", ..spec("raytrace", "raddle", workers, params, 1) });
         }
     }
+    let (warm_up, measured) = times(size);
+    cells.extend(counts.iter().map(|count| {
+        let params = format!("warehouses={count},form=busy,warm_ms={warm_up},ms={measured}");
+        Spec { every: size.every(), ..spec("warehouse", "floor", 1, params, *count) }
+    }));
     cells.push(Spec { unit: "ms", ..spec("raytrace", "floor", 1, "width=320,height=180".into(), 1) });
     cells
 }
 
-fn spec(bench: &'static str, runtime: &'static str, workers: usize, params: String, checksum: u64) -> Spec {
-    Spec { samples: 1, ..Spec::new(bench, runtime, workers, params, checksum) }
+fn hall(size: Size, workers: usize, count: u64, form: &Form, migration: &str, tick_us: u64) -> Spec {
+    let ((warm_up, measured), form) = (times(size), form.params);
+    let params = format!(
+        "warehouses={count},{form},migration={migration},tick_us={tick_us},warm_ms={warm_up},ms={measured}"
+    );
+    spec("warehouse", "raddle", workers, params, count)
 }
 
-fn at(count: u64, form: &str, migration: &str) -> String {
-    format!("warehouses={count},{form},migration={migration}")
+fn spec(bench: &'static str, runtime: &'static str, workers: usize, params: String, checksum: u64) -> Spec {
+    Spec { samples: 1, ..Spec::new(bench, runtime, workers, params, checksum) }
 }
 
 fn counts(run: &Run) -> Vec<u64> {
@@ -78,27 +117,28 @@ fn counts(run: &Run) -> Vec<u64> {
     WAREHOUSES.into_iter().filter(there).collect()
 }
 
-fn find<'a>(run: &'a Run, workers: usize, count: u64, form: &str, migration: &str) -> Option<&'a Cell> {
-    run.find("warehouse", "raddle", workers, &at(count, form, migration))
+fn find<'a>(run: &'a Run, workers: usize, count: u64, form: &Form, migration: &str) -> Option<&'a Cell> {
+    at_tick(run, workers, count, form, migration, TICK_US)
+}
+
+fn at_tick<'a>(
+    run: &'a Run,
+    workers: usize,
+    count: u64,
+    form: &Form,
+    migration: &str,
+    tick_us: u64,
+) -> Option<&'a Cell> {
+    let params = format!("warehouses={count},{},migration={migration},tick_us={tick_us}", form.params);
+    run.find("warehouse", "raddle", workers, &params)
 }
 
 fn claims(run: &Run) -> Vec<Claim> {
     let mut claims = Vec::new();
     for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
-        for count in counts(run) {
-            let of = |form, migration| find(run, workers, count, form, migration);
-            let name = |what: &str| {
-                format!("{what} with migration against without, {count} warehouses on {workers} workers,")
-            };
-            let (on, off) = (of("form=busy", "on"), of("form=busy", "off"));
-            if count > workers as u64 && count % workers as u64 != 0 {
-                let what = name("thread spread (busy)");
-                claims.push(Claim::ratio(what, on, off, ("thread_spread", "thread_spread"), 1.0 / 3.0));
-            }
-            if count > workers as u64 {
-                claims.push(Claim::ratio(name("time of a transaction (busy)"), on, off, ("", ""), 1.01));
-                let (on, off) = (of("form=think", "on"), of("form=think", "off"));
-                claims.push(Claim::ratio(name("time of a transaction (thinking)"), on, off, ("", ""), 1.0));
+        for count in counts(run).into_iter().filter(|count| *count > workers as u64) {
+            for form in &FORMS {
+                claims.extend(of_form(run, workers, count, form));
             }
         }
         let picture = |migration| run.find("raytrace", "raddle", workers, &format!("migration={migration}"));
@@ -108,81 +148,150 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
-/// Incidents, their average and their sum, as the study told them.
+/// What is required where there are more warehouses than workers.
+fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
+    let of = |migration| find(run, workers, count, form, migration);
+    let (Some(on), Some(off)) = (of("on"), of("off")) else { return Vec::new() };
+    let claim = |what: &str, metric: &'static str, bound: f64| {
+        let what = format!(
+            "{what} with migration against without, {count} warehouses ({}) on {workers} workers,",
+            form.name
+        );
+        Claim::ratio(what, Some(on), Some(off), (metric, metric), bound)
+    };
+    let mut claims = Vec::new();
+    if !count.is_multiple_of(workers as u64) {
+        claims.push(claim("thread spread", "thread_spread", 1.0 / 3.0));
+    }
+    if form.name == "busy" {
+        claims.push(claim("time of a transaction", "", 1.01));
+    } else {
+        // Throughput rises by the idle time recovered: it rises, and the time not idle buys as much as before.
+        claims.push(claim("time of a transaction", "", 1.0));
+        claims.push(claim("processor time of a transaction", "busy_ns", 1.01));
+    }
+    claims
+}
+
+/// What the study told of idleness, migrations and the tick.
 fn remarks(run: &Run) -> Vec<String> {
     let mut remarks = Vec::new();
     for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
-        for count in counts(run) {
-            let of = |migration| find(run, workers, count, "form=think", migration);
-            let (Some(on), Some(off)) = (of("on"), of("off")) else { continue };
-            let change = |metric: &str| Some(100.0 * (on.median(metric)? / off.median(metric)? - 1.0));
-            let average = |cell: &Cell| Some(cell.median("idle_ms")? * 1e3 / cell.median("incidents")?);
-            // The study's threads slept for disks, and idled for 10 to 100 ms; these think for a tenth of that.
-            let decades = (0..workers).flat_map(|w| (3..8).map(move |decade| format!("w{w}_d{decade}")));
-            let decades: Vec<String> = decades.collect();
-            let long = |cell: &Cell| decades.iter().filter_map(|name| cell.median(name)).sum::<f64>();
-            let text = (|| {
-                Some(format!(
-                    "{count} thinking warehouses on {workers} workers: with migration throughput {:+.0} %, idle time \
-                     {:+.0} %, {:.0} us an idle incident instead of {:.0}, {:.0} incidents of a millisecond or more \
-                     instead of {:.0}, thread spread {:.1} % instead of {:.1} %.",
-                    change("throughput")?,
-                    change("idle_ms")?,
-                    average(on)?,
-                    average(off)?,
-                    long(on),
-                    long(off),
-                    on.median("thread_spread")?,
-                    off.median("thread_spread")?
-                ))
-            })();
-            remarks.extend(text);
+        for form in &FORMS {
+            for count in counts(run) {
+                let of = |migration| find(run, workers, count, form, migration);
+                remarks.extend(of("on").zip(of("off")).and_then(|(on, off)| {
+                    let what = format!("{count} warehouses ({}) on {workers} workers", form.name);
+                    compared(&what, workers, on, off)
+                }));
+            }
+        }
+        remarks.extend(
+            FORMS[..2].iter().flat_map(|form| [3, 5].map(|count| ticks(run, workers, count, form))).flatten(),
+        );
+        let spread = |migration| {
+            run.find("raytrace", "raddle", workers, &format!("migration={migration}"))?
+                .median("thread_spread")
+        };
+        if let (Some(on), Some(off)) = (spread("on"), spread("off")) {
+            remarks.push(format!(
+                "The ray tracer on {workers} workers: thread spread {on:.0} % with migration, {off:.0} % without."
+            ));
         }
     }
     remarks
 }
 
-fn figures(run: &Run) -> Vec<Figure> {
-    let against = |metric: &str, form: &str, scale: f64| {
-        let mut lines = Vec::new();
-        for (colour, workers) in run.workers().into_iter().enumerate() {
-            for migration in ["on", "off"] {
-                let point = |count| {
-                    Some((count as f64, find(run, workers, count, form, migration)?.median(metric)? * scale))
-                };
-                let points = counts(run).into_iter().filter_map(point).collect();
-                let name =
-                    format!("{workers} worker{}, migration {migration}", if workers == 1 { "" } else { "s" });
-                lines.push(Line { name, points, colour, dashed: migration == "off" });
-            }
-        }
-        lines
+/// Incidents, their average and their sum, with migration and without.
+fn compared(what: &str, workers: usize, on: &Cell, off: &Cell) -> Option<String> {
+    let change = |metric: &str| Some(100.0 * (on.median(metric)? / off.median(metric)? - 1.0));
+    let average = |cell: &Cell| Some(cell.median("idle_ms")? * 1e3 / cell.median("incidents")?.max(1.0));
+    // The study's threads slept for disks, and idled for 10 to 100 ms; these think for a tenth of that.
+    let decades: Vec<String> =
+        (0..workers).flat_map(|w| (3..8).map(move |decade| format!("w{w}_d{decade}"))).collect();
+    let long = |cell: &Cell| decades.iter().filter_map(|name| cell.median(name)).sum::<f64>();
+    let by_worker = |cell: &Cell| {
+        let each = (0..workers).filter_map(|w| cell.median(&format!("w{w}_idle_ms")));
+        each.map(figure).collect::<Vec<_>>().join(" and ")
     };
+    Some(format!(
+        "{what}: with migration throughput {:+.1} %, thread spread {:.1} % instead of {:.1} %, idle {} ms instead of \
+         {} ms by worker, in {:.0} incidents of {:.0} us instead of {:.0} of {:.0} us, {:.0} of a millisecond or more \
+         instead of {:.0}, {:.0} migrations instead of {:.0}.",
+        change("throughput")?,
+        on.median("thread_spread")?,
+        off.median("thread_spread")?,
+        by_worker(on),
+        by_worker(off),
+        on.median("incidents")?,
+        average(on)?,
+        off.median("incidents")?,
+        average(off)?,
+        long(on),
+        long(off),
+        on.median("migrations")?,
+        off.median("migrations")?
+    ))
+}
+
+/// What the tick changes, with migration.
+fn ticks(run: &Run, workers: usize, count: u64, form: &Form) -> Option<String> {
+    let of = |tick: &u64| {
+        let cell = at_tick(run, workers, count, form, "on", *tick)?;
+        Some(format!(
+            "{} ms: {:.0} transactions a second, spread {:.1} %, {:.0} migrations",
+            *tick as f64 / 1e3,
+            cell.median("throughput")?,
+            cell.median("thread_spread")?,
+            cell.median("migrations")?
+        ))
+    };
+    let all: Vec<String> = [OTHER_TICKS[0], TICK_US, OTHER_TICKS[1]].iter().filter_map(of).collect();
+    let what = format!("{count} warehouses ({}) on {workers} workers, by tick", form.name);
+    (all.len() > 1).then(|| format!("{what}: {}.", all.join("; ")))
+}
+
+fn figures(run: &Run) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (form, name, throughput, spread) in [
-        ("form=busy", "busy", "throughput-busy", "spread-busy"),
-        ("form=think", "thinking", "throughput-thinking", "spread-thinking"),
-    ] {
-        let x = || Axis::linear("warehouses");
+    for form in &FORMS {
+        let (x, name) = (|| Axis::linear("warehouses"), form.name);
         let y = Axis::linear("thousands of transactions a second");
-        let title = format!("Throughput of {name} warehouses");
-        figures.push((throughput, chart(&title, x(), y, &against("throughput", form, 1e-3))));
-        let title = format!("Thread spread of {name} warehouses");
+        let lines = against(run, "throughput", form, 1e-3);
+        figures.push((form.throughput, chart(&format!("Throughput of warehouses ({name})"), x(), y, &lines)));
         let y = Axis::linear("100 (max - min) / max (%)");
-        figures.push((spread, chart(&title, x(), y, &against("thread_spread", form, 1.0))));
+        let lines = against(run, "thread_spread", form, 1.0);
+        figures.push((form.spread, chart(&format!("Thread spread of warehouses ({name})"), x(), y, &lines)));
     }
-    figures.push(("idle", histogram(run)));
+    figures.push(("idle", histogram(run, &FORMS[1])));
+    figures.push(("idle-brief", histogram(run, &FORMS[2])));
     figures
 }
 
+/// A figure of the warehouses against their number, by workers and migration.
+fn against(run: &Run, metric: &str, form: &Form, scale: f64) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (colour, workers) in run.workers().into_iter().enumerate() {
+        for migration in ["on", "off"] {
+            let point = |count| {
+                Some((count as f64, find(run, workers, count, form, migration)?.median(metric)? * scale))
+            };
+            let points = counts(run).into_iter().filter_map(point).collect();
+            let name =
+                format!("{workers} worker{}, migration {migration}", if workers == 1 { "" } else { "s" });
+            lines.push(Line { name, points, colour, dashed: migration == "off" });
+        }
+    }
+    lines
+}
+
 /// Idle incidents by decade, for each worker, at the first number of warehouses that is no multiple of the workers.
-fn histogram(run: &Run) -> String {
+fn histogram(run: &Run, form: &Form) -> String {
     let workers = run.workers().into_iter().max().unwrap_or(1);
     let count = counts(run).into_iter().find(|count| *count > workers as u64).unwrap_or(1);
     let decades = ["0-10 us", "10-100 us", "0.1-1 ms", "1-10 ms", "10-100 ms", "0.1-1 s"];
     let mut all = Vec::new();
     for (series, migration) in ["off", "on"].into_iter().enumerate() {
-        let cell = find(run, workers, count, "form=think", migration);
+        let cell = find(run, workers, count, form, migration);
         for worker in 0..workers {
             let height =
                 |decade: usize| cell.and_then(|c| c.median(&format!("w{worker}_d{decade}"))).unwrap_or(0.0);
@@ -191,6 +300,6 @@ fn histogram(run: &Run) -> String {
             all.push(Bar { name, heights, colour: 4 * series + worker });
         }
     }
-    let title = format!("Idle incidents by length: {count} thinking warehouses on {workers} workers");
-    bars(&title, "incidents", &decades, &all)
+    let title = format!("Idle incidents by length: {count} warehouses ({}) on {workers} workers", form.name);
+    bars(&title, Axis::linear("incidents"), &decades, &all)
 }

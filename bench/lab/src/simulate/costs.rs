@@ -5,10 +5,13 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 
 use bench_runner::programs::{self, Program, progress};
+use bench_runner::session::is_set;
 use raddle_measure::Sample;
 use raddle_measure::rounds::order;
+use raddle_measure::stats::median;
 use raddle_measure::table::figure;
 
 use super::Real;
@@ -33,40 +36,40 @@ impl Display for Costs {
         let Costs { spawn_ns, turn_ns, wake_ns, steal_ns, queue_ns } = self;
         let [spawn, turn, wake, steal, queue] =
             [spawn_ns, turn_ns, wake_ns, steal_ns, queue_ns].map(|n| figure(*n));
-        writeln!(
-            f,
-            "costs, ns: spawn {spawn}, start to join {turn}, wake {wake}, steal {steal}, shared queue {queue}"
-        )
+        write!(f, "spawn {spawn}, start to join {turn}, wake {wake}, steal {steal}, shared queue {queue} ns")
     }
 }
 
 /// Steps of work in the real runs; one is about a nanosecond. The cost of a step is taken from the longest.
 const STEPS: [u64; 4] = [0, 2_000, 10_000, 50_000];
-/// So often is each measured, in rotated order.
-const ROUNDS: usize = 5;
-
 /// One thing to measure.
 struct Probe {
     program: &'static str,
     runtime: &'static str,
     workers: usize,
     params: String,
-    best: f64,
 }
 
 impl Probe {
     fn new(program: &'static str, runtime: &'static str, workers: usize, params: String) -> Self {
-        Probe { program, runtime, workers, params, best: f64::INFINITY }
+        Probe { program, runtime, workers, params }
     }
 }
 
-/// Measures the costs, and real batches of `count` processes to hold the model against.
+/// One round: the costs, and real batches of `count` processes to hold the model against.
+pub struct Round {
+    pub costs: Costs,
+    pub real: Vec<Real>,
+}
+
+/// Measures costs and real batches of `count` processes, round by round and in rotated order.
 ///
-/// The least of some rounds counts, for costs and batches alike: what else the machine does only ever adds to it.
+/// A round's batches are held against the costs of the same round: what else the machine does meanwhile makes both
+/// dearer. Ends early when `stopped`.
 ///
 /// # Errors
 /// When a program cannot be built or fails.
-pub fn measure(count: usize) -> Result<(Costs, Vec<Real>), String> {
+pub fn measure(count: usize, rounds: usize, stopped: &AtomicBool) -> Result<Vec<Round>, String> {
     let mut probes = vec![
         Probe::new("wake", "raddle", 2, "wakes=150,from=worker".into()),
         Probe::new("pingpong", "floor", 2, "rounds=100000,placed=1".into()),
@@ -77,23 +80,31 @@ pub fn measure(count: usize) -> Result<(Costs, Vec<Real>), String> {
     }
     let paths =
         probes.iter().map(|probe| path(probe.program, probe.runtime)).collect::<Result<Vec<_>, _>>()?;
-    for round in 0..ROUNDS {
+    let mut measured = Vec::new();
+    for round in 0..rounds {
+        let mut got = vec![f64::NAN; probes.len()];
         for index in order(probes.len(), round) {
-            progress(&format!("measuring costs {}/{ROUNDS}: {}", round + 1, probes[index].program));
-            let got = sample(&paths[index], &probes[index])?;
-            probes[index].best = probes[index].best.min(got);
+            progress(&format!("measuring costs {}/{rounds}: {}", round + 1, probes[index].program));
+            if is_set(stopped) {
+                progress("");
+                return Ok(measured);
+            }
+            match sample(&paths[index], &probes[index]) {
+                Err(_) if is_set(stopped) => return Ok(measured),
+                figure => got[index] = figure?,
+            }
         }
+        measured.push(summary(count, &probes, &got));
     }
     progress("");
-    Ok(summary(count, &probes))
+    Ok(measured)
 }
 
-fn summary(count: usize, probes: &[Probe]) -> (Costs, Vec<Real>) {
+fn summary(count: usize, probes: &[Probe], got: &[f64]) -> Round {
     let spread = |workers: usize, steps: u64| {
         let params = format!("count={count},steps={steps}");
-        let found =
-            probes.iter().find(|p| p.program == "spread" && p.workers == workers && p.params == params);
-        found.map_or(f64::NAN, |probe| probe.best)
+        let wanted = |p: &Probe| p.program == "spread" && p.workers == workers && p.params == params;
+        probes.iter().position(wanted).map_or(f64::NAN, |index| got[index])
     };
     let longest = STEPS[STEPS.len() - 1];
     let each = spread(1, 0);
@@ -101,21 +112,38 @@ fn summary(count: usize, probes: &[Probe]) -> (Costs, Vec<Real>) {
     // A hand-over of a cache line is half a round trip. A steal needs four: the reach of the list, its claim, and the
     // first of what it holds, there and back; a contended lock two. A spawn is about a third of what a process costs in
     // all: an allocation and a store against two switches.
-    let (line_ns, spawn_ns) = (probes[1].best / 2.0, each / 3.0);
+    let (line_ns, spawn_ns) = (got[1] / 2.0, each / 3.0);
     let costs = Costs {
         spawn_ns,
         turn_ns: each - spawn_ns,
-        wake_ns: probes[0].best,
+        wake_ns: got[0],
         steal_ns: 4.0 * line_ns,
         queue_ns: 2.0 * line_ns,
     };
     let real = |(workers, steps): (usize, u64)| Real {
         workers,
+        steps,
         work_ns: (step_ns * steps as f64) as u64,
         batch_ns: spread(workers, steps) * count as f64,
     };
     let runs = STEPS[1..].iter().flat_map(|&steps| [(1, steps), (2, steps)]);
-    (costs, runs.map(real).collect())
+    Round { costs, real: runs.map(real).collect() }
+}
+
+impl Costs {
+    /// The median of each.
+    pub fn median(rounds: &[Round]) -> Option<Costs> {
+        let of = |cost: fn(&Costs) -> f64| {
+            median(&rounds.iter().map(|round| cost(&round.costs)).collect::<Vec<_>>())
+        };
+        Some(Costs {
+            spawn_ns: of(|c| c.spawn_ns)?,
+            turn_ns: of(|c| c.turn_ns)?,
+            wake_ns: of(|c| c.wake_ns)?,
+            steal_ns: of(|c| c.steal_ns)?,
+            queue_ns: of(|c| c.queue_ns)?,
+        })
+    }
 }
 
 fn path(program: &str, runtime: &str) -> Result<PathBuf, String> {

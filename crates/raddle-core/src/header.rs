@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Engine,
     /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
     OsThread,
+    /// Stands where one waits who may go before it is woken. Never queued; waking it is [`Bell`](crate::wait::Bell)'s.
+    Bell,
     /// The worker's own stack: the loop that everything returns to. Never queued.
     Worker,
 }
@@ -48,6 +50,8 @@ pub(crate) const PLACED: u8 = 4;
 pub(crate) const OWN_TLS: u8 = 8;
 /// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking()).
 pub(crate) const AWAY: u8 = 16;
+/// A process that is in a [region](crate::cancel) which may be cancelled. Written by itself, as it runs.
+pub(crate) const CANCELLABLE: u8 = 32;
 
 /// The first bytes of everything that a queue can hold.
 #[derive(Debug)]
@@ -93,6 +97,12 @@ impl Header {
     #[inline(always)]
     pub(crate) fn is_bound_process(&self) -> bool {
         self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY) == STARTED
+    }
+
+    /// As [`is_bound_process`](Self::is_bound_process), and nothing but what it waits for ends its waits.
+    #[inline(always)]
+    pub(crate) fn waits_plainly(&self) -> bool {
+        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY | CANCELLABLE) == STARTED
     }
 
     /// Of what runs on this OS thread: whether it is a process, and that on its worker.

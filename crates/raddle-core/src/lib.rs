@@ -24,6 +24,8 @@ pub mod model;
 #[cfg(not(loom))]
 mod blocking;
 #[cfg(not(loom))]
+pub mod cancel;
+#[cfg(not(loom))]
 mod cell;
 #[cfg(not(loom))]
 pub mod channel;

@@ -363,6 +363,18 @@ impl JoinWord {
         self.0.register(std::ptr::from_ref(joiner).cast_mut()) == join::Registered::Waits
     }
 
+    /// As [`register`](Self::register), for one that may give up.
+    #[must_use]
+    pub fn register_loosely(&self, joiner: &Saved) -> bool {
+        self.0.register_loosely(std::ptr::from_ref(joiner).cast_mut()) == join::Registered::Waits
+    }
+
+    /// True if nobody will wake the joiner.
+    #[must_use]
+    pub fn withdraw(&self, joiner: &Saved) -> bool {
+        self.0.withdraw(std::ptr::from_ref(joiner).cast_mut())
+    }
+
     /// See the protocol.
     #[must_use]
     pub fn detach(&self) -> bool {

@@ -52,7 +52,7 @@ impl Alarm {
                     unsafe { worker.wake(block.as_header()) };
                 }
             }
-            Alarm::Guard(timeout) => timeout.ring(worker),
+            Alarm::Guard(timeout) => timeout.ring(),
             Alarm::Waker(waker) => waker.wake(),
         }
     }

@@ -91,7 +91,9 @@ pub use raddle_core::{
     FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
     par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
 };
-pub use raddle_core::{SETTINGS, Setting, blocking, channel, csp, explore, hang, sync, task, thread, trace};
+pub use raddle_core::{
+    SETTINGS, Setting, blocking, cancel, channel, csp, explore, hang, sync, task, thread, trace,
+};
 pub use raddle_core::{select, select_biased};
 pub use std::thread_local;
 

@@ -12,6 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
+use crate::cancel;
 use crate::process::wait::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use crate::protocol::short::Short;
 use crate::wait::{CallOn, Outcome, Subject, Wait, Waiter, WakeRight};
@@ -109,6 +110,9 @@ impl<T> Chan<T> {
         if light_caller().is_none() {
             // Panics in a cell, and has to before the message is where nobody drops it.
             caller(SEND.name());
+            if cancel::current().is_some() {
+                return self.send_in_region(message, Location::caller());
+            }
         }
         let wait = Wait::on(const { &SEND }, &self.ends, Location::caller());
         let (place, entry) = (Place::with(message), Entry::new());
@@ -164,15 +168,42 @@ impl<T> Chan<T> {
         // As in `send_waiting`.
         caller(SEND_DEADLINE.name());
         let wait = Wait::on(const { &SEND_DEADLINE }, &self.ends, Location::caller());
+        self.send_or_give_up(message, Some(deadline), &wait)
+    }
+
+    /// As [`send`](Self::send), for a caller that may be cancelled.
+    #[cold]
+    fn send_in_region(&self, mut message: T, site: &'static Location<'static>) -> Result<(), SendError<T>> {
+        let wait = Wait::on(const { &SEND }, &self.ends, site);
+        loop {
+            message = match self.send_or_give_up(message, None, &wait) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Disconnected(message)) => return Err(SendError(message)),
+                Err(SendTimeoutError::Timeout(message)) => message,
+            };
+        }
+    }
+
+    /// Waits for a place until `deadline`, or unwinds if the caller is cancelled.
+    fn send_or_give_up(
+        &self,
+        message: T,
+        deadline: Option<Instant>,
+        wait: &Wait<'_>,
+    ) -> Result<(), SendTimeoutError<T>> {
         let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        let expired = self.wait_timed(SEND_DEADLINE.name(), Side::Send, deadline, |waiter| {
+        let expired = self.wait_timed(wait.name(), Side::Send, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.send_or_wait(&place, &entry).then_some(&entry)
         });
         match entry.left() {
-            // SAFETY: after an expired wait what was left is void, and nobody has taken the message.
-            _ if expired => Err(SendTimeoutError::Timeout(unsafe { place.take() })),
+            _ if expired => {
+                // SAFETY: after an expired wait what was left is void, and nobody has taken the message.
+                let message = unsafe { place.take() };
+                cancel::check();
+                Err(SendTimeoutError::Timeout(message))
+            }
             Left::Done => Ok(()),
             // SAFETY: nobody has taken it.
             _ => Err(SendTimeoutError::Disconnected(unsafe { place.take() })),
@@ -184,12 +215,12 @@ impl<T> Chan<T> {
         &self,
         what: &str,
         side: Side,
-        deadline: Instant,
+        deadline: Option<Instant>,
         enqueue: impl FnOnce(&Waiter) -> Option<&'a Entry>,
     ) -> bool {
         let waiter = Waiter::new(what);
         let Some(entry) = enqueue(&waiter) else { return false };
-        let expired = waiter.wait(Some(deadline)) == Outcome::Expired;
+        let expired = waiter.wait(deadline) == Outcome::Expired;
         if expired {
             self.core.enter(|core| core.leave(side, entry));
         }
@@ -231,7 +262,12 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            if let Some(received) = self.recv_waiting(site) {
+            let received = if light_caller().is_none() && cancel::current().is_some() {
+                self.recv_in_region(site)
+            } else {
+                self.recv_waiting(site)
+            };
+            if let Some(received) = received {
                 return received;
             }
         }
@@ -247,6 +283,38 @@ impl<T> Chan<T> {
             self.recv_or_wait(&place, &entry)
         });
         self.received(&place, entry.left())
+    }
+
+    /// As [`recv_waiting`](Self::recv_waiting), for a caller that may be cancelled.
+    #[cold]
+    fn recv_in_region(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
+        caller(RECV.name());
+        let wait = Wait::on(const { &RECV }, &self.ends, site);
+        self.recv_or_give_up(None, &wait)?.map(|received| received.map_err(|_| RecvError))
+    }
+
+    /// Waits for a message until `deadline`, or unwinds if the caller is cancelled. The outer is `None` if the deadline
+    /// came first, the inner if a promise was broken.
+    #[expect(
+        clippy::option_option,
+        reason = "two reasons for nothing, of which the second means another look"
+    )]
+    fn recv_or_give_up(
+        &self,
+        deadline: Option<Instant>,
+        wait: &Wait<'_>,
+    ) -> Option<Option<Result<T, RecvError>>> {
+        let _shown = wait.show();
+        let (place, entry) = (Place::empty(), Entry::new());
+        let expired = self.wait_timed(wait.name(), Side::Receive, deadline, |waiter| {
+            entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+            self.recv_or_wait(&place, &entry).then_some(&entry)
+        });
+        if expired {
+            cancel::check();
+            return None;
+        }
+        Some(self.received(&place, entry.left()))
     }
 
     fn received(&self, place: &Place<T>, left: Left) -> Option<Result<T, RecvError>> {
@@ -297,18 +365,11 @@ impl<T> Chan<T> {
                 Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
                 Err(TryRecvError::Empty) => {}
             }
-            let (place, entry) = (Place::empty(), Entry::new());
             let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, Location::caller());
-            let _shown = wait.show();
-            let expired = self.wait_timed(RECV_DEADLINE.name(), Side::Receive, deadline, |waiter| {
-                entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
-                self.recv_or_wait(&place, &entry).then_some(&entry)
-            });
-            if expired {
-                return Err(RecvTimeoutError::Timeout);
-            }
-            if let Some(received) = self.received(&place, entry.left()) {
-                return received.map_err(RecvTimeoutError::from);
+            match self.recv_or_give_up(Some(deadline), &wait) {
+                None => return Err(RecvTimeoutError::Timeout),
+                Some(Some(received)) => return received.map_err(RecvTimeoutError::from),
+                Some(None) => {}
             }
         }
     }

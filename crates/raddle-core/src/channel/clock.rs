@@ -2,6 +2,7 @@
 //! May use: `wait` to sleep.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
+use crate::cancel;
 use crate::explore::now;
 use crate::wait::Waiter;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -59,6 +60,7 @@ pub(super) trait Clock {
 /// Waits until then, or without an end.
 pub(super) fn sleep(until: Option<Instant>) {
     Waiter::new("channel::Receiver::recv").wait(until);
+    cancel::check();
 }
 
 impl Alarm {

@@ -11,6 +11,7 @@
 //! guards that it could not take back how many do, and waits for them.
 
 use super::meet::{self, Party, Refused, Word};
+use crate::cancel::{self, Ring};
 use crate::explore::{now, point};
 use crate::external::External;
 use crate::header::Header;
@@ -168,7 +169,7 @@ unsafe fn choose_for(chooser: *const Chooser, guard: u32) -> bool {
     choice.won
 }
 
-/// An alarm as a guard.
+/// An alarm, or a cancellation, as a guard.
 pub(crate) struct Timeout {
     chooser: *const Chooser,
     guard: u32,
@@ -178,8 +179,8 @@ pub(crate) struct Timeout {
 unsafe impl Send for Timeout {}
 
 impl Timeout {
-    /// The deadline has passed. On whatever worker noticed.
-    pub(crate) fn ring(self, _worker: &Worker) {
+    /// The deadline has passed, or the chooser is cancelled. On whatever OS thread noticed.
+    pub(crate) fn ring(self) {
         // SAFETY: an alarm that was not taken back holds its guard.
         unsafe { choose_for(self.chooser, self.guard) };
     }
@@ -202,6 +203,7 @@ pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: 
         if let Some(ready) = unsafe { look(guards, first) } {
             return ready;
         }
+        cancel::check();
         let chooser = Chooser { word: Alternation::new(), header: Cell::new(std::ptr::null_mut()) };
         if let Some(guard) = chooser.wait_for(guards, earliest, &caller, wait) {
             return Ready { guard, over: guards[guard].borrow().loose.party.over.get() };
@@ -260,22 +262,27 @@ impl Chooser {
     ) -> Option<usize> {
         let what = shown.name();
         let _shown = shown.show();
-        // One more for the alarm. What is not shown counts as withdrawn.
-        let total = guards.len() as u32 + 1;
+        // One more for the alarm, and one for a cancellation. What is not shown counts as withdrawn.
+        let end = guards.len() as u32;
+        let total = end + 2;
         self.word.open(total);
+        let node = cancel::current();
         let all_shown = guards.iter().enumerate().all(|(number, guard)| guard.borrow().show(self, number));
+        let listens = all_shown
+            && node.is_none_or(|node| node.listen(Ring::Guard(Timeout { chooser: self, guard: end })));
         let mut again = false;
         let mut alarm = None;
-        if all_shown {
+        if listens {
             alarm = self.wait(earliest, caller, what);
         } else {
             again = self.word.choose_own(0);
         }
         let rings = alarm.is_some_and(|(worker, id)| !worker.timers().cancel(id));
-        let held =
-            guards.iter().map(|guard| u32::from(!guard.borrow().withdraw())).sum::<u32>() + u32::from(rings);
-        let chosen = self.leave(total - held, what);
-        if again { None } else { Some(chosen as usize) }
+        let struck = listens && node.is_some_and(|node| !node.unlisten());
+        let shown = guards.iter().map(|guard| u32::from(!guard.borrow().withdraw())).sum::<u32>();
+        let chosen = self.leave(total - shown - u32::from(rings) - u32::from(struck), what);
+        // Cancelled, it looks once more, too, and finds that out.
+        if again || chosen == end { None } else { Some(chosen as usize) }
     }
 
     /// Waits until a guard is chosen. Returns the alarm that was set.

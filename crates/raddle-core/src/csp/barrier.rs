@@ -4,6 +4,7 @@
 
 use super::chan::after;
 use super::late::{self, Late, Who};
+use crate::cancel;
 use crate::explore::point;
 use crate::process::wait;
 use crate::protocol::barrier::{self, Phase, Place};
@@ -91,9 +92,13 @@ impl Barrier {
     #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
+        if cancel::current().is_some() {
+            return self.sync_in_region(Location::caller());
+        }
         let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());
         let _shown = shown.show();
         if let Some((late, _)) = &self.arrived {
+            // No region: nothing else ends it.
             late.wait(SYNC.name(), None);
             self.arrived = None;
             return;
@@ -137,9 +142,25 @@ impl Barrier {
     #[track_caller]
     pub fn sync_deadline(&mut self, deadline: Instant) -> bool {
         point("csp::Barrier::sync_deadline");
+        let came = self.sync_until(Some(deadline), Location::caller());
+        if !came {
+            cancel::check();
+        }
+        came
+    }
+
+    /// As [`sync`](Self::sync), for a caller that may be cancelled. It has come all the same.
+    #[cold]
+    fn sync_in_region(&mut self, site: &'static Location<'static>) {
+        while !self.sync_until(None, site) {
+            cancel::check();
+        }
+    }
+
+    fn sync_until(&mut self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         // Before anything is in a list that a panic would leave there.
         wait::caller(SYNC.name());
-        let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());
+        let shown = Wait::on(const { &SYNC }, &*self.inner, site);
         let _shown = shown.show();
         if self.arrived.is_none() {
             let late = Arc::new(Late::default());
@@ -149,7 +170,7 @@ impl Barrier {
             self.arrived = Some((late, phase));
             released.into_iter().flatten().for_each(wake);
         }
-        let came = self.arrived.as_ref().is_none_or(|(late, _)| late.wait(SYNC.name(), Some(deadline)));
+        let came = self.arrived.as_ref().is_none_or(|(late, _)| late.wait(SYNC.name(), deadline));
         if came {
             self.arrived = None;
         }

@@ -56,7 +56,8 @@ impl Late {
         Box::into_raw(Box::new(Place::new(Who::Late(self.clone()))))
     }
 
-    /// Waits until it is given, at most until `deadline`; true if it was. May be called again if not.
+    /// Waits until it is given, at most until `deadline`, or until the caller is cancelled; true if it was. May be
+    /// called again if not.
     ///
     /// # Panics
     /// Inside a cell.

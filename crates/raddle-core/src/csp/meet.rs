@@ -18,6 +18,7 @@
 //! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
+use crate::cancel;
 use crate::explore::{point, settle};
 use crate::header::{Header, MOVABLE, OWN_TLS};
 use crate::prim;
@@ -287,6 +288,10 @@ unsafe fn exchange_anywhere(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     let wait = Wait::on(call, word, site);
+    if cancel::current().is_some() {
+        // SAFETY: passed on to the caller.
+        return unsafe { exchange_in_region(word, data, copy, &wait) };
+    }
     let _shown = wait.show();
     loop {
         // SAFETY: passed on to the caller.
@@ -311,6 +316,18 @@ unsafe fn exchange_anywhere(
             return party.outcome();
         }
     }
+}
+
+/// As [`exchange`], for a caller that may be cancelled: it waits loosely, as in an alternation.
+///
+/// # Safety
+/// As for [`exchange`].
+unsafe fn exchange_in_region(word: &Word, data: *mut (), copy: Copy, wait: &Wait<'_>) -> Result<(), Refused> {
+    let channel = Guard::channel(word, copy);
+    channel.aim(data);
+    // SAFETY: passed on to the caller.
+    let Ready { over, .. } = unsafe { alternate::choose(&[&channel], 0, wait) };
+    if over { Err(Refused::Over) } else { Ok(()) }
 }
 
 /// Hands over to, or takes from, whoever waits at the other end now.

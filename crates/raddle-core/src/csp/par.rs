@@ -10,6 +10,7 @@
 //! takes such a successor takes half of what is left of the range with it. So indices whose bodies never wait cost a
 //! counter's step each, and those that wait for each other cost a process each, and all of them can run.
 
+use crate::cancel;
 use crate::prim::{AtomicU64, Ordering};
 use crate::process::builder::{self, Settings};
 use crate::process::handle::Joiner;
@@ -44,6 +45,8 @@ where
 {
     // Refuses a cell here: with a child alive it would be too late to panic.
     wait::caller("csp::par!");
+    let region = cancel::for_scope();
+    let first = move || cancel::born_into(region, first);
     // SAFETY: the child has ended when this returns, even by a panic, so what `first` borrows outlives it.
     let child: Joiner<R> = unsafe { builder::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
         .expect("the default runtime cannot be started");

@@ -8,6 +8,7 @@
 use super::chan::after;
 use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
+use crate::cancel;
 use crate::explore::point;
 use crate::process::wait;
 use crate::protocol::barrier::Place;
@@ -83,6 +84,9 @@ impl<E> Shared<E> {
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
+            if cancel::current().is_some() {
+                return self.claim_in_region(Location::caller());
+            }
             let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
             let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
             let claim = &self.0.claim;
@@ -119,19 +123,42 @@ impl<E> Shared<E> {
         if let Some(claimed) = self.try_claim() {
             return Some(claimed);
         }
+        let claimed = self.claim_until(Some(deadline), Location::caller());
+        if claimed.is_none() {
+            cancel::check();
+        }
+        claimed
+    }
+
+    /// As [`claim`](Self::claim), for a caller that may be cancelled.
+    #[cold]
+    fn claim_in_region(&self, site: &'static Location<'static>) -> Claimed<'_, E> {
+        loop {
+            if let Some(claimed) = self.claim_until(None, site) {
+                return claimed;
+            }
+            cancel::check();
+        }
+    }
+
+    fn claim_until(
+        &self,
+        deadline: Option<Instant>,
+        site: &'static Location<'static>,
+    ) -> Option<Claimed<'_, E>> {
         // Before anything is in a list that a panic would leave there.
         wait::caller(CLAIM.name());
-        let shown = Wait::on(const { &CLAIM }, &self.0.holder, Location::caller());
+        let shown = Wait::on(const { &CLAIM }, &self.0.holder, site);
         let _shown = shown.show();
         let late = Arc::new(Late::default());
         let place = late.place();
         if self.0.claim.claim(place) == Word::Now {
             // SAFETY: it was made by `place`, and nobody has seen it.
             drop(unsafe { Box::from_raw(place) });
-        } else if !late.wait(CLAIM.name(), Some(deadline)) && late.give_up() {
+        } else if !late.wait(CLAIM.name(), deadline) && late.give_up() {
             return None;
         }
-        self.0.holder.note(Location::caller());
+        self.0.holder.note(site);
         Some(Claimed(&self.0))
     }
 

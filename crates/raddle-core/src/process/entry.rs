@@ -8,6 +8,7 @@
 //! started on it, since an end saves nothing.
 
 use super::block::{Block, Body};
+use crate::cancel::{self, Inherited};
 use crate::explore;
 use crate::fork;
 use crate::header::{Header, MOVABLE, OWN_TLS};
@@ -39,7 +40,12 @@ pub(crate) fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
 fn run<F: FnOnce() -> T, T>(block: &Block) {
     // SAFETY: spawn put an `F`, and the process is the payload's only user while it runs.
     let closure = unsafe { block.payload.take::<F>() };
-    let result: Result<T> = catch_unwind(AssertUnwindSafe(closure));
+    let region = cancel::inherit(block);
+    let result: Result<T> = match region.as_ref().and_then(Inherited::refusal) {
+        None => catch_unwind(AssertUnwindSafe(closure)),
+        Some(cancelled) => catch_unwind(AssertUnwindSafe(|| drop(closure))).and(Err(cancelled)),
+    };
+    drop(region);
     // SAFETY: as above; the closure has been taken.
     unsafe { block.payload.put(result) };
 }
@@ -47,13 +53,18 @@ fn run<F: FnOnce() -> T, T>(block: &Block) {
 fn has_panicked<T>(block: &Block) -> bool {
     // SAFETY: called once, after the run, by the process itself.
     let result = std::mem::ManuallyDrop::new(unsafe { block.payload.take::<Result<T>>() });
-    result.is_err()
+    is_panic(&result)
+}
+
+/// A process that was cancelled has not panicked.
+fn is_panic<T>(result: &Result<T>) -> bool {
+    result.as_ref().is_err_and(|payload| !cancel::was_cancelled(&**payload))
 }
 
 fn drop_result<T>(block: &Block) -> bool {
     // SAFETY: called once, after the end, by whom the join word gave the result to.
     let result = unsafe { block.payload.take::<Result<T>>() };
-    let panicked = result.is_err();
+    let panicked = is_panic(&result);
     if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
         crate::report::fatal("the result of a process panicked while it was dropped");
     }

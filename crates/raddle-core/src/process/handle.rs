@@ -13,6 +13,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::thread::Result;
+use std::time::{Duration, Instant};
 
 /// A number that no other process of this program has, had, or will have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -139,14 +140,42 @@ impl<T> Joiner<T> {
         self.block.join.is_done()
     }
 
+    /// Waits for the end, which no cancellation of the caller comes before: the process may borrow from it.
     #[inline]
     #[track_caller]
     pub(crate) fn join(self) -> Result<T> {
         point("join");
-        let block = self.block;
-        if !block.join.is_done() {
-            wait::wait_for_child(block);
+        if !self.block.join.is_done() {
+            wait::wait_for_child(self.block);
         }
+        self.take()
+    }
+
+    /// Waits for the end, or until the caller is cancelled.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn join_or_unwind(self) -> Result<T> {
+        point("join");
+        if !self.block.join.is_done() {
+            wait::wait_for_child_loosely(self.block, None);
+        }
+        self.take()
+    }
+
+    /// As [`join_or_unwind`](Self::join_or_unwind), until `deadline`, after which the joiner comes back.
+    #[track_caller]
+    pub(crate) fn join_until(self, deadline: Option<Instant>) -> std::result::Result<Result<T>, Self> {
+        point("join");
+        if self.block.join.is_done() || wait::wait_for_child_loosely(self.block, deadline) {
+            return Ok(self.take());
+        }
+        Err(self)
+    }
+
+    /// The result, after the end.
+    #[inline]
+    fn take(self) -> Result<T> {
+        let block = self.block;
         std::mem::forget(self);
         // SAFETY: the end has come, and the result is the handle's.
         let result = unsafe { block.payload.take::<Result<T>>() };
@@ -194,7 +223,28 @@ impl<T> JoinHandle<T> {
     #[inline]
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        self.0.join()
+        self.0.join_or_unwind()
+    }
+
+    /// As [`join`](Self::join), and gives up when `timeout` has passed.
+    ///
+    /// # Errors
+    /// The handle, if the process has not ended by then; else as `join`.
+    ///
+    /// # Panics
+    /// As `join`.
+    ///
+    /// ```
+    /// use raddle_core::csp;
+    /// use std::time::Duration;
+    /// let waits = csp::spawn(|| csp::park());
+    /// let waits = waits.join_timeout(Duration::from_millis(1)).expect_err("it waits");
+    /// waits.process().unpark();
+    /// waits.join().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn join_timeout(self, timeout: Duration) -> std::result::Result<Result<T>, JoinHandle<T>> {
+        self.0.join_until(explore::now().checked_add(timeout)).map_err(JoinHandle)
     }
 
     /// Whether the process has ended, so that [`join`](Self::join) would not wait.

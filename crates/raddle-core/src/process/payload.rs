@@ -3,7 +3,8 @@
 //! Never: knowing which of the two is inside; the join word's protocol says that.
 //!
 //! Most closures and results are small: 56 bytes are inline, and a spawn then allocates nothing. What is larger, or
-//! aligned more strictly than a word, is boxed.
+//! aligned more strictly than a word, is boxed. While a process runs, neither is there,
+//! and the room holds what `cancel::region` puts.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -37,6 +38,17 @@ impl Payload {
             // SAFETY: a pointer fits; the caller is the room's only user.
             unsafe { self.0.get().cast::<*mut T>().write(boxed) };
         }
+    }
+
+    /// A copy of the value, which stays.
+    ///
+    /// # Safety
+    /// As for [`take`](Self::take).
+    #[inline(always)]
+    pub(crate) unsafe fn peek<T: Copy>(&self) -> T {
+        const { assert!(fits::<T>(), "it would be taken out of its box") };
+        // SAFETY: passed on to the caller.
+        unsafe { self.take::<T>() }
     }
 
     /// Takes the value out.

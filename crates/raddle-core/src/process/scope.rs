@@ -8,6 +8,7 @@
 use super::builder::Builder;
 use super::handle::{Joiner, Process};
 use super::wait;
+use crate::cancel::{self, Node};
 use crate::header::Header;
 use crate::order;
 use crate::prim::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::thread::Result;
 
 /// The part of a scope that its processes see.
@@ -25,6 +27,8 @@ pub(crate) struct ScopeData {
     inside: AtomicUsize,
     panicked: AtomicBool,
     empty: JoinWord<Header>,
+    /// The region that its processes are born into.
+    region: Option<Arc<Node>>,
 }
 
 /// One more child, unless it comes to nothing.
@@ -48,7 +52,13 @@ impl ScopeData {
     /// With its owner inside.
     pub(crate) fn open() -> Self {
         let (inside, panicked) = (AtomicUsize::new(1), AtomicBool::new(false));
-        ScopeData { inside, panicked, empty: JoinWord::new() }
+        ScopeData { inside, panicked, empty: JoinWord::new(), region: cancel::for_scope() }
+    }
+
+    /// What its processes are cancelled with.
+    #[inline]
+    pub(crate) fn region(&self) -> Option<&Arc<Node>> {
+        self.region.as_ref()
     }
 
     /// Before a child is made.
@@ -143,7 +153,10 @@ where
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped process panicked"),
-        Ok(value) => value,
+        Ok(value) => {
+            cancel::check();
+            value
+        }
     }
 }
 
@@ -204,7 +217,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// The payload of the process's panic; the scope then does not panic for it.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        self.joiner.join()
+        self.joiner.join_or_unwind()
     }
 
     /// Whether the process has ended.

@@ -12,15 +12,17 @@
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use super::block::Block;
+use crate::cancel::{self, Node, Ring};
 use crate::explore::{self, point};
 use crate::external;
 use crate::header::{Header, Kind, MOVABLE, OWN_TLS};
 use crate::protocol::join::Registered;
 use crate::protocol::token::Notified;
 use crate::timer::{Alarm, AlarmId};
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Wait, Waiter, wait_loosely};
 use crate::worker::{RECORDED, SEEDED, Worker, current_header};
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where a call comes from.
@@ -45,13 +47,14 @@ pub(crate) fn caller(what: &str) -> Caller {
     Caller::Thread
 }
 
-/// The caller, if it is a light process that may switch: the one for whom waits are compiled into their callers.
+/// The caller, if it is a light process that may switch, and in no [region](crate::cancel) that may be cancelled: the
+/// one for whom waits are compiled into their callers.
 #[inline(always)]
 pub(crate) fn light_caller() -> Option<&'static Block> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
-    let may_switch = running.is_bound_process() && !std::thread::panicking();
+    let may_switch = running.waits_plainly() && !std::thread::panicking();
     // SAFETY: its kind is a process, so it is a block.
     may_switch.then(|| unsafe { Block::of_header(header) })
 }
@@ -83,6 +86,13 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// ```
 #[inline]
 pub fn yield_now() {
+    cancel::check();
+    let_others_run();
+}
+
+/// As [`yield_now`], and no cancellation ends it.
+#[inline]
+pub(crate) fn let_others_run() {
     match caller("csp::yield_now") {
         Caller::Process(block) => {
             // SAFETY: `block` is what runs here.
@@ -141,9 +151,41 @@ fn park_otherwise(site: &'static Location<'static>) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     worker.note_stop("park", 0);
+    if let Some(node) = cancel::current() {
+        // SAFETY: as above.
+        return unsafe { park_in_region(node, worker, block, None) };
+    }
     // SAFETY: as above, and `park_saved` gets its address.
     unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
     block.token.consume();
+}
+
+/// Parks the caller, whom a cancellation wakes, too.
+///
+/// # Safety
+/// `block` is what runs here, on `worker`.
+#[cold]
+unsafe fn park_in_region(
+    node: &Node,
+    worker: &'static Worker,
+    block: &'static Block,
+    alarm: Option<AlarmId>,
+) {
+    if node.listen(Ring::Park(block, block.token.generation())) {
+        // The region may be left, and the node go, as soon as somebody wakes the caller.
+        let node = cancel::hold();
+        let mut timed = Timed { block, alarm, node };
+        // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
+        unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
+        std::mem::forget(timed);
+        block.token.consume();
+    }
+    if let Some(alarm) = alarm {
+        // As in `park_timeout`.
+        worker.timers().cancel(alarm);
+    }
+    node.unlisten();
+    cancel::check();
 }
 
 /// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
@@ -190,22 +232,30 @@ pub fn park_timeout(timeout: Duration) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     let alarm = Alarm::Expire(block, block.token.generation());
-    let mut timed = Timed { block, alarm: worker.timers().set(worker.deadline(timeout), alarm) };
+    let alarm = worker.timers().set(worker.deadline(timeout), alarm);
     worker.note_stop("park", 0);
+    if let Some(node) = cancel::current() {
+        // SAFETY: as above.
+        return unsafe { park_in_region(node, worker, block, Some(alarm)) };
+    }
+    let mut timed = Timed { block, alarm: Some(alarm), node: None };
     // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
     block.token.consume();
     // That worker may be another than the one that we run on now: it lives, and its alarms have a lock.
-    worker.timers().cancel(timed.alarm);
+    worker.timers().cancel(alarm);
 }
 
+/// What ends a park, beside an unpark.
 struct Timed {
     block: &'static Block,
-    alarm: AlarmId,
+    alarm: Option<AlarmId>,
+    node: Option<Arc<Node>>,
 }
 
 /// Runs on the next context. An alarm that has rung before its sleeper was parked has found nobody to wake, so that
 /// the one who parks looks whether it is still set: it rings after this look, and finds the sleeper, or we ring it.
+/// A cancellation likewise.
 ///
 /// A thread may be woken and run on another worker from the moment in which it is parked: its frame is read before.
 ///
@@ -213,12 +263,14 @@ struct Timed {
 /// `timed` points to what `park_timeout` put on its stack.
 unsafe fn park_timed(timed: *mut ()) {
     // SAFETY: the caller vouches for it; nobody can have woken its owner yet.
-    let Timed { block, alarm } = unsafe { timed.cast::<Timed>().read() };
+    let Timed { block, alarm, node } = unsafe { timed.cast::<Timed>().read() };
     // SAFETY: the process left its stack on this worker, and nobody else holds it yet.
     let worker = unsafe { Worker::of(&block.header) };
     let life = block.token.generation();
     let woken = if block.token.park() {
-        !worker.timers().is_set(alarm) && block.token.expire(life) == Notified::Wake
+        let has_rung = alarm.is_some_and(|alarm| !worker.timers().is_set(alarm))
+            || node.is_some_and(|node| node.has_rung());
+        has_rung && block.token.expire(life) == Notified::Wake
     } else {
         true
     };
@@ -228,9 +280,24 @@ unsafe fn park_timed(timed: *mut ()) {
     }
 }
 
+/// As [`park_thread`], for an OS thread of the program, whom a cancellation wakes, too.
+#[cold]
+fn park_thread_in_region(node: &Node, timeout: Option<Duration>) {
+    if node.listen(Ring::Thread(std::thread::current())) {
+        timeout.map_or_else(std::thread::park, std::thread::park_timeout);
+        node.unlisten();
+    }
+    cancel::check();
+}
+
 /// An OS thread parks by its own means; a process that keeps its OS thread sleeps at its own token.
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
+    if header.is_null()
+        && let Some(node) = cancel::current()
+    {
+        return park_thread_in_region(node, timeout);
+    }
     // SAFETY: the word is null or the header of what runs here, which is alive.
     match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
         // SAFETY: the kind says that it is a block.
@@ -264,7 +331,11 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 #[track_caller]
 pub fn sleep(duration: Duration) {
     point("sleep");
-    let Caller::Process(block) = caller("csp::sleep") else { return std::thread::sleep(duration) };
+    let caller = caller("csp::sleep");
+    if cancel::current().is_some() {
+        return sleep_in_region(caller, duration, Location::caller());
+    }
+    let Caller::Process(block) = caller else { return std::thread::sleep(duration) };
     let wait = Wait::on(const { &SLEEP }, block, Location::caller());
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
@@ -273,6 +344,19 @@ pub fn sleep(duration: Duration) {
     worker.note_stop("sleep", 0);
     // SAFETY: `set_alarm` gets the address of `alarm`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, set_alarm, (&raw mut alarm).cast()) };
+}
+
+/// As [`sleep`], and a cancellation ends it.
+#[cold]
+fn sleep_in_region(caller: Caller, duration: Duration, site: &'static Location<'static>) {
+    let wait = match &caller {
+        Caller::Process(block) => Some(Wait::on(const { &SLEEP }, *block, site)),
+        Caller::Thread => None,
+    };
+    let _shown = wait.as_ref().map(Wait::show);
+    let deadline = explore::now().checked_add(duration);
+    Waiter::new("csp::sleep").wait(deadline);
+    cancel::check();
 }
 
 /// Runs on the next context: sets the alarm whose ringing is the only thing that queues the sleeper.
@@ -327,6 +411,33 @@ pub(crate) fn wait_for_child(child: &'static Block) {
         }
     }
     wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
+}
+
+/// As [`wait_for_child`], until `deadline` or a cancellation. False if the deadline passed first.
+#[inline]
+#[track_caller]
+pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Instant>) -> bool {
+    if deadline.is_none() && cancel::current().is_none() {
+        wait_for_child(child);
+        return true;
+    }
+    wait_for_child_or_not(child, deadline, Location::caller())
+}
+
+#[cold]
+fn wait_for_child_or_not(
+    child: &'static Block,
+    deadline: Option<Instant>,
+    site: &'static Location<'static>,
+) -> bool {
+    let wait = Wait::on(const { &JOIN }, child, site);
+    let _shown = wait.show();
+    let register = |joiner| child.join.register_loosely(joiner) == Registered::Waits;
+    let over = wait_loosely(JOIN.name(), deadline, register, |joiner| child.join.withdraw(joiner));
+    if !over {
+        cancel::check();
+    }
+    over
 }
 
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.

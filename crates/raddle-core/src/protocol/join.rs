@@ -6,11 +6,13 @@
 //! |---|---|---|
 //! | `RUNNING` | the running one | - |
 //! | a joiner's address | the running one | - |
+//! | the same, `LOOSE` | the running one | - |
 //! | `DONE` | the handle | the handle |
 //! | `DETACHED` | nobody: dropped by the running one | the running one, at its end |
 //!
 //! Transitions: `RUNNING -> joiner -> DONE`, `RUNNING -> DONE`, `RUNNING -> DETACHED`. The joiner registers *after*
-//! it has left its stack (the next context does it), so whoever finds the address may queue it at once.
+//! it has left its stack (the next context does it), so whoever finds the address may queue it at once. A loose joiner
+//! may give up: `RUNNING -> LOOSE -> RUNNING`; so it is taken out by a locked instruction, and looked at only then.
 
 use crate::order;
 use crate::prim::{AtomicPtr, Ordering};
@@ -53,6 +55,19 @@ fn detached<T>() -> *mut T {
     std::ptr::without_provenance_mut(2)
 }
 
+/// On the address of a joiner that may give up. `DONE`, `DETACHED` and this are the three lowest bits.
+const LOOSE: usize = 4;
+
+fn loose<T>(joiner: *mut T) -> *mut T {
+    const { assert!(align_of::<T>() >= 2 * LOOSE, "a joiner's address leaves no room for the bits") };
+    joiner.map_addr(|address| address | LOOSE)
+}
+
+/// A joiner that waits until it is woken.
+fn is_firm<T>(word: *mut T) -> bool {
+    !word.is_null() && word.addr() & (2 * LOOSE - 1) == 0
+}
+
 impl<T> JoinWord<T> {
     pub(crate) fn new() -> Self {
         JoinWord(AtomicPtr::new(running()))
@@ -66,9 +81,9 @@ impl<T> JoinWord<T> {
     /// The end: publishes the result.
     #[inline]
     pub(crate) fn finish(&self) -> Finished<T> {
-        // A registered joiner waits: nobody else will change the word, so a store is enough.
+        // A firm joiner waits: nobody else will change the word, so a store is enough.
         let seen = self.0.load(order::JOIN_SEE_JOINER());
-        if seen != running() && seen != detached() {
+        if is_firm(seen) {
             // Relaxed: the joiner looks at the result when it has been woken, and the wake publishes.
             self.0.store(done(), Ordering::Relaxed);
             return Finished::Wake(seen);
@@ -79,7 +94,7 @@ impl<T> JoinWord<T> {
         } else if before == detached() {
             Finished::Free
         } else {
-            Finished::Wake(before)
+            Finished::Wake(before.map_addr(|address| address & !LOOSE))
         }
     }
 
@@ -96,6 +111,19 @@ impl<T> JoinWord<T> {
             Ok(_) => Registered::Waits,
             Err(_) => Registered::AlreadyDone,
         }
+    }
+
+    /// As [`register`](Self::register), for one that may [give up](Self::withdraw).
+    pub(crate) fn register_loosely(&self, joiner: *mut T) -> Registered {
+        self.register(loose(joiner))
+    }
+
+    /// The loose joiner gives up: nobody will wake it. False if the end has come, and its wake with it.
+    #[must_use]
+    pub(crate) fn withdraw(&self, joiner: *mut T) -> bool {
+        // Relaxed: whoever ends looks at a joiner only when it has taken it out; and a joiner that comes too late waits
+        // for its wake.
+        self.0.compare_exchange(loose(joiner), running(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Registers `joiner` while nobody else can see the word: the one to be joined has not started, and is held by the

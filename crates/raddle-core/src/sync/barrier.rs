@@ -8,6 +8,7 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
+use crate::cancel;
 use crate::explore::point;
 use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
@@ -106,6 +107,8 @@ impl Barrier {
             while state.phase == phase {
                 if !in_time {
                     state.arrived -= 1;
+                    drop(state);
+                    cancel::check();
                     return None;
                 }
                 (state, in_time) = self.changed.wait(&self.state, state, WAIT.name(), until);

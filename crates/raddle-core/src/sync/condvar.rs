@@ -4,6 +4,7 @@
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
+use crate::cancel;
 use crate::explore::{now, point, settle};
 use crate::protocol::condvar::CondWord;
 use crate::wait::{CallOn, Subject, Wait};
@@ -85,12 +86,18 @@ impl Condvar {
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         point("Condvar::wait");
         let site = Location::caller();
-        guard.without_lock(site, |mutex| {
+        let (guard, notified) = guard.without_lock(site, |mutex| {
             let wait = Wait::on(const { &WAIT }, self, site);
             let _shown = wait.show();
             let sleeper = Timed::until(WAIT.name(), until);
             self.word.wait(sleeper, || mutex.unlock(false))
-        })
+        });
+        if !notified && cancel::is_cancelled_now() {
+            // Nothing of what the mutex guards was being changed: it is not poisoned by this.
+            drop(guard);
+            cancel::unwind();
+        }
+        (guard, notified)
     }
 
     /// Waits until `condition` is false.

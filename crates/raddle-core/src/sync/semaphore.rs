@@ -4,6 +4,7 @@
 
 use super::holder::{Held, Holder};
 use super::sleepers::{Timed, deadline};
+use crate::cancel;
 use crate::explore::{point, settle};
 use crate::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use crate::wait::{CallOn, Subject, Wait};
@@ -177,7 +178,11 @@ impl Semaphore {
     ) -> Result<(), Refused> {
         let wait = Wait::on(const { &ACQUIRE }, self, site);
         let _shown = wait.show();
-        self.word.take_slow(count, Timed::until(ACQUIRE.name(), until))
+        let taken = self.word.take_slow(count, Timed::until(ACQUIRE.name(), until));
+        if taken == Err(Refused::TooFew) {
+            cancel::check();
+        }
+        taken
     }
 
     #[inline]

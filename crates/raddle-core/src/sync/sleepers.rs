@@ -5,7 +5,7 @@
 use super::crowd::Crowd;
 use crate::explore::now;
 use crate::header::{Header, Kind};
-use crate::process::wait::{others_wait_here, wait_entered, yield_now};
+use crate::process::wait::{let_others_run, others_wait_here, wait_entered};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
 use crate::protocol::turn::Turn;
 use crate::wait::{Outcome, Waiter, WakeRight};
@@ -21,7 +21,7 @@ impl Sleeper for Waiter {
     }
 
     fn wait(&self) {
-        let outcome = Waiter::wait(self, None);
+        let outcome = self.wait_firmly(None);
         debug_assert_ne!(outcome, Outcome::Expired, "there is no deadline");
     }
 
@@ -114,7 +114,7 @@ impl Patience {
             self.0 += 1;
             spin_loop();
         } else {
-            yield_now();
+            let_others_run();
         }
     }
 }

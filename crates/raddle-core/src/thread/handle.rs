@@ -127,7 +127,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn join(self) -> Result<T> {
         refuse_in_cell("thread::JoinHandle::join");
-        self.joiner.join()
+        self.joiner.join_or_unwind()
     }
 
     /// Whether the thread's function has ended, so that [`join`](Self::join) returns soon.

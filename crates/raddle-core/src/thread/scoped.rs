@@ -5,6 +5,7 @@
 use super::builder::Builder;
 use super::handle::Thread;
 use super::wait::refuse_in_cell;
+use crate::cancel;
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
 use std::fmt;
@@ -59,7 +60,10 @@ where
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped thread panicked"),
-        Ok(value) => value,
+        Ok(value) => {
+            cancel::check();
+            value
+        }
     }
 }
 
@@ -138,7 +142,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     #[track_caller]
     pub fn join(self) -> Result<T> {
         refuse_in_cell("thread::ScopedJoinHandle::join");
-        self.joiner.join()
+        self.joiner.join_or_unwind()
     }
 
     /// Whether the thread's function has ended, so that [`join`](Self::join) returns soon.

@@ -2,6 +2,7 @@
 //! May use: `process::wait`.
 //! Never: another meaning than `process::wait` gives them.
 
+use crate::cancel;
 use crate::explore::{now, yields};
 use crate::process::wait::{self, Caller, caller};
 use crate::worker::Worker;
@@ -87,6 +88,7 @@ pub fn sleep_until(deadline: Instant) {
 /// Inside a cell, whose way to yield is [`crate::task::yield_now`].
 #[inline]
 pub fn yield_now() {
+    cancel::check();
     yields();
     match caller("thread::yield_now") {
         // SAFETY: `block` is what runs here.

@@ -80,7 +80,7 @@ pub(crate) fn number_of(header: &Header) -> u32 {
             // SAFETY: the kind says that it is a block.
             unsafe { Block::of_header(header) }.id.get() as u32
         }
-        Kind::OsThread | Kind::Worker => 0,
+        Kind::OsThread | Kind::Bell | Kind::Worker => 0,
         Kind::Cell | Kind::Engine => {
             if header.number.get() == 0 {
                 header.number.set(ids::one() as u32);

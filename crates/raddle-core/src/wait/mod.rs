@@ -2,10 +2,12 @@
 //! May use: `process::wait`, `protocol::selection`, `external`, `timer`.
 //! Never: what is waited for.
 
+mod bell;
 mod describe;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod waiter;
 
+pub(crate) use bell::{Bell, wait_loosely};
 pub(crate) use describe::{CallOn, FirstOf, Subject, Wait};
 pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

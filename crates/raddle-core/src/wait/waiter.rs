@@ -19,6 +19,7 @@
 //! After the unlock only the [`WakeRight`] is used, which holds the one thing that stays: the sleeper, which cannot run
 //! before it is woken.
 
+use crate::cancel::{self, Node, Ring};
 use crate::explore::now;
 use crate::external::External;
 use crate::header::Header;
@@ -128,8 +129,36 @@ impl Waiter {
         self.word().outcome().map(|o| if o == EXPIRED { Outcome::Expired } else { Outcome::Selected(o) })
     }
 
-    /// Waits for the outcome, at most until `deadline`.
+    /// Waits for the outcome, at most until `deadline`, or until the caller is cancelled: it has *expired* then, too,
+    /// and the caller, once it has left whatever it waited in, [checks](cancel::check).
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> Outcome {
+        if let Some(outcome) = self.outcome() {
+            return outcome;
+        }
+        match cancel::current() {
+            None => self.wait_firmly(deadline),
+            Some(node) => self.wait_in_region(node, deadline),
+        }
+    }
+
+    #[cold]
+    fn wait_in_region(&self, node: &Node, deadline: Option<Instant>) -> Outcome {
+        let ring = match self.process {
+            Some(block) => Ring::Select(block, self.number),
+            None => Ring::Outside(self),
+        };
+        if node.listen(ring) {
+            let outcome = self.wait_firmly(deadline);
+            node.unlisten();
+            return outcome;
+        }
+        // Cancelled already. The caller runs: there is nobody to wake.
+        let _right = self.try_select(EXPIRED);
+        self.outcome().expect("one was selected")
+    }
+
+    /// As [`wait`](Self::wait), and no cancellation ends it.
+    pub(crate) fn wait_firmly(&self, deadline: Option<Instant>) -> Outcome {
         if let Some(outcome) = self.outcome() {
             return outcome;
         }

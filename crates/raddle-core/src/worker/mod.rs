@@ -419,9 +419,9 @@ impl Worker {
     unsafe fn wake_elsewhere(&self, header: *mut Header) {
         // SAFETY: as in `wake`.
         let waiting = unsafe { &*header };
-        if waiting.kind == Kind::OsThread {
+        if matches!(waiting.kind, Kind::OsThread | Kind::Bell) {
             // SAFETY: the caller holds its one wake.
-            return unsafe { crate::external::wake(header) };
+            return unsafe { wake_otherwise(header) };
         }
         // SAFETY: the caller holds the right to queue it.
         let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
@@ -495,9 +495,9 @@ pub(crate) unsafe fn wake(header: *mut Header) {
 unsafe fn wake_from_outside(header: *mut Header) {
     // SAFETY: the caller vouches that it is alive and theirs.
     let waiting = unsafe { &*header };
-    if waiting.kind == Kind::OsThread {
+    if matches!(waiting.kind, Kind::OsThread | Kind::Bell) {
         // SAFETY: the caller holds its one wake.
-        return unsafe { crate::external::wake(header) };
+        return unsafe { wake_otherwise(header) };
     }
     // SAFETY: the caller holds the right to queue it.
     let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
@@ -512,5 +512,20 @@ unsafe fn wake_from_outside(header: *mut Header) {
         runtime.inject(runnable);
     } else {
         home.deliver(runnable);
+    }
+}
+
+/// Wakes what is in no queue.
+///
+/// # Safety
+/// `header` is of kind `OsThread` or `Bell`, and this is its one wake.
+unsafe fn wake_otherwise(header: *mut Header) {
+    // SAFETY: the caller vouches that it is alive.
+    if unsafe { &*header }.kind == Kind::Bell {
+        // SAFETY: passed on to the caller.
+        unsafe { crate::wait::Bell::ring(header) };
+    } else {
+        // SAFETY: as above.
+        unsafe { crate::external::wake(header) };
     }
 }

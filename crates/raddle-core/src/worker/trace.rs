@@ -134,7 +134,7 @@ impl Worker {
     /// Something that waited is about to be queued at worker `target`.
     #[cold]
     pub(super) fn trace_wake(&self, woken: &Header, target: usize) {
-        if woken.kind != Kind::OsThread {
+        if !matches!(woken.kind, Kind::OsThread | Kind::Bell) {
             self.tracer.record(Event::Wake, self.number_of(woken), pack(target.min(255) as u8, 0));
         }
     }

@@ -89,7 +89,9 @@ impl Worker {
                 Ok(()) => self.run_process(next),
                 Err(refused) => self.cannot_start(next, refused),
             },
-            Kind::Worker | Kind::OsThread => unreachable!("a {:?} is never queued", next.header().kind),
+            Kind::Worker | Kind::OsThread | Kind::Bell => {
+                unreachable!("a {:?} is never queued", next.header().kind)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
 mod blocking;
+mod cancel;
 mod cells;
 mod channel_histories;
 mod channel_places;

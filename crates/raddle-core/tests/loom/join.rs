@@ -116,3 +116,29 @@ fn a_handle_goes_without_waiting() {
         }
     });
 }
+
+/// A joiner with a deadline: whoever ends has taken it out, and wakes it, or never looks at it.
+#[test]
+fn a_loose_joiner_is_woken_or_gives_up() {
+    against_an_end(|block, ended| {
+        block.joiner.save();
+        if !block.join.register_loosely(&block.joiner) {
+            block.take_result();
+            block.free();
+            assert_eq!(ended(), Finished::HandleHasIt);
+        } else if block.join.withdraw(&block.joiner) {
+            block.joiner.resume();
+            if block.join.detach() {
+                block.take_result();
+                block.free();
+                assert_eq!(ended(), Finished::HandleHasIt);
+            } else {
+                assert_eq!(ended(), Finished::Free);
+            }
+        } else {
+            assert_eq!(ended(), Finished::Woke);
+            block.take_result();
+            block.free();
+        }
+    });
+}

@@ -10,6 +10,7 @@
 
 use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
+use crate::cancel;
 use crate::explore::{now, point};
 use crate::order;
 use crate::wait::{CallOn, EXPIRED, FirstOf, Outcome, Wait, Waiter};
@@ -238,5 +239,8 @@ fn wait_in(
     // The selected one has been taken out by whoever selected it.
     let mut others = cases[..waiting].iter().enumerate().filter(|(at, _)| Some(*at) != selected);
     others.by_ref().for_each(|(_, case)| take_out(case));
+    if outcome == Outcome::Expired {
+        cancel::check();
+    }
     selected
 }

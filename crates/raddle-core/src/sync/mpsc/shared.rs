@@ -7,6 +7,7 @@
 //! one: into the queue, which is empty otherwise.
 
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use crate::cancel;
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_cell;
 use crate::wait::{CallOn, Wait};
@@ -72,7 +73,13 @@ impl<T> Shared<T> {
         while state.receiver_is_there && self.bound.is_some_and(|bound| state.queue.len() >= bound) {
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
-            state = self.room.wait(&self.state, state, SEND.name(), None).0;
+            let (again, told) = self.room.wait(&self.state, state, SEND.name(), None);
+            state = again;
+            if !told {
+                drop(state);
+                cancel::check();
+                state = self.state.lock();
+            }
         }
         if !state.receiver_is_there {
             drop(state);
@@ -100,14 +107,23 @@ impl<T> Shared<T> {
         while state.taken <= number && state.receiver_is_there {
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
-            state = self.room.wait(&self.state, state, SEND.name(), None).0;
+            let told;
+            (state, told) = self.room.wait(&self.state, state, SEND.name(), None);
+            if !told {
+                break;
+            }
         }
         if state.taken > number {
             return Ok(());
         }
+        let is_over = !state.receiver_is_there;
         let mine = state.offers.iter().position(|offer| offer.0 == number);
         let offer = mine.and_then(|mine| state.offers.remove(mine));
         drop(state);
+        if !is_over {
+            // Cancelled; the offer is taken back.
+            cancel::check();
+        }
         Err(SendError(offer.expect("what was not taken is there").1))
     }
 
@@ -161,6 +177,8 @@ impl<T> Shared<T> {
                 return Err(RecvTimeoutError::Disconnected);
             }
             if !in_time {
+                drop(state);
+                cancel::check();
                 return Err(RecvTimeoutError::Timeout);
             }
             refuse_to_wait_in_cell(what);

@@ -3,9 +3,9 @@
 //! Never: standard output; progress goes to standard error.
 //!
 //! A round runs every cell of every experiment once: so all experiments drift alike, what is left can be told for all
-//! of them, and Ctrl-C at any time leaves each with as many rounds as the others. A runtime whose program does not build
-//! here is left out with the reason; a cell whose checksum is wrong fails and has no time. After its part of a round a
-//! run is handed to the caller, who saves it: Ctrl-C loses at most the program that runs.
+//! of them, and Ctrl-C at any time leaves each with as many rounds as the others. A runtime whose program does not
+//! build here is left out with the reason; a cell whose checksum is wrong fails and has no time. After its part of a
+//! round a run is handed to the caller, who saves it: Ctrl-C loses at most the program that runs.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stderr};

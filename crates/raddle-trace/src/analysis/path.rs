@@ -3,9 +3,10 @@
 //! Never: a path that does not go back in time.
 //!
 //! A run had to wait for the run that woke its thread; if no run did, for the last one of its own, after which it was
-//! ready, or slept until an alarm or something outside woke it. What lies on the path from there to here is the waker's run up to the wake, and the time
-//! from the wake to the run: on its way if another worker woke it, else waiting for its turn. To shorten anything else
-//! makes the program no faster. The page walks the same way (`view/data.js`, `cause`).
+//! ready, or slept until an alarm or something outside woke it. What lies on the path from there to here is the waker's
+//! run up to the wake, and the time from the wake to the run: on its way if another worker woke it, else waiting for
+//! its turn. To shorten anything else makes the program no faster. The page walks the same way (`view/data.js`,
+//! `cause`).
 
 use super::labels;
 use super::timeline::WorkerTime;

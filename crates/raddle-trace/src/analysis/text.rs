@@ -213,8 +213,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
         })).collect::<Vec<_>>(),
         "waits": analysis.waits.iter().map(|wait| json!({
-            "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects, "count": wait.count,
-            "waited_ns": wait.waited_ns,
+            "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,
+            "count": wait.count, "waited_ns": wait.waited_ns,
         })).collect::<Vec<_>>(),
         "path": json!({
             "steps": analysis.path.steps,

@@ -3,8 +3,8 @@
 //! Never: flow arrows; a ring of threads is one chain of a million, which locks the viewer up.
 //!
 //! Perfetto knows all about kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
-//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. What the program says of itself
-//! is `own`'s.
+//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. What the program says of
+//! itself is `own`'s.
 
 use super::protobuf::Message;
 use super::{Options, Step, own, steps};

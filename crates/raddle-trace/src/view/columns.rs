@@ -4,9 +4,11 @@
 //!
 //! | per worker | columns |
 //! |---|---|
-//! | slices | begin since the last end, length, thread (its place in the list of names), why it stopped, where (1 more than its place in the list of strings, or 0) |
+//! | slices | begin since the last end, length, thread, why it stopped, where |
 //! | gaps | begin since the last end, length, then five parts by class |
 //! | wakes | time since the last, thread, target worker |
+//!
+//! A thread is its place in the list of names; *where* is 1 more than its place in the list of strings, or 0.
 //!
 //! After all workers the program's own spans, marks and counters: time since the begin of the last, length or value,
 //! thread, name (its place in the list of strings).

@@ -23,7 +23,8 @@ fn file(name: &str) -> PathBuf {
 fn traced(name: &str, balance: Balance, body: impl FnOnce() + Send) -> (Log, Analysis) {
     let path = file(name);
     let runtime = Runtime::builder().workers(2).balance(balance).trace(&path).trace_level(Level::User);
-    let runtime = runtime.build().expect("a runtime");
+    // Frames are large where nothing is optimised.
+    let runtime = runtime.stack_size(256 << 10).build().expect("a runtime");
     runtime.run(body);
     drop(runtime);
     let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");

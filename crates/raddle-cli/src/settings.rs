@@ -1,14 +1,16 @@
 //! Owns: the runtime's settings as options of the command line.
 //! May use: clap, the runtime's own table of settings.
-//! Never: judging a value. The runtime does, when it starts, and its message lists what is allowed.
+//! Never: judging a value by itself. The runtime's table does, as soon as the line is read, so that a complaint names
+//! what was typed; what contradicts what is seen when the runtime starts.
 //!
 //! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a setting that the
 //! runtime learns is an option at once.
 
 use std::ffi::OsString;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use raddle::{SETTINGS, Setting};
+use raddle::{Builder, SETTINGS, Setting};
 
 /// The settings that are switched on by naming them; the others take a value.
 const SWITCHES: [&str; 2] = ["RADDLE_STATS", "RADDLE_TRACE_STREAM"];
@@ -48,13 +50,27 @@ impl clap::FromArgMatches for Settings {
 }
 
 fn option(setting: &Setting) -> Arg {
-    let arg = Arg::new(setting.variable).long(flag(setting)).help_heading("Settings of the runtime");
+    let arg = Arg::new(setting.variable).long(flag(setting.variable)).help_heading("Settings of the runtime");
     let what = capitalised(setting.what);
     if is_switch(setting) {
         return arg.action(ArgAction::SetTrue).help(format!("{what} ({}=on)", setting.variable));
     }
     let help = format!("{what} [{}] ({})", setting.allowed, setting.variable);
-    arg.value_name("VALUE").value_parser(clap::value_parser!(OsString)).help(help)
+    let setting = *setting;
+    let judged = OsStringValueParser::new().try_map(move |value| judge(setting, value));
+    arg.value_name("VALUE").value_parser(judged).help(help)
+}
+
+fn judge(setting: Setting, value: OsString) -> Result<OsString, String> {
+    match Builder::default().setting(setting.variable, &value.to_string_lossy()) {
+        Ok(_) => Ok(value),
+        Err(_) => Err(format!("it can be {}", setting.allowed)),
+    }
+}
+
+/// How a setting is spelt as an option.
+pub(crate) fn spelt(variable: &str) -> String {
+    format!("--{}", flag(variable))
 }
 
 fn capitalised(text: &str) -> String {
@@ -69,8 +85,8 @@ fn value(matches: &ArgMatches, setting: &Setting) -> Option<OsString> {
     matches.get_one::<OsString>(setting.variable).cloned()
 }
 
-fn flag(setting: &Setting) -> String {
-    setting.variable.trim_start_matches("RADDLE_").to_lowercase().replace('_', "-")
+fn flag(variable: &str) -> String {
+    variable.trim_start_matches("RADDLE_").to_lowercase().replace('_', "-")
 }
 
 fn is_switch(setting: &Setting) -> bool {
@@ -79,7 +95,7 @@ fn is_switch(setting: &Setting) -> bool {
 
 #[test]
 fn the_options_that_the_documents_name_are_there() {
-    let flags: Vec<_> = SETTINGS.iter().map(flag).collect();
+    let flags: Vec<_> = SETTINGS.iter().map(|setting| flag(setting.variable)).collect();
     for named in
         ["workers", "balance", "queues", "victim", "migration", "tick", "pin", "spin", "stack-size", "stats"]
     {

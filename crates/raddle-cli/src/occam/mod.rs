@@ -18,6 +18,7 @@ use raddle_occam::{Options, analyse, lower};
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
 use crate::program::Error;
+use crate::settings::spelt;
 
 /// How an occam program is compiled.
 #[derive(clap::Args, Default)]
@@ -201,16 +202,17 @@ impl Settings {
         let mut settings = Settings::default();
         for name in ["RADDLE_SEED", "RADDLE_STATS"] {
             if let Some(value) = std::env::var_os(name) {
-                settings.set(name, &value)?;
+                settings.set(name, name, &value)?;
             }
         }
         for (name, value) in variables {
-            settings.set(name, &value)?;
+            settings.set(name, &spelt(name), &value)?;
         }
         Ok(settings)
     }
 
-    fn set(&mut self, name: &str, value: &OsStr) -> Result<(), Error> {
+    /// Takes a setting in, which the user spelt so.
+    fn set(&mut self, name: &str, spelt: &str, value: &OsStr) -> Result<(), Error> {
         let text = value.to_string_lossy();
         // Judged by the runtime's own table, whoever acts on it.
         let runtime = self.runtime.clone().setting(name, &text).map_err(|error| refused(&error))?;
@@ -218,7 +220,7 @@ impl Settings {
             "RADDLE_SEED" => {
                 let wrong = || {
                     Error::Setting(format!(
-                        "RADDLE_SEED is `{text}`; for an occam program it can be a number from 0"
+                        "{spelt} is `{text}`; for an occam program it can be a number from 0"
                     ))
                 };
                 self.seed = Some(text.trim().parse().map_err(|_| wrong())?);

@@ -10,6 +10,7 @@
 //! error is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
 
 use super::meet::{self, Refused, Word};
+use super::value::Value;
 use crate::explore::{now, point};
 use crate::protocol::rendezvous::{Ended, Seen};
 use crate::wait::CallOn;
@@ -147,8 +148,10 @@ impl<T> Sender<T> {
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
+        // SAFETY: `value` is a `T`, and `give` copies one.
+        let ours = unsafe { Value::of::<T>(ours, give::<T>) };
         // SAFETY: `&mut self` has this end to itself; `value` is given away once, by the run of `give` that counts.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }, give::<T>) } {
+        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }) } {
             Ok(()) => {
                 std::mem::forget(value);
                 Ok(())
@@ -239,8 +242,10 @@ impl<T> Receiver<T> {
     pub fn recv(&mut self) -> Result<T, RecvError> {
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
+        // SAFETY: `value` is room for a `T`, and `take` copies one.
+        let ours = unsafe { Value::of::<T>(ours, take::<T>) };
         // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }, take::<T>) } {
+        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(_) => Err(RecvError),

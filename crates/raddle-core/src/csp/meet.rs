@@ -18,6 +18,7 @@
 //! on its worker, looks for its peer for a moment before it leaves its stack. PERF: bench `pingpong`, two workers.
 
 use super::alternate::{self, Guard, Ready};
+use super::value::{Copy, Hot, Value};
 use crate::cancel;
 use crate::explore::{point, settle};
 use crate::header::{Header, MOVABLE, OWN_TLS};
@@ -79,26 +80,18 @@ impl Party {
     }
 }
 
-/// Copies between the caller's place, the first, and its peer's. It may run more than once for one exchange; what the
-/// last run did counts, and only if `Ok` is returned.
-pub(crate) type Copy = unsafe fn(*mut (), *mut ());
-
-/// Hands over: `copy` copies between `data` and the peer's place. Waits for the peer if it is not there.
+/// Hands over: copies between the value's place and the peer's. Waits for the peer if it is not there.
 ///
 /// PERF: what is compiled into the callers is the way of a light process on a worker that nothing
 /// [watches](Worker::watched), and that tests one byte for it: bench `pingpong`. All else is out of line.
 ///
 /// # Safety
-/// The caller has this end of the channel to itself, and the word lives as long as it has. `data` and `copy` are what
-/// the peer expects.
+/// The caller has this end of the channel to itself, and the word lives as long as it has. The value is what the peer
+/// expects.
 #[inline(always)]
 #[track_caller]
-pub(crate) unsafe fn exchange(
-    word: &Word,
-    data: *mut (),
-    call: &'static CallOn<Word>,
-    copy: Copy,
-) -> Result<(), Refused> {
+pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<Word>) -> Result<(), Refused> {
+    let Value { data, copy, .. } = value;
     let site = Location::caller();
     let Some(block) = wait::light_caller() else {
         // SAFETY: passed on to the caller.
@@ -108,7 +101,7 @@ pub(crate) unsafe fn exchange(
     let watched = unsafe { Worker::of(&block.header) }.watched();
     if watched != 0
         // SAFETY: passed on to the caller; `block` runs here and is bound.
-        && let Some(done) = unsafe { exchange_watched(watched, block, word, data, call, copy, site) }
+        && let Some(done) = unsafe { exchange_watched(watched, block, word, value, call, site) }
     {
         return done;
     }
@@ -153,11 +146,11 @@ unsafe fn exchange_watched(
     watched: u8,
     block: &'static Block,
     word: &Word,
-    data: *mut (),
+    value: Value,
     call: &'static CallOn<Word>,
-    copy: Copy,
     site: &'static Location<'static>,
 ) -> Option<Result<(), Refused>> {
+    let Value { data, copy, .. } = value;
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
@@ -181,7 +174,7 @@ unsafe fn exchange_watched(
     let worker = unsafe { Worker::of(&block.header) };
     if watched & SPINS != 0 && worker.looks_out() {
         // SAFETY: passed on to the caller; `block` runs here and is bound.
-        return Some(unsafe { exchange_hot(word, data, block, call, copy, site) });
+        return Some(unsafe { exchange_hot(word, value, block, call, site) });
     }
     if watched & RECORDED != 0 {
         worker.note_stop_at(call.name(), std::ptr::from_ref(word).addr(), site);
@@ -195,22 +188,22 @@ unsafe fn exchange_watched(
 /// As for [`exchange`]; `block` is what runs here, and is bound.
 unsafe fn exchange_hot(
     word: &Word,
-    data: *mut (),
+    value: Value,
     block: &'static Block,
     call: &'static CallOn<Word>,
-    copy: Copy,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
-    let party = Party::new(data);
+    let hot = Hot::new(value);
+    let (party, place) = (&hot.party, hot.lay_out(value));
     party.header.set(block.as_header());
-    if word.look_out(party.as_ptr()).is_err() {
+    if word.look_out(place).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, data, call, copy, site) };
+        return unsafe { exchange_anywhere(word, value.data, call, value.copy, site) };
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     if !worker.look_out(|| party.answer.is_given()) {
-        if word.cool(party.as_ptr()) {
+        if word.cool(place) {
             let wait = Wait::on(call, word, site);
             let _shown = wait.show_at(block);
             worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
@@ -220,7 +213,9 @@ unsafe fn exchange_hot(
             (0..).take_while(|_| !party.answer.is_given()).for_each(prim::give_way);
         }
     }
-    party.outcome()
+    party.outcome()?;
+    hot.take_in(value);
+    Ok(())
 }
 
 /// Serves a hot peer. False if it has turned firm.

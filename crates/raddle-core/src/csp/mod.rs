@@ -52,6 +52,7 @@ mod macros;
 mod meet;
 mod par;
 mod shared;
+mod value;
 
 pub use crate::process::{
     Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,

@@ -138,8 +138,21 @@ impl FreshQueue {
     pub(crate) unsafe fn push(&self, runnable: Runnable) {
         let tail = self.owner.tail.load(Ordering::Relaxed);
         if tail - self.owner.head.load(Ordering::Relaxed) > self.owner.mask.get() {
-            self.make_room(tail);
+            return self.push_late(tail, runnable);
         }
+        self.push_at(tail, runnable);
+    }
+
+    /// The list seems full. All that is left is done here, so that the common way has nothing to keep over a call.
+    #[cold]
+    #[inline(never)]
+    fn push_late(&self, tail: usize, runnable: Runnable) {
+        self.make_room(tail);
+        self.push_at(tail, runnable);
+    }
+
+    #[inline(always)]
+    fn push_at(&self, tail: usize, runnable: Runnable) {
         self.with_slot(tail, |slot| slot.store(runnable.as_ptr(), Ordering::Relaxed));
         self.owner.tail.store(tail + 1, order::FRESH_PUSH());
     }
@@ -150,21 +163,32 @@ impl FreshQueue {
     /// Only the owner calls it.
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<Runnable> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.pop_unless_contended() }.unwrap_or_else(|head| self.pop_contended(head))
+    }
+
+    /// As [`pop`](Self::pop), for a caller that has nothing to keep over a call. An error if a thief is at work: the
+    /// caller goes on by [`pop_contended`](Self::pop_contended).
+    ///
+    /// # Safety
+    /// As there.
+    #[inline]
+    pub(crate) unsafe fn pop_unless_contended(&self) -> Result<Option<Runnable>, usize> {
         let head = self.owner.head.load(Ordering::Relaxed);
         if head == self.owner.tail.load(Ordering::Relaxed) {
-            return None;
+            return Ok(None);
         }
         self.owner.head.store(head + 1, Ordering::Relaxed);
         order::FRESH_OWNER_FENCE(self.asymmetric);
         if self.thieves.claimed.load(Ordering::Relaxed) > head {
-            return self.pop_contended(head);
+            return Err(head);
         }
-        self.read(head)
+        Ok(self.read(head))
     }
 
     /// A thief was at or beyond `head`, which is announced: find out whose it is, and skip what is stolen.
     #[cold]
-    fn pop_contended(&self, head: usize) -> Option<Runnable> {
+    pub(crate) fn pop_contended(&self, head: usize) -> Option<Runnable> {
         let locked = Locked::lock(&self.thieves.locked);
         let claimed = self.thieves.claimed.load(Ordering::Relaxed);
         if head < self.thieves.stolen_from.load(Ordering::Relaxed) {
@@ -269,7 +293,6 @@ impl FreshQueue {
 
     /// The list seems full: skips what is stolen, and if that leaves no room, makes twice as much. Everything from
     /// `head` on moves then: a slot has the same number in every buffer.
-    #[cold]
     fn make_room(&self, tail: usize) {
         let _locked = Locked::lock(&self.thieves.locked);
         // The owner is not in a pop, so all between its head and the last claim is stolen, and read by its thief.

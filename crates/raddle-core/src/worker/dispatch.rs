@@ -78,14 +78,15 @@ impl Worker {
         let budget = self.budget.get() - 1;
         let thread_is_next = budget != 0 && self.batch.is_empty() && !self.inbox.has_mail() && !self.traces();
         // SAFETY: this is the owner's OS thread.
-        let next = if thread_is_next { unsafe { self.ready.pop() } } else { None };
+        let next = if thread_is_next { unsafe { self.ready.pop_unless_contended() } } else { Ok(None) };
         let to = match next {
-            Some(thread) => {
+            Ok(Some(thread)) => {
                 self.budget.set(budget);
                 // SAFETY: only threads are in the ready list.
                 self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
             }
-            None => self.pick_after_thread(),
+            Ok(None) => self.pick_after_thread(),
+            Err(head) => self.pick_contended(head),
         };
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { transfer_with(block.context.get(), to.context, to.storage) };
@@ -100,6 +101,20 @@ impl Worker {
     fn pick_after_thread(&self) -> Next {
         let to = self.pick();
         if to.storage == 0 { Next { storage: self.home_storage.get(), ..to } } else { to }
+    }
+
+    /// A thief is at the ready list, of which `head` has been announced.
+    #[cold]
+    #[inline(never)]
+    fn pick_contended(&self, head: usize) -> Next {
+        match self.ready.pop_contended(head) {
+            Some(thread) => {
+                self.budget.set(self.budget.get() - 1);
+                // SAFETY: only threads are in the ready list.
+                self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
+            }
+            None => self.pick_after_thread(),
+        }
     }
 
     /// Goes from the running process to `to`. Returns when it is resumed: a thread perhaps by another worker.
@@ -419,11 +434,25 @@ impl Worker {
     #[inline(always)]
     fn enter_thread(&self, block: &Block) -> Next {
         if block.header.worker.get() != self.as_word() {
-            self.receive(&block.header);
+            return self.receive_thread(block);
         }
+        self.enter_thread_here(block)
+    }
+
+    #[inline(always)]
+    fn enter_thread_here(&self, block: &Block) -> Next {
         // SAFETY: this is the worker of the OS thread.
         unsafe { self.place.get().leave(block.as_header().cast()) };
         Next { context: block.context.get(), storage: block.storage_base() }
+    }
+
+    /// As [`enter_thread`](Self::enter_thread), for one that has come from another worker. Out of line as a whole, so
+    /// that the common way has nothing to keep over a call.
+    #[cold]
+    #[inline(never)]
+    fn receive_thread(&self, block: &Block) -> Next {
+        self.receive(&block.header);
+        self.enter_thread_here(block)
     }
 
     /// Something started, or a cell that was polled before, has come from another worker.

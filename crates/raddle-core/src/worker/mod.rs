@@ -369,8 +369,10 @@ impl Worker {
     fn requeue(&self, thread: Runnable) {
         if self.requeues_elsewhere {
             self.requeue_elsewhere(thread);
+        } else if thread.header().is(MOVABLE) && self.threads_are_open {
+            self.queue_thread(thread);
         } else {
-            self.queue(thread);
+            self.batch.push(thread);
         }
     }
 

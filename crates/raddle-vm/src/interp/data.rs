@@ -1,0 +1,123 @@
+//! Owns: bytes in memory: elements, fields, copies.
+//! May use: `cpu`, `memory`.
+//! Never: an address that was not compared with the memory's size.
+//!
+//! In a debug build, memory that is watched for races is told of each access.
+
+use super::cpu::{Cpu, Stop};
+use super::hold;
+use crate::machine::Scheduler;
+use crate::prim::AtomicU32;
+use crate::races::Deed;
+use raddle_bytecode::Trap;
+
+impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
+    /// The address of element `c` of the array at `b`, which has as many as the slot behind `b` says.
+    #[inline(always)]
+    pub(super) fn element(&self, size: u32) -> Result<u32, Trap> {
+        let index = self.c();
+        hold(index < self.b_next(), Trap::Subscript)?;
+        index.checked_mul(size).and_then(|offset| offset.checked_add(self.b())).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn field(&self) -> Result<u32, Trap> {
+        self.b().checked_add(u32::from(self.insn.c)).ok_or(Trap::Address)
+    }
+
+    /// The subscript, in an array of arrays of `c`, of element `b` of the array `a`.
+    #[inline(always)]
+    pub(super) fn flat_subscript(&self) -> Result<u32, Trap> {
+        let (inner, size) = (self.b(), self.c());
+        hold(inner < size, Trap::Subscript)?;
+        let flat = self.a().checked_mul(size).and_then(|outer| outer.checked_add(inner));
+        flat.filter(|&flat| flat <= i32::MAX as u32).ok_or(Trap::Subscript)
+    }
+
+    /// In a debug build: somebody reads or changes memory that may be watched.
+    #[inline(always)]
+    fn touch(&self, place: u32, bytes: u32, deed: Deed) -> Result<(), Trap> {
+        if S::CHECKED {
+            self.machine.touch(self.me, self.at as u32 - 1, (place, bytes), deed)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn copy(&self, bytes: u32) -> Result<(), Trap> {
+        self.touch(self.b(), bytes, Deed::Read)?;
+        self.touch(self.a(), bytes, Deed::Change)?;
+        self.machine.memory.copy(self.a(), self.b(), bytes).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn fill(&self) -> Result<(), Trap> {
+        self.touch(self.a(), self.b(), Deed::Change)?;
+        self.machine.memory.fill(self.a(), self.b(), self.c()).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn compare(&self) -> Result<(), Trap> {
+        self.touch(self.b(), self.a(), Deed::Read)?;
+        self.touch(self.c(), self.a(), Deed::Read)?;
+        let equal = self.machine.memory.equal(self.b(), self.c(), self.a());
+        self.truth(equal.ok_or(Trap::Address)?);
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn free(&self) -> Result<(), Trap> {
+        let block = self.a();
+        self.word(0);
+        if block == 0 { Ok(()) } else { self.machine.free(block) }
+    }
+
+    /// The word at `b`, which several may count in.
+    #[inline(always)]
+    pub(super) fn counter(&self) -> Result<&AtomicU32, Trap> {
+        self.machine.memory.word(self.b()).ok_or(Trap::Address)
+    }
+
+    #[inline(always)]
+    pub(super) fn watch(&self) -> Result<(), Stop> {
+        if S::CHECKED && !self.machine.watch(self.imm() as u32, self.a(), self.a_next())? {
+            self.word(0);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn unwatch(&self) {
+        if S::CHECKED {
+            self.machine.unwatch(self.a());
+        }
+    }
+}
+
+/// Methods that load slot `a` from an address, and store it there.
+macro_rules! accesses {
+    ($($load:ident as $result:ident = $from:ident, $store:ident of $slot:ident = $to:ident, $bytes:literal;)*) => {
+        impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {$(
+            #[inline(always)]
+            pub(super) fn $load(&self, place: u32) -> Result<(), Trap> {
+                self.touch(place, $bytes, Deed::Read)?;
+                self.$result(self.machine.memory.$from(place).ok_or(Trap::Address)?);
+                Ok(())
+            }
+
+            #[inline(always)]
+            pub(super) fn $store(&self, place: u32) -> Result<(), Trap> {
+                self.touch(place, $bytes, Deed::Change)?;
+                self.machine.memory.$to(place, self.$slot()).ok_or(Trap::Address)
+            }
+        )*}
+    };
+}
+
+accesses! {
+    load_byte as word = load_b, store_byte of a = store_b, 1;
+    load_half as word = load_h, store_half of a = store_h, 2;
+    load_word as word = load_w, store_word of a = store_w, 4;
+    load_long as bits = load_l, store_long of al = store_l, 8;
+}

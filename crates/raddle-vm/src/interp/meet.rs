@@ -1,0 +1,121 @@
+//! Owns: processes that begin, end, wait and talk, as instructions.
+//! May use: `cpu`, the protocols of the machine.
+//! Never: a step that may wait without the process saved: from then on somebody else may run it.
+
+use super::cpu::{Cpu, Stop};
+use crate::comm::Message;
+use crate::machine::Scheduler;
+use crate::par::Many;
+use crate::process::{IN_SLOT, OUTPUT};
+use raddle_bytecode::Trap;
+
+impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
+    #[inline(always)]
+    pub(super) fn fork(&mut self) -> Result<(), Trap> {
+        let entry = self.at.wrapping_add_signed(self.insn.distance() as isize) as u32;
+        let about = (entry, self.fp, self.slot_at(self.insn.a));
+        self.machine.fork(self.scheduler, self.lane, self.me, about, false)
+    }
+
+    #[inline(always)]
+    pub(super) fn join(&mut self) -> Result<(), Stop> {
+        let join = self.slot_at(self.insn.a);
+        self.me.save(self.at, self.fp);
+        let step = self.machine.join::<SHARED>(self.me, join);
+        self.after(step, |cpu| cpu.note_joined(join))
+    }
+
+    #[inline(always)]
+    pub(super) fn fork_many(&mut self) -> Result<(), Trap> {
+        let function = &self.machine.program.module().functions[self.imm() as usize];
+        let (entry, slots, state) = (function.first, function.slots, self.slot_at(self.insn.a));
+        let many = Many { entry, slots, state, link: self.fp };
+        self.machine.fork_many(self.scheduler, self.lane, self.me, many)
+    }
+
+    /// Comes here again when all have ended.
+    #[inline(always)]
+    pub(super) fn join_many(&mut self) -> Result<(), Stop> {
+        let state = self.slot_at(self.insn.a);
+        self.me.save(self.at - 1, self.fp);
+        let step = self.machine.join_many::<SHARED>(self.me, state);
+        self.after(step, |cpu| cpu.note_joined(state))
+    }
+
+    /// In a debug build: the process goes on after all that counted there.
+    #[inline(always)]
+    fn note_joined(&self, join: u32) {
+        if S::CHECKED {
+            self.machine.joined(self.me.id(), join);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn end(&mut self) -> Result<(), Stop> {
+        self.machine.end::<S, SHARED>(self.scheduler, self.lane, self.me)?;
+        self.next()
+    }
+
+    /// The value of slot `b`, as a message of `c` bytes.
+    #[inline(always)]
+    pub(super) fn slot_message(&self) -> Message {
+        Message { at: self.slot_at(self.insn.b), length: u32::from(self.insn.c) | IN_SLOT }
+    }
+
+    /// So many bytes as slot `c` says, where slot `b` says.
+    #[inline(always)]
+    pub(super) fn message(&self) -> Result<Message, Trap> {
+        let message = Message { at: self.b(), length: self.c() };
+        let fits = self.machine.memory.has(message.at, message.length) && message.length & IN_SLOT == 0;
+        if fits { Ok(message) } else { Err(Trap::Address) }
+    }
+
+    #[inline(always)]
+    pub(super) fn talk(&mut self, direction: u32, message: Message) -> Result<(), Stop> {
+        let channel = self.a();
+        self.lane.stats.messages += u64::from(direction == OUTPUT);
+        self.me.save(self.at, self.fp);
+        let (scheduler, me) = (self.scheduler, self.me);
+        let step = self.machine.communicate::<S, SHARED>(scheduler, me, channel, direction, message);
+        self.after(step, |_| ())
+    }
+
+    /// A step of an ALT, whose state is in slot `b`, about a guard.
+    #[inline(always)]
+    pub(super) fn guard(&self, operand: u32, number: u32) -> Result<(), Trap> {
+        self.alt((operand, self.slot_at(self.insn.b), number))
+    }
+
+    #[inline(always)]
+    pub(super) fn alt(&self, about: (u32, u32, u32)) -> Result<(), Trap> {
+        self.machine.alt_step::<S, SHARED>(self.scheduler, self.me, self.insn, about)
+    }
+
+    #[inline(always)]
+    pub(super) fn alt_wait(&mut self) -> Result<(), Stop> {
+        self.me.save(self.at, self.fp);
+        let step = self.machine.alt_wait::<S, SHARED>(self.scheduler, self.me, self.slot_at(self.insn.a));
+        self.after(step, |_| ())
+    }
+
+    #[inline(always)]
+    pub(super) fn wait(&mut self) -> Result<(), Stop> {
+        let time = self.a();
+        self.me.save(self.at - 1, self.fp);
+        let step = self.machine.wait_until::<S, SHARED>(self.scheduler, self.me, time);
+        self.after(Ok(step), |_| ())
+    }
+
+    #[inline(always)]
+    pub(super) fn claim(&mut self) -> Result<(), Stop> {
+        let lock = self.a();
+        self.me.save(self.at, self.fp);
+        let step = self.machine.claim::<SHARED>(self.me, lock);
+        let claimed = |cpu: &Self| {
+            if S::CHECKED {
+                cpu.machine.claimed(cpu.me.id(), lock);
+            }
+        };
+        self.after(step, claimed)
+    }
+}

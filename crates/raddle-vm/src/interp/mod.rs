@@ -1,0 +1,289 @@
+//! Owns: the loop that runs instructions.
+//! May use: everything of the machine.
+//! Never: a slot without the verifier's proof; memory without a comparison.
+//!
+//! The state of the process that runs is a [`Cpu`]. It is saved only when somebody else may run it, or something went
+//! wrong. When it waits, or its fuel is used up, the loop asks the scheduler who is next and goes on with that one.
+//!
+//! | module | what |
+//! |---|---|
+//! | here | what each instruction does, an arm for each |
+//! | `cpu` | the state, and the operands of the instruction that runs |
+//! | `flow` | jumps, calls, and whose turn it is |
+//! | `data` | bytes in memory, and comparisons before they are touched |
+//! | `meet` | processes that begin, end, wait and talk |
+//!
+//! All of it is compiled into one function, in which the state lies in registers: `?` in an arm is the loop's exit.
+
+mod cpu;
+mod data;
+mod flow;
+mod meet;
+
+use crate::arith;
+use crate::atom;
+use crate::comm::after;
+use crate::machine::{Fault, Machine, Scheduler};
+use crate::process::{INPUT, Lane, OUTPUT, Process};
+use cpu::{Cpu, Stop};
+use raddle_bytecode::{Op, Trap};
+
+/// How something that may wait has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// It is done.
+    Done,
+    /// The process waits; it belongs to whoever ends its wait.
+    Waits,
+}
+
+impl<L: Default> Machine<L> {
+    /// Runs `first`, and whomever the scheduler names after it, until it names nobody.
+    ///
+    /// # Errors
+    /// A run-time error of the program. The machine must not be run again.
+    pub fn run<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        lane: &mut Lane,
+        first: &Process<L>,
+    ) -> Result<(), Fault> {
+        if S::SHARED {
+            interpret::<L, S, true>(self, scheduler, lane, first)
+        } else {
+            interpret::<L, S, false>(self, scheduler, lane, first)
+        }
+    }
+}
+
+fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
+    machine: &Machine<L>,
+    scheduler: &S,
+    lane: &mut Lane,
+    first: &Process<L>,
+) -> Result<(), Fault> {
+    let mut cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, lane, first);
+    match cpu.dispatch() {
+        Ok(never) => match never {},
+        Err(Stop::Over) => Ok(()),
+        Err(Stop::Trap(trap)) => Err(cpu.fault(trap)),
+    }
+}
+
+impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
+    #[inline(always)]
+    fn dispatch(&mut self) -> Result<core::convert::Infallible, Stop> {
+        use Trap::{Address, Count, Overflow, Range, Shift, Size, Slice, Subscript};
+        loop {
+            match self.fetch() {
+                Op::Nop => {}
+                Op::Mov => self.word(self.b()),
+                Op::MovL => self.long(self.bl()),
+                Op::Ldi => self.int(self.imm()),
+                Op::LdiL => self.long(i64::from(self.imm())),
+                Op::Pool => self.bits(self.machine.program.module().pool[self.imm() as usize]),
+                Op::Addr => self.word(self.fp.wrapping_add(self.imm() as u32)),
+                Op::Data => self.word(self.machine.data.wrapping_add(self.imm() as u32)),
+                Op::Zero => {
+                    let at = self.slot_at(self.insn.a);
+                    self.machine.memory.fill(at, self.imm() as u32, 0).ok_or(Address)?;
+                }
+                Op::Add => self.int(self.bi().checked_add(self.ci()).ok_or(Overflow)?),
+                Op::Sub => self.int(self.bi().checked_sub(self.ci()).ok_or(Overflow)?),
+                Op::Mul => self.int(self.bi().checked_mul(self.ci()).ok_or(Overflow)?),
+                Op::Div => self.int(divisible(self.bi(), self.ci(), i32::checked_div)?),
+                Op::Rem => self.int(divisible(self.bi(), self.ci(), |b, c| Some(b.wrapping_rem(c)))?),
+                Op::Neg => self.int(self.bi().checked_neg().ok_or(Overflow)?),
+                Op::AddI => self.int(self.bi().checked_add(self.half()).ok_or(Overflow)?),
+                Op::MulI => self.int(self.bi().checked_mul(self.half()).ok_or(Overflow)?),
+                Op::Plus => self.int(self.bi().wrapping_add(self.ci())),
+                Op::Minus => self.int(self.bi().wrapping_sub(self.ci())),
+                Op::Times => self.int(self.bi().wrapping_mul(self.ci())),
+                Op::PlusI => self.int(self.bi().wrapping_add(self.half())),
+                Op::And => self.word(self.b() & self.c()),
+                Op::Or => self.word(self.b() | self.c()),
+                Op::Xor => self.word(self.b() ^ self.c()),
+                Op::AndI => self.int(self.bi() & self.half()),
+                Op::Not => self.word(!self.b()),
+                Op::Shl => self.word(arith::shl(self.b(), self.c()).ok_or(Shift)?),
+                Op::Shr => self.word(arith::shr(self.b(), self.c()).ok_or(Shift)?),
+                Op::Eq => self.truth(self.bi() == self.ci()),
+                Op::Ne => self.truth(self.bi() != self.ci()),
+                Op::Lt => self.truth(self.bi() < self.ci()),
+                Op::Le => self.truth(self.bi() <= self.ci()),
+                Op::EqI => self.truth(self.bi() == self.half()),
+                Op::LtI => self.truth(self.bi() < self.half()),
+                Op::After => self.truth(after(self.b(), self.c())),
+                Op::NotBool => self.word(self.b() ^ 1),
+                Op::WrapH => self.int(i32::from(self.bi() as i16)),
+                Op::WrapB => self.word(u32::from(self.b() as u8)),
+                Op::ChkH => self.int(i32::from(i16::try_from(self.bi()).map_err(|_| Range)?)),
+                Op::ChkB => self.word(u32::from(u8::try_from(self.bi()).map_err(|_| Range)?)),
+                Op::ChkBool => self.word(Some(self.b()).filter(|&value| value < 2).ok_or(Range)?),
+                Op::ChkShift => hold(self.a() <= self.imm() as u32, Shift)?,
+                Op::AddL => self.long(self.bl().checked_add(self.cl()).ok_or(Overflow)?),
+                Op::SubL => self.long(self.bl().checked_sub(self.cl()).ok_or(Overflow)?),
+                Op::MulL => self.long(self.bl().checked_mul(self.cl()).ok_or(Overflow)?),
+                Op::DivL => self.long(divisible(self.bl(), self.cl(), i64::checked_div)?),
+                Op::RemL => self.long(divisible(self.bl(), self.cl(), |b, c| Some(b.wrapping_rem(c)))?),
+                Op::NegL => self.long(self.bl().checked_neg().ok_or(Overflow)?),
+                Op::PlusL => self.long(self.bl().wrapping_add(self.cl())),
+                Op::MinusL => self.long(self.bl().wrapping_sub(self.cl())),
+                Op::TimesL => self.long(self.bl().wrapping_mul(self.cl())),
+                Op::AndL => self.long(self.bl() & self.cl()),
+                Op::OrL => self.long(self.bl() | self.cl()),
+                Op::XorL => self.long(self.bl() ^ self.cl()),
+                Op::NotL => self.long(!self.bl()),
+                Op::ShlL => self.bits(arith::shl_l(self.bl() as u64, self.c()).ok_or(Shift)?),
+                Op::ShrL => self.bits(arith::shr_l(self.bl() as u64, self.c()).ok_or(Shift)?),
+                Op::EqL => self.truth(self.bl() == self.cl()),
+                Op::NeL => self.truth(self.bl() != self.cl()),
+                Op::LtL => self.truth(self.bl() < self.cl()),
+                Op::LeL => self.truth(self.bl() <= self.cl()),
+                Op::AfterL => self.truth(self.bl().wrapping_sub(self.cl()) > 0),
+                Op::AddF => self.real(self.bf() + self.cf()),
+                Op::SubF => self.real(self.bf() - self.cf()),
+                Op::MulF => self.real(self.bf() * self.cf()),
+                Op::DivF => self.real(self.bf() / self.cf()),
+                Op::RemF => self.real(arith::rem_f(self.bf(), self.cf())),
+                Op::NegF => self.real(-self.bf()),
+                Op::EqF => self.truth(self.bf() == self.cf()),
+                Op::NeF => self.truth(self.bf() != self.cf()),
+                Op::LtF => self.truth(self.bf() < self.cf()),
+                Op::LeF => self.truth(self.bf() <= self.cf()),
+                Op::AddD => self.double(self.bd() + self.cd()),
+                Op::SubD => self.double(self.bd() - self.cd()),
+                Op::MulD => self.double(self.bd() * self.cd()),
+                Op::DivD => self.double(self.bd() / self.cd()),
+                Op::RemD => self.double(arith::rem(self.bd(), self.cd())),
+                Op::NegD => self.double(-self.bd()),
+                Op::EqD => self.truth(self.bd() == self.cd()),
+                Op::NeD => self.truth(self.bd() != self.cd()),
+                Op::LtD => self.truth(self.bd() < self.cd()),
+                Op::LeD => self.truth(self.bd() <= self.cd()),
+                Op::FnF => self.real(arith::real_f(self.insn.c, self.bf())),
+                Op::FnD => self.double(arith::real_d(self.insn.c, self.bd())),
+                Op::WtoL => self.long(i64::from(self.bi())),
+                Op::LtoW => self.int(i32::try_from(self.bl()).map_err(|_| Range)?),
+                Op::WtoF => self.real(arith::l_to_f(i64::from(self.bi()), self.insn.c)),
+                Op::WtoD => self.double(f64::from(self.bi())),
+                Op::LtoF => self.real(arith::l_to_f(self.bl(), self.insn.c)),
+                Op::LtoD => self.double(arith::l_to_d(self.bl(), self.insn.c)),
+                Op::FtoW => self.word(arith::to_w(f64::from(self.bf()), self.insn.c).ok_or(Range)?),
+                Op::FtoL => self.bits(arith::to_l(f64::from(self.bf()), self.insn.c).ok_or(Range)?),
+                Op::DtoW => self.word(arith::to_w(self.bd(), self.insn.c).ok_or(Range)?),
+                Op::DtoL => self.bits(arith::to_l(self.bd(), self.insn.c).ok_or(Range)?),
+                Op::FtoD => self.double(f64::from(self.bf())),
+                Op::DtoF => {
+                    let (wide, near) = (self.bd(), arith::narrow(self.bd(), self.insn.c));
+                    hold(!wide.is_finite() || near.is_finite(), Range)?;
+                    self.real(near);
+                }
+                Op::Long => self.machine.long_step(self.slot_at(self.insn.a), self.imm())?,
+                Op::LdrB => self.load_byte(self.field()?)?,
+                Op::LdrH => self.load_half(self.field()?)?,
+                Op::LdrW => self.load_word(self.field()?)?,
+                Op::LdrL => self.load_long(self.field()?)?,
+                Op::StrB => self.store_byte(self.field()?)?,
+                Op::StrH => self.store_half(self.field()?)?,
+                Op::StrW => self.store_word(self.field()?)?,
+                Op::StrL => self.store_long(self.field()?)?,
+                Op::AldB => self.load_byte(self.element(1)?)?,
+                Op::AldH => self.load_half(self.element(2)?)?,
+                Op::AldW => self.load_word(self.element(4)?)?,
+                Op::AldL => self.load_long(self.element(8)?)?,
+                Op::AstB => self.store_byte(self.element(1)?)?,
+                Op::AstH => self.store_half(self.element(2)?)?,
+                Op::AstW => self.store_word(self.element(4)?)?,
+                Op::AstL => self.store_long(self.element(8)?)?,
+                Op::Elem => self.word(self.element(self.a())?),
+                Op::Flat => self.word(self.flat_subscript()?),
+                Op::Chk => hold(self.a() < self.b(), Subscript)?,
+                Op::ChkI => hold(self.a() < self.imm() as u32, Subscript)?,
+                Op::ChkSlice => {
+                    let (from, count, all) = (self.a(), self.b(), self.c());
+                    hold(count <= all && from <= all - count, Slice)?;
+                }
+                Op::ChkSize => hold(self.a() == self.b(), Size)?,
+                Op::ChkCount => hold(self.ai() >= 0, Count)?,
+                Op::Copy => self.copy(self.c())?,
+                Op::CopyI => self.copy(u32::from(self.insn.c))?,
+                Op::Fill => self.fill()?,
+                Op::Cmp => self.compare()?,
+                Op::Alloc => self.word(self.machine.alloc(u64::from(self.b()))?),
+                Op::AllocI => self.word(self.machine.alloc(u64::from(self.imm() as u32))?),
+                Op::Free => self.free()?,
+                Op::Inc => self.word(atom::add::<SHARED>(self.counter()?, 1)),
+                Op::Dec => self.word(atom::add::<SHARED>(self.counter()?, u32::MAX)),
+                Op::Jump => self.jump()?,
+                Op::Jz => self.jump_if(self.a() == 0)?,
+                Op::Jnz => self.jump_if(self.a() != 0)?,
+                Op::Jeq => self.jump_if(self.a() == self.b())?,
+                Op::Jne => self.jump_if(self.a() != self.b())?,
+                Op::Jlt => self.jump_if(self.ai() < self.bi())?,
+                Op::Jle => self.jump_if(self.ai() <= self.bi())?,
+                Op::JeqI => self.jump_if(self.ai() == self.half_b())?,
+                Op::JneI => self.jump_if(self.ai() != self.half_b())?,
+                Op::JltI => self.jump_if(self.ai() < self.half_b())?,
+                Op::JgeI => self.jump_if(self.ai() >= self.half_b())?,
+                Op::Repeat => self.repeat(1)?,
+                Op::RepeatStep => self.repeat(self.b_next())?,
+                Op::Switch => self.at += self.a().min(self.imm() as u32) as usize,
+                Op::Call => self.call()?,
+                Op::Frame => {
+                    let slots = self.machine.program.module().functions[self.imm() as usize].slots;
+                    self.word(self.machine.alloc(u64::from(slots) * 4)?);
+                }
+                Op::CallD => self.call_elsewhere()?,
+                Op::Ret => self.ret()?,
+                Op::Par => self.int(self.imm() + 1),
+                Op::Fork => self.fork()?,
+                Op::Join => self.join()?,
+                Op::ForkN => self.fork_many()?,
+                Op::JoinN => self.join_many()?,
+                Op::End => self.end()?,
+                Op::Out => self.talk(OUTPUT, self.slot_message())?,
+                Op::In => self.talk(INPUT, self.slot_message())?,
+                Op::OutM => self.talk(OUTPUT, self.message()?)?,
+                Op::InM => self.talk(INPUT, self.message()?)?,
+                Op::Alt | Op::EnS => self.alt((0, self.slot_at(self.insn.a), 0))?,
+                Op::EnC | Op::EnT | Op::DisC | Op::DisT => self.guard(self.a(), u32::from(self.insn.c))?,
+                Op::DisS => self.guard(0, u32::from(self.insn.c))?,
+                Op::DisCR | Op::DisTR => self.guard(self.a(), self.c())?,
+                Op::DisSR => self.guard(0, self.c())?,
+                Op::AltW => self.alt_wait()?,
+                Op::AltE => {
+                    let state = self.slot_at(self.insn.a);
+                    let chosen = self.machine.alt_close(self.scheduler, self.me, state).ok_or(Address)?;
+                    self.jump_if(!chosen)?;
+                }
+                Op::Time => self.word(self.scheduler.now()),
+                Op::Wait => self.wait()?,
+                Op::Claim => self.claim()?,
+                Op::Unclaim => self.machine.release::<S, SHARED>(self.scheduler, self.me, self.a())?,
+                Op::Resched => self.give_way()?,
+                Op::Host => self.machine.host_step(self.scheduler, self.slot_at(self.insn.a), self.imm())?,
+                Op::Stop => return Err(Stop::Trap(Trap::Stop)),
+                Op::Watch => self.watch()?,
+                Op::Unwatch => self.unwatch(),
+                Op::Trap => return Err(Stop::Trap(Trap::from_number(self.imm()).unwrap_or(Trap::Stop))),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn hold(condition: bool, or: Trap) -> Result<(), Trap> {
+    if condition { Ok(()) } else { Err(or) }
+}
+
+/// A quotient, or a rest, of numbers of which the second is not 0.
+#[inline(always)]
+fn divisible<T: Copy + PartialEq + Default>(
+    left: T,
+    right: T,
+    by: impl FnOnce(T, T) -> Option<T>,
+) -> Result<T, Trap> {
+    hold(right != T::default(), Trap::Division)?;
+    by(left, right).ok_or(Trap::Overflow)
+}

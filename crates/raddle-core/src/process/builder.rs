@@ -245,6 +245,20 @@ pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
 
 struct Job(NonNull<Node>);
 
+/// What stands for the spawn site of a process that runs a job: a fork does not note where it was made.
+static JOB_SITE: &Location<'static> = Location::caller();
+
+impl Block {
+    /// The job that the process has been made for, if for one: compared, never followed.
+    ///
+    /// # Safety
+    /// Its life neither begins nor ends meanwhile.
+    pub(crate) unsafe fn job(&self) -> Option<*const Node> {
+        // SAFETY: what `make_job` has put there; it stays there when it has been taken, since a job returns nothing.
+        std::ptr::eq(self.site.get(), JOB_SITE).then(|| unsafe { self.payload.peek::<*const Node>() })
+    }
+}
+
 // SAFETY: whoever makes one vouches that the job is this process's alone; what it captures was required to be `Send`.
 unsafe impl Send for Job {}
 
@@ -266,7 +280,7 @@ impl Drop for Job {
 pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
     let (block, job) = (worker.take_block(), Job(job));
     let class = roomy(worker.stack_class());
-    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || drop(job));
+    fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));
     let _not_ended = block.join.detach();
     block
 }

@@ -3,8 +3,8 @@
 //! Never: a clock read by who waits: 20 ns, as much as the whole communication that it waits for.
 //!
 //! The watcher writes what time it is into one word; who begins to wait copies the word into its frame: one load of
-//! what all share and nobody changes, one store. A worker's own clock, which it reads at its boundaries, costs the same and
-//! would be finer, but stands still during a slice: who waits after an hour's work would have waited for that hour.
+//! what all share and nobody changes, one store. A worker's own clock, which it reads at its boundaries, costs the same
+//! and would be finer, but stands still during a slice: who waits after an hour's work would have waited for that hour.
 //!
 //! While all workers sleep the watcher does, too, and the word is a *doze*, a number. Who waits with that number has
 //! begun when somebody had got up, and had called the watcher, and before that wrote the time again: at the doze's end,

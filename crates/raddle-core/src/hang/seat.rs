@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `os_thread`, `kind`, `worker`, `address` | written under the lock of the list, by who sits down or gets up |
 //! | `sleeps`, `wait` | the OS thread itself; anybody reads |
-//! | `arrived`, `running`, and where it was interrupted | the signal handler on it (see `stop`); who has stopped it reads |
+//! | `arrived`, `running`, where it was interrupted | the signal handler on it (see `stop`); who has stopped it reads |
 
 use crate::fork;
 use crate::header::Header;

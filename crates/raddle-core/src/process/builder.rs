@@ -8,7 +8,7 @@ use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
 use crate::explore::point;
-use crate::header::{MOVABLE, OWN_TLS};
+use crate::header::{CANCELLABLE, MOVABLE, OWN_TLS};
 use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
 use crate::trace::{note_job, number_of_job};
@@ -249,13 +249,17 @@ struct Job(NonNull<Node>);
 static JOB_SITE: &Location<'static> = Location::caller();
 
 impl Block {
-    /// The job that the process has been made for, if for one: compared, never followed.
+    /// The job that the process has been made for, if for one: compared, never followed. `None` in a region that may be
+    /// cancelled, whose node stands in its place.
     ///
     /// # Safety
     /// Its life neither begins nor ends meanwhile.
     pub(crate) unsafe fn job(&self) -> Option<*const Node> {
+        let is_job = std::ptr::eq(self.site.get(), JOB_SITE) && !self.header.is(CANCELLABLE);
         // SAFETY: what `make_job` has put there; it stays there when it has been taken, since a job returns nothing.
-        std::ptr::eq(self.site.get(), JOB_SITE).then(|| unsafe { self.payload.peek::<*const Node>() })
+        let job = is_job.then(|| unsafe { self.payload.peek::<*const Node>() });
+        // Null where it has left a region.
+        job.filter(|job| !job.is_null())
     }
 }
 

@@ -4,10 +4,13 @@
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes
 //! its answer through `/proc`. Linux lets it, since it runs under the same user.
+//!
+//! The program is held by a file descriptor of its own (`pidfd`) from before it is looked at: if it ends meanwhile, and
+//! another gets its number, the signal goes to nobody.
 
 use std::fs::read_to_string;
 use std::io::{Read as _, pipe};
-use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -34,6 +37,7 @@ impl Dump {
     /// The answer of the program.
     pub(crate) fn carry_out(&self) -> Result<String, Error> {
         let pid = self.pid;
+        let program = Program::of(pid);
         if !answers(pid) {
             let why = "it is no program of Raddle's, or RADDLE_SIGQUIT is off, or it is not yours";
             let text = format!("process {pid} does not answer: {why}");
@@ -42,7 +46,7 @@ impl Dump {
         let trouble =
             |error: std::io::Error| Error::CannotRun(format!("could not ask process {pid}: {error}"));
         let (mut reader, writer) = pipe().map_err(trouble)?;
-        ask(pid, writer.as_raw_fd(), self.json).map_err(trouble)?;
+        program.ask(writer.as_raw_fd(), self.json).map_err(trouble)?;
         let (begun, begins) = mpsc::channel();
         let read = std::thread::spawn(move || {
             let (mut first, mut text) = ([0], Vec::new());
@@ -74,10 +78,70 @@ fn answers(pid: u32) -> bool {
     handles && tasks.any(|task| is_watcher(read_to_string(task.path().join("comm"))))
 }
 
-fn ask(pid: u32, descriptor: RawFd, json: bool) -> std::io::Result<()> {
-    let value = descriptor as usize | if json { AS_JSON } else { 0 };
-    let value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(value) };
-    // SAFETY: touches no memory of ours.
-    let sent = unsafe { libc::sigqueue(pid.cast_signed(), libc::SIGQUIT, value) };
-    if sent == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+/// A program, by its number, and by a file descriptor that stands for it alone, if the kernel has such (Linux 5.3).
+struct Program {
+    pid: libc::pid_t,
+    handle: Option<OwnedFd>,
 }
+
+impl Program {
+    fn of(pid: u32) -> Program {
+        let pid = pid.cast_signed();
+        // SAFETY: touches no memory of ours.
+        let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        let handle = i32::try_from(handle).ok().filter(|handle| *handle >= 0);
+        // SAFETY: just opened, and ours.
+        let handle = handle.map(|handle| unsafe { OwnedFd::from_raw_fd(handle) });
+        Program { pid, handle }
+    }
+
+    /// Sends the signal, with what is asked.
+    fn ask(&self, descriptor: RawFd, json: bool) -> std::io::Result<()> {
+        let value = descriptor as usize | if json { AS_JSON } else { 0 };
+        let value = std::ptr::without_provenance_mut(value);
+        let sent = match &self.handle {
+            Some(handle) => self.send(handle, value),
+            None => {
+                // SAFETY: touches no memory of ours.
+                i64::from(unsafe {
+                    libc::sigqueue(self.pid, libc::SIGQUIT, libc::sigval { sival_ptr: value })
+                })
+            }
+        };
+        if sent == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    }
+
+    fn send(&self, handle: &OwnedFd, value: *mut libc::c_void) -> i64 {
+        // SAFETY: touches no memory of ours.
+        let user = unsafe { libc::getuid() };
+        let process = std::process::id().cast_signed();
+        let info = Info {
+            signal: libc::SIGQUIT,
+            errno: 0,
+            code: libc::SI_QUEUE,
+            pad: 0,
+            process,
+            user,
+            value,
+            rest: [0; 12],
+        };
+        let call = libc::SYS_pidfd_send_signal;
+        // SAFETY: the kernel reads the 128 bytes of `info`.
+        unsafe { libc::syscall(call, handle.as_raw_fd(), libc::SIGQUIT, &raw const info, 0) }
+    }
+}
+
+/// What comes with a signal, as the kernel has it on all 64-bit machines (`siginfo_t`).
+#[repr(C)]
+struct Info {
+    signal: libc::c_int,
+    errno: libc::c_int,
+    code: libc::c_int,
+    pad: libc::c_int,
+    process: libc::pid_t,
+    user: libc::uid_t,
+    value: *mut libc::c_void,
+    rest: [u64; 12],
+}
+
+const _: () = assert!(size_of::<Info>() == 128, "the kernel's `siginfo_t` has 128 bytes");

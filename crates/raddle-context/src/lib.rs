@@ -10,6 +10,7 @@
 //! * [`tls`]: all thread-local storage for a context of its own, which goes with it to another OS thread.
 //! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
 //!   per worker.
+//! * [`walk`]: in which functions a suspended context stands.
 //! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
 //!
 //! ```
@@ -43,6 +44,8 @@ mod stack;
 pub mod tls;
 #[cfg_attr(raddle_twin, path = "twin/tools.rs")]
 mod tools;
+#[cfg_attr(any(raddle_twin, raddle_tsan), path = "walk/none.rs")]
+pub mod walk;
 
 pub use context::{Context, Entry, transfer, transfer_here, transfer_with};
 pub use place::Place;

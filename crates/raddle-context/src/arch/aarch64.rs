@@ -25,8 +25,50 @@
 //!   build opens with `bti c`.
 
 use crate::context::Context;
-use core::arch::naked_asm;
+use crate::walk::REGISTERS;
+use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
+
+/// What lies on the stack of a suspended context: registers, by DWARF's numbers, and how far above `sp`.
+pub(crate) const SAVED: [(usize, usize); 12] = [
+    (19, 64),
+    (20, 72),
+    (21, 80),
+    (22, 88),
+    (23, 96),
+    (24, 104),
+    (25, 112),
+    (26, 120),
+    (27, 128),
+    (28, 136),
+    (29, 144),
+    (RETURN, 152),
+];
+pub(crate) const SAVED_BYTES: usize = 160;
+pub(crate) const STACK_POINTER: usize = 31;
+/// The return address, as a register.
+pub(crate) const RETURN: usize = 30;
+
+/// Where a signal has interrupted an OS thread, and its registers by DWARF's numbers.
+pub(crate) fn interrupted(context: &libc::ucontext_t) -> (usize, [usize; REGISTERS]) {
+    let mut registers = [0; REGISTERS];
+    let machine = &context.uc_mcontext;
+    for (register, value) in registers.iter_mut().zip(machine.regs.iter().chain([&machine.sp])) {
+        *register = *value as usize;
+    }
+    (machine.pc as usize, registers)
+}
+
+/// The word at an address; a read of which sanitizers know nothing.
+///
+/// # Safety
+/// It may be read.
+pub(crate) unsafe fn peek(at: usize) -> usize {
+    let word;
+    // SAFETY: the caller vouches for it.
+    unsafe { asm!("ldr {}, [{}]", out(reg) word, in(reg) at, options(nostack, readonly, preserves_flags)) };
+    word
+}
 
 /// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
 /// thread-local storage there.

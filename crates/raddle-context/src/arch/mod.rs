@@ -10,6 +10,8 @@ mod machine;
 pub(crate) use machine::switch;
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 pub(crate) use machine::switch_here;
+#[cfg(not(raddle_tsan))]
+pub(crate) use machine::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 pub(crate) use machine::{prepare_storage, set_storage};
 

@@ -39,6 +39,7 @@
 
 use super::may_write_fs_base;
 use crate::context::Context;
+use crate::walk::REGISTERS;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +49,42 @@ static WRITES_FS_BASE: AtomicBool = AtomicBool::new(false);
 
 /// `arch_prctl`'s code for it.
 const ARCH_SET_FS: usize = 0x1002;
+
+/// What lies on the stack of a suspended context: registers, by DWARF's numbers, and how far above `sp`.
+pub(crate) const SAVED: [(usize, usize); 7] =
+    [(15, 0), (14, 8), (13, 16), (12, 24), (3, 32), (6, 40), (RETURN, 48)];
+pub(crate) const SAVED_BYTES: usize = 56;
+pub(crate) const STACK_POINTER: usize = 7;
+/// The return address, as a register.
+pub(crate) const RETURN: usize = 16;
+
+/// Where a signal has interrupted an OS thread, and its registers by DWARF's numbers.
+pub(crate) fn interrupted(context: &libc::ucontext_t) -> (usize, [usize; REGISTERS]) {
+    use libc::{
+        REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX,
+        REG_RCX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP,
+    };
+    let places = [
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10,
+        REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    ];
+    let mut registers = [0; REGISTERS];
+    for (register, place) in registers.iter_mut().zip(places) {
+        *register = context.uc_mcontext.gregs[place as usize] as usize;
+    }
+    (registers[RETURN], registers)
+}
+
+/// The word at an address; a read of which sanitizers know nothing.
+///
+/// # Safety
+/// It may be read.
+pub(crate) unsafe fn peek(at: usize) -> usize {
+    let word;
+    // SAFETY: the caller vouches for it.
+    unsafe { asm!("mov {}, [{}]", out(reg) word, in(reg) at, options(nostack, readonly, preserves_flags)) };
+    word
+}
 
 /// Saves the caller into `*from`, then resumes `*to`, or starts it if it is primed; unless `storage` is 0, with the
 /// thread-local storage there.

@@ -1,5 +1,7 @@
 //! A hand-driven context with a closure in it: the smallest thing that tests can start, resume and end.
 
+#[cfg(not(any(raddle_tsan, raddle_twin)))]
+use raddle_context::walk::{Tables, walk};
 use raddle_context::{Context, SizeClass, Stack, StackDepot, StackPool, transfer};
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
@@ -44,6 +46,29 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
 }
 
 impl Flow {
+    /// The return addresses on its stack, while it is suspended.
+    #[cfg(not(any(raddle_tsan, raddle_twin)))]
+    pub(crate) fn walk(&self) -> Vec<usize> {
+        let (mut addresses, tables) = (Vec::new(), Tables::of_program());
+        // SAFETY: this thread resumes it, and does not now.
+        let context = unsafe { &*self.inner.own.get() };
+        let stack = self.stack.as_ref().expect("it has one until it is finished");
+        // SAFETY: as above; nothing is unloaded.
+        unsafe {
+            walk(context, stack, &tables, |address| {
+                addresses.push(address);
+                true
+            });
+        }
+        addresses
+    }
+
+    /// Its stack.
+    #[cfg(not(any(raddle_tsan, raddle_twin)))]
+    pub(crate) fn stack(&self) -> &Stack {
+        self.stack.as_ref().expect("it has one until it is finished")
+    }
+
     pub(crate) fn new(stack: Stack, body: impl FnOnce(&Yielder) + 'static) -> Flow {
         let inner = Rc::new(Inner {
             own: UnsafeCell::new(Context::empty()),

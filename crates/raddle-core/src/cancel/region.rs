@@ -134,11 +134,11 @@ fn replace(node: *const Node) -> *const Node {
         Who::Process(block) => {
             let before = node_of(block);
             let flags = &block.header.flags;
+            // SAFETY: the running process's own, whose closure has been taken out, and whose result is to come.
+            unsafe { block.payload.put(node) };
             if node.is_null() {
                 flags.set(flags.get() & !CANCELLABLE);
             } else {
-                // SAFETY: the running process's own, whose closure has been taken out, and whose result is to come.
-                unsafe { block.payload.put(node) };
                 flags.set(flags.get() | CANCELLABLE);
             }
             before

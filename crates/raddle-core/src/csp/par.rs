@@ -19,7 +19,7 @@ use crate::process::wait;
 use crate::worker::Worker;
 use std::any::Any;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs `first` as a process and `last` in the caller, and returns what both returned when both have ended.
@@ -73,6 +73,7 @@ where
 /// });
 /// assert_eq!(sum.into_inner(), 499_999_500_000);
 /// ```
+#[track_caller]
 pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
     wait::caller("csp::par_for");
     let length = range.end.saturating_sub(range.start);
@@ -81,7 +82,7 @@ pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
     let all = Replicated { start: range.start, body, panic: Mutex::new(None), runners: ScopeData::open() };
     // It could panic only if the runtime refuses a runner, and must wait for the others even then.
     let ours = catch_unwind(AssertUnwindSafe(|| all.run(Arc::new(Indices::new(0, length)), here())));
-    all.runners.wait();
+    all.runners.wait(Location::caller());
     ours.unwrap_or_else(|refused| resume_unwind(refused));
     let has_lost_bodies = all.runners.has_panicked();
     if let Some(panic) = all.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -1,6 +1,6 @@
 //! Owns: who waits for whom, and the circles in that.
 //! May use: `roll`.
-//! Never: a guess: an edge is a lock whose holder is known, or a process that is joined.
+//! Never: a guess: an edge is a lock whose holder is known, or a process that is joined, directly or by its job.
 
 use super::roll::{Roll, State, Waiting};
 use std::collections::HashMap;
@@ -15,6 +15,14 @@ pub(super) enum Who {
 /// Each waits for the next, and the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle(pub(super) Vec<Who>);
+
+impl Waiting {
+    /// Who alone could end it: a child that is joined, whoever runs a job, or has a future.
+    pub(super) fn awaited(&self) -> Option<usize> {
+        let awaits = if self.call == "join" { self.subject } else { self.awaits };
+        (awaits != 0).then_some(awaits)
+    }
+}
 
 impl Roll {
     /// What `who` waits for, if it does.
@@ -32,11 +40,12 @@ impl Roll {
     pub(super) fn cycles(&self) -> Vec<Cycle> {
         let processes = self.rows.iter().enumerate().map(|(at, row)| (row.address, Who::Process(at)));
         let outside = self.outsiders.iter().enumerate().map(|(at, one)| (one.address, Who::OsThread(at)));
-        let known: HashMap<usize, Who> = processes.chain(outside).collect();
+        let jobs = self.rows.iter().enumerate().map(|(at, row)| (row.job, Who::Process(at)));
+        let jobs = jobs.filter(|(job, _)| *job != 0);
+        let known: HashMap<usize, Who> = processes.chain(jobs).chain(outside).collect();
         let next = |who: Who| -> Option<Who> {
             let waiting = self.waiting(who)?;
-            let joined = (waiting.call == "join").then_some(waiting.subject);
-            known.get(&waiting.held.map(|(holder, _)| holder).or(joined)?).copied()
+            known.get(&waiting.held.map(|(holder, _)| holder).or(waiting.awaited())?).copied()
         };
         let mut seen: HashMap<Who, usize> = HashMap::new();
         let mut cycles = Vec::new();

@@ -4,6 +4,8 @@
 
 use super::cycle::{Cycle, Who};
 use super::roll::{Roll, Row, State, Waiting};
+use super::symbol;
+use super::text::kind_of;
 use std::fmt::{self, Write};
 
 /// A text with quotes around it.
@@ -63,13 +65,21 @@ impl Roll {
         if let Some(name) = &row.name {
             write!(out, r#","name":{}"#, Quoted(self.text(name)))?;
         }
-        let kind = if row.is_thread { "thread" } else { "process" };
-        let site = row.site.to_string();
-        write!(out, r#","kind":"{kind}","spawned":{},"state":"{}""#, Quoted(&site), word(&row.state))?;
+        let (kind, site) = (kind_of(row), row.site.to_string());
+        write!(out, r#","kind":"{kind}""#)?;
+        if row.job == 0 {
+            write!(out, r#","spawned":{}"#, Quoted(&site))?;
+        }
+        write!(out, r#","state":"{}""#, word(&row.state))?;
         match &row.state {
             State::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
             State::Waits(waiting) | State::Away(Some(waiting)) => self.json_wait(waiting, out)?,
             _ => {}
+        }
+        let functions = symbol::functions(self.frames(row));
+        if !functions.is_empty() {
+            let quoted: Vec<String> = functions.iter().map(|name| Quoted(name).to_string()).collect();
+            write!(out, r#","frames":[{}]"#, quoted.join(","))?;
         }
         out.write_char('}')
     }
@@ -79,6 +89,9 @@ impl Roll {
         let (object, more) = (waiting.subject, Quoted(self.text(&waiting.more)));
         write!(out, r#","wait":{{"call":"{call}","for":"{kind}","at":{}"#, Quoted(&site))?;
         write!(out, r#","object":"{object:#x}","detail":{more}"#)?;
+        if let Some(age) = waiting.since.age(self.now) {
+            write!(out, r#","for_ms":{}"#, age.as_millis())?;
+        }
         if let Some(child) = self.joined(waiting) {
             write!(out, r#","joins":{}"#, child.id)?;
         }

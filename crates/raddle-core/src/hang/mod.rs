@@ -15,11 +15,13 @@
 //! | `watch` | the OS thread that looks for deadlocks |
 //! | `partial` | cycles while others run |
 //! | `slow` | slices that take long while others wait |
-//! | `frames`, `symbol` | in which functions a worker is |
-//! | `quit` | signals |
+//! | `walks`, `symbol` | in which functions somebody is |
+//! | `age` | since when somebody waits |
+//! | `quit`, `answer` | signals that ask for a dump, and who gets it |
 
+pub(crate) mod age;
+mod answer;
 mod cycle;
-mod frames;
 mod json;
 mod partial;
 mod quit;
@@ -29,6 +31,7 @@ mod slow;
 mod stop;
 mod symbol;
 mod text;
+mod walks;
 pub(crate) mod watch;
 
 pub use watch::OnDeadlock;
@@ -88,7 +91,13 @@ pub fn dump() -> Dump {
 
 impl Dump {
     fn of(runtimes: &[Watched], how: How, kind: Kind) -> Dump {
-        let roll = Roll::call(runtimes, how);
+        let walked = match kind {
+            Kind::Dump => 2_000,
+            Kind::Partial => 0,
+            // Nobody is kept from anything.
+            Kind::Deadlock { .. } => 20_000,
+        };
+        let roll = Roll::call(runtimes, how, walked);
         let cycles = roll.cycles();
         Dump { kind, roll, cycles }
     }
@@ -120,7 +129,7 @@ impl Dump {
         json
     }
 
-    /// A line for each process and thread.
+    /// A line for each process and thread, and one for each function of the program that it is in.
     pub fn list(&self) -> String {
         let mut list = String::new();
         let _infallible = self.roll.list(&mut list);
@@ -140,6 +149,9 @@ impl Dump {
         } else {
             (format!("raddle: {what}{}\n", self.roll.first_line(&first)), first.0)
         };
+        if !told.is_empty() {
+            self.roll.first_functions(&self.cycles, &mut text);
+        }
         let more = self.roll.summary(&self.cycles, &told, &mut text);
         (text, more)
     }

@@ -5,8 +5,8 @@
 //! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher
 //! first looks from outside whether anybody waits at all since the last look, in the same frame; then it stops the
 //! workers; and it looks less and less often, from a third of a second to a minute, unless there is a cycle to be
-//! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join. A cycle is told
-//! when two looks have found the very same, and once.
+//! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join, a job. A cycle
+//! is told when two looks have found the very same, and once.
 
 use super::cycle::{Cycle, Who};
 use super::roll::{How, Roll};
@@ -108,7 +108,7 @@ fn who_waits() -> HashSet<(usize, usize)> {
 fn known(roll: &Roll, cycle: &Cycle) -> Option<Known> {
     let member = |who: &Who| {
         let waiting = roll.waiting(*who)?;
-        let sure = ["mutex", "queue lock", "once"].contains(&waiting.kind) || waiting.call == "join";
+        let sure = ["mutex", "queue lock", "once", "job"].contains(&waiting.kind) || waiting.call == "join";
         let Who::Process(at) = who else { return None };
         sure.then(|| (roll.rows[*at].id, waiting.subject))
     };

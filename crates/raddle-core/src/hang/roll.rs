@@ -7,17 +7,21 @@
 //! or before its number stands there, and whoever walks holds that lock. All else is the workers', which stand still,
 //! or sleep for good.
 
+use super::age::{self, Stamp};
 use super::seat::{self, Seat, Seats, Sitter};
 use super::stop::{self, Stopped};
+use super::walks::Walks;
 use super::watch::Watched;
 use crate::header::{AWAY, OWN_TLS, STARTED};
 use crate::process::block::Block;
 use crate::process::pool;
+use crate::protocol::jobs::Node;
 use crate::runtime::Shared;
 use crate::wait::Wait;
 use crate::worker::Worker;
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
+use std::mem::offset_of;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -63,7 +67,11 @@ pub(super) struct Waiting {
     pub(super) site: &'static Location<'static>,
     pub(super) subject: usize,
     pub(super) more: Span,
+    /// When it began to.
+    pub(super) since: Stamp,
     pub(super) held: Option<(usize, &'static Location<'static>)>,
+    /// Who alone could end it; 0 if that is not known.
+    pub(super) awaits: usize,
 }
 
 /// One process or thread.
@@ -73,8 +81,12 @@ pub(super) struct Row {
     pub(super) id: u64,
     pub(super) name: Option<Span>,
     pub(super) is_thread: bool,
+    /// Where those show themselves to wait who wait for its job; 0 if it is no job's.
+    pub(super) job: usize,
     pub(super) site: &'static Location<'static>,
     pub(super) state: State,
+    /// The functions that it is in.
+    pub(super) frames: Span,
 }
 
 /// One OS thread of the program's that waits in a call of ours.
@@ -93,12 +105,15 @@ pub(super) struct Roll {
     /// Cells that have not ended.
     pub(super) cells: u64,
     pub(super) workers: usize,
+    /// When that was.
+    pub(super) now: u64,
     /// The workers did not stand still: nothing was followed.
     pub(super) is_shallow: bool,
     running: Vec<Running>,
     /// The rows, by address: a million may wait for one.
     places: HashMap<usize, usize>,
     text: Text,
+    walks: Walks,
 }
 
 /// What was found to run.
@@ -108,6 +123,9 @@ struct Running {
     /// The worker's address and number.
     worker: usize,
     index: usize,
+    /// Where its stack pointer is.
+    stands_at: usize,
+    frames: Span,
 }
 
 /// Text of a size that was fixed before.
@@ -149,8 +167,9 @@ impl Homes<'_> {
 }
 
 impl Roll {
-    /// Looks at everybody. `runtimes` are those that live; the caller holds their list, and is the only one who looks.
-    pub(super) fn call(runtimes: &[Watched], how: How) -> Roll {
+    /// Looks at everybody, and into which functions some `walked` are in. `runtimes` are those that live; the caller
+    /// holds their list, and is the only one who looks.
+    pub(super) fn call(runtimes: &[Watched], how: How, walked: usize) -> Roll {
         let shared = || runtimes.iter().map(Watched::shared);
         let homes = Homes(shared().map(Shared::workers).collect());
         let workers = homes.0.iter().map(|workers| workers.len()).sum();
@@ -162,31 +181,41 @@ impl Roll {
             outsiders: Vec::with_capacity(seats.len()),
             cells: 0,
             workers,
+            now: 0,
             is_shallow: false,
             running: Vec::with_capacity(seats.len()),
             places: HashMap::new(),
             text: Text(Vec::with_capacity((most + seats.len()) * TEXT_BYTES_EACH)),
+            walks: Walks::with_room(most + seats.len(), walked),
         };
         let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
         let stopped = (how == How::Stopping).then(|| stop::stop(&seats));
+        roll.now = age::milliseconds();
         roll.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
-        note_running(&mut roll.running, stopped.as_ref(), &seats, &homes);
+        roll.note_running(stopped.as_ref(), &seats, &homes);
         depot.for_each_block(|block| roll.look_at(block, &homes));
         roll.look_outside(&seats, how);
         drop((stopped, depot, seats));
         roll.cells = alive.saturating_sub(roll.rows.len() as u64);
         roll.rows.sort_by_key(|row| row.id);
-        roll.places = roll.rows.iter().enumerate().map(|(at, row)| (row.address, at)).collect();
+        let jobs =
+            roll.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));
+        roll.places = roll.rows.iter().enumerate().map(|(at, row)| (row.address, at)).chain(jobs).collect();
         roll
     }
 
-    /// Who runs on the worker at this address.
-    pub(super) fn who_runs_on(&self, worker: usize) -> Option<&Row> {
-        let header = self.running.iter().find(|one| one.worker == worker)?.header;
-        self.row_at(header).map(|at| &self.rows[at])
+    /// Who runs on the worker at this address, and the functions that it is in.
+    pub(super) fn who_runs_on(&self, worker: usize) -> (Option<&Row>, &[usize]) {
+        let Some(one) = self.running.iter().find(|one| one.worker == worker) else { return (None, &[]) };
+        (self.row_at(one.header).map(|at| &self.rows[at]), self.walks.get(&one.frames))
     }
 
-    /// The place of the one whose control block is at this address.
+    /// The functions that one is in: return addresses, the innermost first.
+    pub(super) fn frames(&self, row: &Row) -> &[usize] {
+        self.walks.get(&row.frames)
+    }
+
+    /// The place of the one whose control block, or job, is at this address.
     pub(super) fn row_at(&self, address: usize) -> Option<usize> {
         self.places.get(&address).copied()
     }
@@ -194,6 +223,30 @@ impl Roll {
     /// The text of a piece.
     pub(super) fn text(&self, span: &Span) -> &str {
         std::str::from_utf8(&self.text.0[span.start as usize..span.end as usize]).unwrap_or("?")
+    }
+
+    /// What runs where.
+    fn note_running(&mut self, stopped: Option<&Stopped>, seats: &Seats, homes: &Homes<'_>) {
+        let Some(stopped) = stopped else { return };
+        let own = raddle_context::current::get().addr();
+        // SAFETY: touches no memory of ours.
+        let own_thread = unsafe { libc::gettid() };
+        for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
+            let worker = seat.worker().addr();
+            let has_home = homes.has(seat.worker().cast());
+            // SAFETY: a worker of a runtime that lives.
+            let index = if has_home { unsafe { (*seat.worker()).index } } else { usize::MAX };
+            let (header, stands_at, frames) = if seat.os_thread() == own_thread {
+                (own, 0, 0..0)
+            } else if stopped.has(seat) {
+                let running = seat.running.load(Ordering::Relaxed);
+                let frames = if has_home { self.walks.of_worker(seat, running) } else { 0..0 };
+                (running.addr(), seat.interrupted().stack_pointer(), frames)
+            } else {
+                continue;
+            };
+            self.running.push(Running { header, worker, index, stands_at, frames });
+        }
     }
 
     fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>) {
@@ -205,11 +258,13 @@ impl Roll {
             return;
         }
         let address = block.as_header().addr();
+        let mut frames = 0..0;
         let state = if self.is_shallow {
             State::Unknown
         } else if !has_begun {
             State::Fresh
         } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
+            frames.clone_from(&one.frames);
             State::Runs(one.index)
         } else {
             // SAFETY: it does not run here, nor will it before this look is over; and while it is away it shows nothing
@@ -221,9 +276,29 @@ impl Roll {
                 (false, None) => State::Ready,
             }
         };
+        if let State::Ready | State::Waits(_) = &state {
+            frames = self.walk(block, &state);
+        }
         let name = if self.is_shallow { None } else { self.name_of(block) };
         let is_thread = flags & OWN_TLS != 0;
-        self.rows.push(Row { address, id, name, is_thread, site: block.site.get(), state });
+        // SAFETY: as above.
+        let job = unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join));
+        self.rows.push(Row { address, id, name, is_thread, job, site: block.site.get(), state, frames });
+    }
+
+    /// The functions in which one is that does not run.
+    fn walk(&mut self, block: &'static Block, state: &State) -> Span {
+        // SAFETY: it does not end meanwhile.
+        let Some(stack) = (unsafe { block.stack_there() }) else { return 0..0 };
+        let memory = stack.limit().addr()..stack.top().addr();
+        if self.running.iter().any(|one| memory.contains(&one.stands_at)) {
+            // Not quite suspended.
+            return 0..0;
+        }
+        let waits_at =
+            if let State::Waits(waiting) = state { std::ptr::from_ref(waiting.site).addr() } else { 0 };
+        // SAFETY: it has left its stack, and only a worker could resume it: they stand still, or sleep.
+        unsafe { self.walks.of_suspended(block, (std::ptr::from_ref(block.site.get()).addr(), waits_at)) }
     }
 
     fn name_of(&mut self, block: &Block) -> Option<Span> {
@@ -236,7 +311,9 @@ impl Roll {
         let more = self.text.span(|text| wait.write_state(text));
         let held = wait.held().map(|held| (held.who().addr(), held.site()));
         let (call, kind) = (wait.name(), wait.kind());
-        Waiting { call, kind, site: wait.site(), subject: wait.subject().addr(), more, held }
+        let (site, since) = (wait.site(), wait.since());
+        let (subject, awaits) = (wait.subject().addr(), wait.awaits().addr());
+        Waiting { call, kind, site, subject, more, since, held, awaits }
     }
 
     /// OS threads run on, so that what they wait for can be followed only if nothing runs at all.
@@ -250,30 +327,5 @@ impl Roll {
             let waits = self.copy(wait);
             self.outsiders.push(Outsider { address: seat.address(), os_thread: seat.os_thread(), waits });
         }
-    }
-}
-
-/// What runs where.
-fn note_running(running: &mut Vec<Running>, stopped: Option<&Stopped>, seats: &Seats, homes: &Homes<'_>) {
-    let Some(stopped) = stopped else { return };
-    let index = |seat: &Seat| {
-        if !homes.has(seat.worker().cast()) {
-            return usize::MAX;
-        }
-        // SAFETY: a worker of a runtime that lives.
-        unsafe { (*seat.worker()).index }
-    };
-    let own = raddle_context::current::get().addr();
-    // SAFETY: touches no memory of ours.
-    let own_thread = unsafe { libc::gettid() };
-    for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
-        let header = if seat.os_thread() == own_thread {
-            own
-        } else if stopped.has(seat) {
-            seat.running.load(Ordering::Relaxed).addr()
-        } else {
-            continue;
-        };
-        running.push(Running { header, worker: seat.worker().addr(), index: index(seat) });
     }
 }

@@ -9,19 +9,18 @@
 //! |---|---|
 //! | `os_thread`, `kind`, `worker`, `address` | written under the lock of the list, by who sits down or gets up |
 //! | `sleeps`, `wait` | the OS thread itself; anybody reads |
-//! | `arrived`, `running` | the signal handler on the OS thread (see `stop`); who has stopped it reads |
+//! | `arrived`, `running`, where it was interrupted | the signal handler on it (see `stop`); who has stopped it reads |
 
 use crate::fork;
 use crate::header::Header;
 use crate::protocol::gate::Arrived;
 use crate::wait::Wait;
 use crate::worker::Worker;
+use raddle_context::walk::{Interrupted, REGISTERS};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// So many return addresses are noted.
-pub(super) const FRAMES: usize = 32;
 
 /// What an OS thread is to the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +49,11 @@ pub(crate) struct Seat {
     wait: AtomicPtr<Wait<'static>>,
     pub(super) arrived: Arrived,
     pub(super) running: AtomicPtr<Header>,
-    /// The handler is to note in which functions it is.
-    pub(super) wants_frames: AtomicBool,
-    pub(super) frames: [AtomicUsize; FRAMES],
+    /// Where it was interrupted.
+    interrupted_at: AtomicUsize,
+    registers: [AtomicUsize; REGISTERS],
+    /// Of a worker: its OS thread's own stack.
+    stack: [AtomicUsize; 2],
 }
 
 static SEATS: Mutex<Vec<&'static Seat>> = Mutex::new(Vec::new());
@@ -87,8 +88,9 @@ impl Seat {
             wait: AtomicPtr::new(std::ptr::null_mut()),
             arrived: Arrived::nowhere(),
             running: AtomicPtr::new(std::ptr::null_mut()),
-            wants_frames: AtomicBool::new(false),
-            frames: [const { AtomicUsize::new(0) }; FRAMES],
+            interrupted_at: AtomicUsize::new(0),
+            registers: [const { AtomicUsize::new(0) }; REGISTERS],
+            stack: [const { AtomicUsize::new(0) }; 2],
         }
     }
 
@@ -115,6 +117,25 @@ impl Seat {
     pub(super) fn sleeps(&self) -> Option<u64> {
         // Acquire pairs with the release in `Asleep::new`: what the sleeper did before is seen.
         Some(self.sleeps.load(Ordering::Acquire)).filter(|sleeps| sleeps % 2 == 1)
+    }
+
+    /// By the handler: where the OS thread was, and with which registers.
+    pub(super) fn note(&self, interrupted: &Interrupted) {
+        self.interrupted_at.store(interrupted.address, Ordering::Relaxed);
+        for (place, register) in self.registers.iter().zip(interrupted.registers) {
+            place.store(register, Ordering::Relaxed);
+        }
+    }
+
+    /// What the handler has noted.
+    pub(super) fn interrupted(&self) -> Interrupted {
+        let registers = std::array::from_fn(|at| self.registers[at].load(Ordering::Relaxed));
+        Interrupted { address: self.interrupted_at.load(Ordering::Relaxed), registers }
+    }
+
+    /// Of a worker: its OS thread's own stack.
+    pub(super) fn stack(&self) -> Range<usize> {
+        self.stack[0].load(Ordering::Relaxed)..self.stack[1].load(Ordering::Relaxed)
     }
 
     /// What it has said that it waits for. To be followed only if it certainly sleeps.
@@ -149,6 +170,9 @@ impl Seated {
         seat.address.store(crate::sync::who_runs().0, Ordering::Relaxed);
         seat.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
         seat.arrived.forget();
+        let stack = if kind == Sitter::Worker { own_stack() } else { 0..0 };
+        seat.stack[0].store(stack.start, Ordering::Relaxed);
+        seat.stack[1].store(stack.end, Ordering::Relaxed);
         seat.os_thread.store(os_thread, Ordering::Relaxed);
         Seated { seat, generation: fork::generation() }
     }
@@ -161,6 +185,24 @@ impl Drop for Seated {
             self.seat.os_thread.store(0, Ordering::Relaxed);
         }
     }
+}
+
+/// The stack of the calling OS thread, on which it runs; empty if it is not known.
+fn own_stack() -> Range<usize> {
+    // SAFETY: all zeroes is a value of this struct.
+    let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
+    // SAFETY: touches no memory of ours.
+    let own = unsafe { libc::pthread_self() };
+    // SAFETY: writes the attributes, which are destroyed below.
+    if unsafe { libc::pthread_getattr_np(own, &raw mut attributes) } != 0 {
+        return 0..0;
+    }
+    let (mut begin, mut bytes) = (std::ptr::null_mut(), 0);
+    // SAFETY: reads the attributes, and writes the two.
+    let known = unsafe { libc::pthread_attr_getstack(&raw const attributes, &raw mut begin, &raw mut bytes) };
+    // SAFETY: made above.
+    unsafe { libc::pthread_attr_destroy(&raw mut attributes) };
+    if known == 0 { begin.addr()..begin.addr() + bytes } else { 0..0 }
 }
 
 thread_local! {

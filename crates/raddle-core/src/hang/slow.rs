@@ -1,10 +1,9 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: what a worker shows from outside (`worker::seen`), `/proc`, `stop` for the place.
+//! May use: what a worker shows from outside (`worker::seen`), `/proc`, `roll` for the place.
 //! Never: a second report for one place; a report of what the kernel has not let run.
 
 use super::roll::{How, Roll};
 use super::seat::{self, Seat, Sitter};
-use super::stop;
 use super::symbol;
 use super::watch::Watched;
 use crate::report;
@@ -107,12 +106,13 @@ fn os_thread_of(worker: usize) -> i32 {
 
 /// Who runs on a worker, where it was spawned, and in which functions it is.
 fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>) {
-    let frames = stop::frames_of(worker);
-    let roll = Roll::call(runtimes, How::Stopping);
-    roll.who_runs_on(worker).map_or_else(
-        || ("a cell, or something that has just ended,".to_owned(), "?".to_owned(), frames.clone()),
-        |row| (roll.who(row), row.site.to_string(), frames.clone()),
-    )
+    let roll = Roll::call(runtimes, How::Stopping, 0);
+    let (row, frames) = roll.who_runs_on(worker);
+    let (who, place) = row.map_or_else(
+        || ("a cell, or something that has just ended,".to_owned(), "?".to_owned()),
+        |row| (roll.who(row), row.site.to_string()),
+    );
+    (who, place, frames.to_vec())
 }
 
 /// So long an OS thread has been on a processor.

@@ -4,8 +4,8 @@
 //!
 //! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
 //! frame would go. So whoever looks stops the workers, as Go stops its threads: each gets a signal, and its handler
-//! notes what runs there and waits at the gate. The fast paths know nothing of it and pay nothing. A worker that runs
-//! a long loop, or sits in a system call, stops as well as any other.
+//! notes what runs there, and where, and waits at the gate. The fast paths know nothing of it and pay nothing. A worker
+//! that runs a long loop, or sits in a system call, stops as well as any other.
 //!
 //! What is alternatively possible: a flag that workers look at when they switch. It costs a load at each switch, and
 //! a worker that hangs in a loop, which is what one wants to see, never comes to the flag.
@@ -22,9 +22,9 @@
 //! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
 //! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
 
-use super::frames;
-use super::seat::{self, Seat, Sitter};
+use super::seat::{Seat, Sitter};
 use crate::protocol::gate::{Closing, Gate};
+use raddle_context::walk::Interrupted;
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -59,18 +59,6 @@ pub(super) fn stop(seats: &[&'static Seat]) -> Stopped {
     let asked = others().all(|seat| ask(seat));
     let all = asked && others().all(|seat| GATE.wait_for(&seat.arrived, closing, left));
     Stopped { closing, all }
-}
-
-/// Has one worker, which is not the caller's, note the functions that it is in.
-pub(super) fn frames_of(worker: usize) -> Vec<usize> {
-    let seats = seat::seats();
-    let sits = |seat: &&&'static Seat| seat.is(Sitter::Worker) && seat.worker().addr() == worker;
-    let Some(seat) = seats.iter().copied().find(|seat| sits(&seat)) else { return Vec::new() };
-    seat.wants_frames.store(true, Ordering::Relaxed);
-    let stopped = stop(&[seat]);
-    let noted = if stopped.has(seat) { &seat.frames[..] } else { &[] };
-    seat.wants_frames.store(false, Ordering::Relaxed);
-    noted.iter().map(|frame| frame.load(Ordering::Relaxed)).take_while(|frame| *frame != 0).collect()
 }
 
 impl Stopped {
@@ -122,7 +110,7 @@ fn can_stop() -> bool {
 }
 
 /// On the worker that was asked: notes what runs, and stays until the gate opens.
-extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel hands over a whole one.
     let info = unsafe { &*info.cast::<Info>() };
     // SAFETY: touches no memory of ours.
@@ -142,9 +130,8 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
     if i64::from(seat.os_thread()) == thread {
         let _stood = GATE.stand(&seat.arrived, || {
             seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
-            if seat.wants_frames.load(Ordering::Relaxed) {
-                frames::note(seat);
-            }
+            // SAFETY: the kernel has given it to this handler.
+            seat.note(&unsafe { Interrupted::of(context) });
         });
     }
     // SAFETY: as above.

@@ -1,13 +1,14 @@
 //! Owns: the names of functions by addresses, from the symbol tables of the program and its libraries.
 //! May use: `dladdr`, files, `rustc-demangle`.
-//! Never: debug information; a name and a distance are enough to find a loop. `addr2line` knows the line.
+//! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// A module's file, and where it lies in memory.
 #[derive(PartialEq, Eq)]
@@ -45,9 +46,14 @@ impl Module {
 /// The symbols of a 64-bit ELF file.
 struct Table {
     is_fixed: bool,
+    /// Where each begins, and its entry in the table; sorted.
+    order: Vec<(u64, usize)>,
     symbols: Vec<u8>,
     names: Vec<u8>,
 }
+
+/// The bytes of an entry.
+const SYMBOL_BYTES: usize = 24;
 
 fn word(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     let part = bytes.get(at..at.checked_add(len)?)?;
@@ -77,36 +83,75 @@ impl Table {
         let table = each.clone().find(|at| word(&sections, at + 4, 4) == Some(SYMBOL_TABLE))?;
         let names = usize::try_from(word(&sections, table + 40, 4)? * size).ok()?;
         let is_fixed = word(&head, 16, 2)? == FIXED_ADDRESS;
-        Some(Table { is_fixed, symbols: section(table)?, names: section(names)? })
+        let (symbols, names) = (section(table)?, section(names)?);
+        let begin = |at: usize| Some((word(&symbols, at + 8, 8)?, at));
+        // Those without a length mark places, and are no functions.
+        let has_length = |at: &usize| word(&symbols, at + 16, 8).is_some_and(|len| len > 0);
+        let each = (0..symbols.len()).step_by(SYMBOL_BYTES).filter(has_length);
+        let mut order: Vec<_> = each.filter_map(begin).collect();
+        order.sort_unstable();
+        Some(Table { is_fixed, order, symbols, names })
     }
 
     fn name_at(&self, wanted: usize) -> Option<String> {
         let wanted = wanted as u64;
-        self.symbols.chunks_exact(24).find_map(|symbol| {
-            let (value, len) = (word(symbol, 8, 8)?, word(symbol, 16, 8)?);
-            if wanted.checked_sub(value)? >= len {
-                return None;
-            }
-            let name = self.names.get(word(symbol, 0, 4)? as usize..)?.split(|byte| *byte == 0).next()?;
-            Some(format!("{} + {:#x}", plain(&String::from_utf8_lossy(name)), wanted - value))
-        })
+        let after = self.order.partition_point(|(begin, _)| *begin <= wanted);
+        // Several may begin at one place, of which the last may be empty of names.
+        let (begin, at) = *self.order[..after].last()?;
+        if wanted - begin >= word(&self.symbols, at + 16, 8)? {
+            return None;
+        }
+        let name = self.names.get(word(&self.symbols, at, 4)? as usize..)?.split(|byte| *byte == 0).next()?;
+        Some(format!("{} + {:#x}", plain(&String::from_utf8_lossy(name)), wanted - begin))
     }
 }
 
-/// The names of the functions that these addresses lie in.
-fn names(addresses: impl Iterator<Item = usize>) -> Vec<String> {
+/// The names that have been found, by module and address: a program that hangs is asked more than once.
+static KNOWN: Mutex<Option<HashMap<(usize, usize), String>>> = Mutex::new(None);
+/// So many are kept.
+const KNOWN_MAX: usize = 20_000;
+
+/// The functions that the calls before these return addresses are in, each with the distance from its begin.
+pub(super) fn functions(addresses: &[usize]) -> Vec<String> {
+    let mut fresh = None;
+    // Somebody else may have it, in a parent that has forked even for ever.
+    let mut guard = KNOWN.try_lock().ok();
+    let known = guard.as_deref_mut().unwrap_or(&mut fresh).get_or_insert_default();
+    if known.len() > KNOWN_MAX {
+        known.clear();
+    }
     let mut read: Vec<(Module, Option<Table>)> = Vec::new();
-    let name = |address: usize| {
+    let mut name = |address: usize| {
         let module = Module::of(address)?;
+        if let Some(name) = known.get(&(module.base, address)) {
+            return Some(name.clone());
+        }
         let at = read.iter().position(|(known, _)| *known == module).unwrap_or_else(|| {
             let table = Table::read(&module.file);
             read.push((module, table));
             read.len() - 1
         });
         let (module, table) = &read[at];
-        Some(module.name(table.as_ref(), address))
+        let name = module.name(table.as_ref(), address);
+        known.insert((module.base, address), name.clone());
+        Some(name)
     };
-    addresses.filter_map(name).collect()
+    // A return address may be the begin of the next function.
+    addresses.iter().filter_map(|address| name(address.saturating_sub(1))).collect()
+}
+
+/// Of these functions those of the program: from the first that is not ours on, up to the process's own.
+pub(super) fn of_program(functions: Vec<String>) -> Vec<String> {
+    let begins = |name: &String, with: &[&str]| {
+        with.iter().any(|with| name.trim_start_matches(['<', '&']).starts_with(with))
+    };
+    let is_ours = |name: &String| begins(name, &["raddle_core::", "raddle_context::", "raddle::"]);
+    let is_between = |name: &String| begins(name, &["core::", "std::", "alloc::", "__"]);
+    let is_base = |name: &String| {
+        begins(name, &["core::panic::unwind_safe::", "std::panicking::", "std::panic::", "__rust_try"])
+    };
+    let own = functions.into_iter().skip_while(|name| is_ours(name) || is_between(name));
+    own.take_while(|name| !is_base(name)).filter(|name| !is_ours(name)).collect()
 }
 
 /// A symbol as its programmer knows it, without the compiler's hash.
@@ -114,18 +159,10 @@ fn plain(mangled: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(mangled))
 }
 
-/// A line for each of these return addresses, from the first that is not ours on.
+/// A line for each of the program's functions among those with these return addresses.
 pub(super) fn lines(addresses: &[usize]) -> String {
-    // A return address may be the begin of the next function.
-    let names = names(addresses.iter().map(|address| address.saturating_sub(1)));
-    // The handler, and what the kernel returns to after it.
-    let handler = names.iter().rposition(|name| name.contains("hang::stop")).map_or(0, |at| at + 2);
-    let is_base = |name: &String| name.starts_with("<core::panic::unwind_safe::AssertUnwindSafe");
-    let mut text = String::new();
-    for name in names.iter().skip(handler).take_while(|name| !is_base(name)).take(12) {
-        let _infallible = writeln!(text, "    in {name}");
-    }
-    text
+    let functions = of_program(functions(addresses));
+    functions.iter().take(12).map(|name| format!("    in {name}\n")).collect()
 }
 
 #[cfg(test)]
@@ -143,9 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_report_shows_is_the_programs() {
+        let functions = [
+            "raddle_core::worker::dispatch::<impl raddle_core::worker::Worker>::leave + 0x1",
+            "<raddle_core::sync::mutex::RawMutex as X>::lock + 0x2",
+            "demo::second + 0x3",
+            "core::ops::function::FnOnce::call_once + 0x4",
+            "demo::first + 0x5",
+            "<core::panic::unwind_safe::AssertUnwindSafe<F> as Y>::call_once + 0x6",
+            "demo::never + 0x7",
+        ];
+        let told = of_program(functions.map(str::to_owned).to_vec());
+        assert_eq!(told, &functions[2..5]);
+    }
+
+    #[test]
     fn a_function_of_this_program_is_found() {
-        let here = a_function_of_this_program_is_found as fn() as usize + 1;
-        let found = names([here, 1].into_iter());
+        let here = a_function_of_this_program_is_found as fn() as usize + 2;
+        let found = functions(&[here, 2]);
         assert!(found[0].contains("symbol::tests::a_function_of_this_program_is_found"), "{found:?}");
         assert_eq!(found.len(), 1, "no module is at 1");
     }

@@ -2,8 +2,10 @@
 //! May use: `roll`, `cycle`.
 //! Never: more lines than a screen has, in the summary.
 
+use super::age;
 use super::cycle::{Cycle, Who};
 use super::roll::{Outsider, Roll, Row, State, Waiting};
+use super::symbol;
 use crate::sync::held_by;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -15,12 +17,16 @@ const CYCLE_MAX: usize = 8;
 const ROOTS_MAX: usize = 4;
 /// So many names of a group are told.
 const NAMES_MAX: usize = 5;
+/// So many functions of one who waits are told on the screen.
+const FUNCTIONS_MAX: usize = 3;
 
 impl Roll {
     /// `process 'name' (#7, spawned at src/main.rs:3:5)`.
     pub(super) fn who(&self, row: &Row) -> String {
-        let kind = if row.is_thread { "thread" } else { "process" };
+        let kind = kind_of(row);
         match &row.name {
+            // A fork does not note where it was made.
+            None if row.job != 0 => format!("{kind} #{}", row.id),
             Some(name) => format!("{kind} '{}' (#{}, spawned at {})", self.text(name), row.id, row.site),
             None => format!("{kind} #{} (spawned at {})", row.id, row.site),
         }
@@ -33,7 +39,7 @@ impl Roll {
 
     /// `Mutex::lock at src/main.rs:7:13, held by 'b' since src/main.rs:9:3`.
     fn wait(&self, waiting: &Waiting) -> String {
-        let mut text = format!("{} at {}", waiting.call, waiting.site);
+        let mut text = format!("{} at {}{}", waiting.call, waiting.site, self.age(waiting));
         if let Some((holder, since)) = &waiting.held {
             text = format!("{text}, {}", held_by(self.holder(*holder).as_deref(), since));
         } else if let Some(child) = self.joined(waiting) {
@@ -44,10 +50,14 @@ impl Roll {
         text
     }
 
-    /// Whom a `join` waits for.
+    /// ` for 0.2 s`, if that is known.
+    fn age(&self, waiting: &Waiting) -> String {
+        waiting.since.age(self.now).map(|age| format!(" {}", age::words(age))).unwrap_or_default()
+    }
+
+    /// Whom a `join`, or one of its like, waits for.
     pub(super) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
-        let at = (waiting.call == "join").then(|| self.row_at(waiting.subject)).flatten();
-        at.map(|at| &self.rows[at])
+        waiting.awaited().and_then(|address| self.row_at(address)).map(|at| &self.rows[at])
     }
 
     fn holder(&self, address: usize) -> Option<String> {
@@ -76,7 +86,9 @@ impl Roll {
             State::Ready => "can run".to_owned(),
             State::Runs(usize::MAX) => "runs".to_owned(),
             State::Runs(worker) => format!("runs on worker {worker}"),
-            State::Away(Some(waiting)) => format!("is in a call of `blocking` at {}", waiting.site),
+            State::Away(Some(waiting)) => {
+                format!("is in a call of `blocking` at {}{}", waiting.site, self.age(waiting))
+            }
             State::Away(None) => "is in a call of `blocking`".to_owned(),
             State::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
             State::Unknown => "is at something that could not be looked at".to_owned(),
@@ -95,6 +107,28 @@ impl Roll {
         (told, cycle.len().saturating_sub(CYCLE_MAX))
     }
 
+    /// In which functions of the program those are who stand in the first line.
+    pub(super) fn first_functions(&self, cycles: &[Cycle], out: &mut String) {
+        let rows: Vec<&Row> = match cycles.first() {
+            Some(Cycle(cycle)) => {
+                let row = |who: &Who| if let Who::Process(at) = who { Some(&self.rows[*at]) } else { None };
+                cycle.iter().filter_map(row).take(CYCLE_MAX).collect()
+            }
+            None => self.root_groups().iter().take(ROOTS_MAX).map(|group| group[0]).collect(),
+        };
+        for row in rows {
+            let mut functions = symbol::of_program(symbol::functions(self.frames(row)));
+            functions.truncate(FUNCTIONS_MAX);
+            let plain: Vec<&str> = functions
+                .iter()
+                .map(|name| name.rsplit_once(" + ").map_or(&name[..], |(name, _)| name))
+                .collect();
+            if !plain.is_empty() {
+                let _infallible = writeln!(out, "  {} is in {}", self.short(row), plain.join(", called by "));
+            }
+        }
+    }
+
     /// The same in one line.
     pub(super) fn first_line(&self, (told, more): &(Vec<String>, usize)) -> String {
         let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
@@ -108,12 +142,14 @@ impl Roll {
 
     /// Who waits for something else than another's end, in groups: what the others wait for in the end.
     fn roots(&self) -> Vec<String> {
-        let ends = |waits: &Waiting| ["join", "scope", "sleep"].contains(&waits.call);
-        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !ends(waits));
-        let groups = self.groups().into_iter().filter(|group| is_root(group[0]));
-        let outside = (0..self.outsiders.len()).filter(|at| !ends(&self.outsiders[*at].waits));
+        let outside = (0..self.outsiders.len()).filter(|at| !for_an_end(&self.outsiders[*at].waits));
         let outside = outside.map(|at| self.sentence(Who::OsThread(at)));
-        groups.map(|group| self.tell_group(&group)).chain(outside).collect()
+        self.root_groups().iter().map(|group| self.tell_group(group)).chain(outside).collect()
+    }
+
+    fn root_groups(&self) -> Vec<Vec<&Row>> {
+        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !for_an_end(waits));
+        self.groups().into_iter().filter(|group| is_root(group[0])).collect()
     }
 
     /// The further cycles, and all that live and were not `told` by themselves, in groups. True if something was left
@@ -167,22 +203,41 @@ impl Roll {
         if group.len() == 1 {
             return format!("{} {}", self.who(first), self.state(first));
         }
-        let kind = if first.is_thread { "threads" } else { "processes" };
         let some: Vec<String> = group.iter().take(NAMES_MAX).map(|row| self.short(row)).collect();
         let dots = if group.len() > NAMES_MAX { ", ..." } else { "" };
         let (many, site, state) = (group.len(), first.site, self.state(first));
-        format!("{many} {kind} spawned at {site} ({}{dots}), such as {}: {state}", some.join(", "), some[0])
+        let kind = match kind_of(first) {
+            "job" => "jobs".to_owned(),
+            "thread" => format!("threads spawned at {site}"),
+            _ => format!("processes spawned at {site}"),
+        };
+        format!("{many} {kind} ({}{dots}), such as {}: {state}", some.join(", "), some[0])
     }
 
-    /// Each by itself, a line each.
+    /// Each by itself, with the functions that it is in.
     pub(super) fn list(&self, out: &mut impl Write) -> fmt::Result {
         for row in &self.rows {
             writeln!(out, "{} {}", self.who(row), self.state(row))?;
+            out.write_str(&symbol::lines(self.frames(row)))?;
         }
         for outsider in &self.outsiders {
             writeln!(out, "{} waits in {}", name_of(outsider), self.wait(&outsider.waits))?;
         }
         Ok(())
+    }
+}
+
+/// Whether it is for another's end, or a time.
+fn for_an_end(waits: &Waiting) -> bool {
+    ["join", "scope", "sleep"].contains(&waits.call) || waits.awaits != 0
+}
+
+/// What it is in a word.
+pub(super) fn kind_of(row: &Row) -> &'static str {
+    match row {
+        Row { is_thread: true, .. } => "thread",
+        Row { job: 0, .. } => "process",
+        _ => "job",
     }
 }
 

@@ -20,6 +20,8 @@
 //! tells is that an OS thread ends which has never used anything of ours. So as long as the program could hang
 //! unnoticed, the watcher lies for twice as long each time, up to a minute.
 
+use super::age;
+use super::answer;
 use super::partial::Partial;
 use super::roll::How;
 use super::seat::{self, Seated, Sitter};
@@ -31,9 +33,6 @@ use crate::protocol::watch::WatchWord;
 use crate::report;
 use crate::runtime::Shared;
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -133,6 +132,8 @@ fn start() {
         return;
     }
     WATCHER.begin();
+    age::tick();
+    answer::begin();
     let helper = thread::Builder::new().name("raddle-watch".to_owned());
     drop(helper.spawn(|| {
         block_signals();
@@ -142,7 +143,7 @@ fn start() {
 }
 
 /// The program's signals are for its own threads.
-fn block_signals() {
+pub(super) fn block_signals() {
     // SAFETY: a set of bits, for which all zeroes is a value.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: writes the set.
@@ -157,17 +158,10 @@ pub(crate) fn note_change() {
     WATCHER.note_change();
 }
 
-/// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
-/// file descriptor, with [`AS_JSON`]. If several ask at once, one of them gets no answer.
-static ANSWER_TO: AtomicU64 = AtomicU64::new(0);
-
-/// It is to be JSON.
-const AS_JSON: u32 = 1 << 31;
-
 /// Asks for a dump, on standard error if no process asks. By a signal's handler, too.
 pub(super) fn ask_for_dump(process: u32, value: u32) {
     if process != 0 && value != 0 {
-        ANSWER_TO.store(u64::from(process) << 32 | u64::from(value), Ordering::Relaxed);
+        answer::note_asker(process, value);
     }
     // Release pairs with the acquire in `take_request`.
     ASKED.fetch_add(1, Ordering::Release);
@@ -188,10 +182,10 @@ fn watch() {
     let mut told: Option<Stamp> = None;
     let (mut slow, mut partial, mut doze) = (Slow::default(), Partial::new(), TICK);
     loop {
+        age::tick();
         if take_request() {
             let dump = Dump::of(&runtimes(), How::Stopping, Kind::Dump);
-            // The list is free again: who has asked may take its time to read.
-            answer(&dump);
+            answer::give(dump);
         }
         let lain_down = seat::lain_down();
         let now = look();
@@ -210,24 +204,6 @@ fn watch() {
         let lay_down = rest(settled && !goes_on, until, nothing_new);
         doze = if lay_down { (doze * 2).min(DOZE_MAX) } else { TICK };
     }
-}
-
-/// Writes a dump to who has asked for it: `raddle dump` holds a pipe open, which its owner may write into.
-fn answer(dump: &Dump) {
-    let to = ANSWER_TO.swap(0, Ordering::Relaxed);
-    if to == 0 {
-        return report::say(&dump.screen());
-    }
-    let (process, value) = (to >> 32, to as u32);
-    let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);
-    let text = if value & AS_JSON == 0 { dump.to_string() + &dump.list() } else { dump.json() };
-    // Who signals says itself who it is. Nobody is to have other files written by a program that may do more than it.
-    if !std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo()) {
-        return;
-    }
-    // Who has asked may have gone.
-    let _gone =
-        OpenOptions::new().write(true).open(path).and_then(|mut pipe| pipe.write_all(text.as_bytes()));
 }
 
 /// What is looked for beside a deadlock. True if it shall be looked for again soon, whoever sleeps.
@@ -252,7 +228,7 @@ fn rest(settled: bool, doze: Option<Duration>, nothing_new: impl Fn() -> bool) -
         return false;
     }
     let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
-    WATCHER.lie_down(doze, || nothing_new() && nothing_asked())
+    age::while_asleep(|| WATCHER.lie_down(doze, || nothing_new() && nothing_asked()))
 }
 
 fn looks_for_deadlocks() -> bool {
@@ -285,8 +261,9 @@ fn look() -> Option<Stamp> {
 /// Adds the OS threads of the program, if all of them sleep; returns how many there are.
 fn outside(stamp: &mut Stamp) -> Option<usize> {
     let seats = seat::seats();
-    let mut waiting = 0;
+    let (mut listed, mut waiting) = (0, 0);
     for task in std::fs::read_dir("/proc/self/task").ok()? {
+        listed += 1;
         let number: i32 = task.ok()?.file_name().to_str()?.parse().ok()?;
         let seat = seats.iter().find(|seat| seat.os_thread() == number)?;
         if seat.is(Sitter::Outside) {
@@ -294,7 +271,14 @@ fn outside(stamp: &mut Stamp) -> Option<usize> {
             waiting += 1;
         }
     }
-    Some(waiting)
+    // The list is read in pieces, between which OS threads come and go: one may stand in none of them.
+    (os_threads()? == listed).then_some(waiting)
+}
+
+/// How many OS threads the program has.
+fn os_threads() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
 }
 
 /// Nothing will ever run again.

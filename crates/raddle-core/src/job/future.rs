@@ -5,6 +5,7 @@
 use super::flow::{self, Flow};
 use super::in_bag::{self, PlaceAct, What};
 use super::slab::Slot;
+use super::waits::{GET, GET_PRIVATE, Promised};
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::bag::{Chunk, Place};
@@ -12,12 +13,13 @@ use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, JoinWord, Registered};
 use crate::protocol::promise::{Asked, Asker};
 use crate::trace::{name_this_job, note_job, number_of_job};
+use crate::wait::Wait;
 use crate::worker::{self, Worker};
 use raddle_trace::Event;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 /// A value that is being computed, or will be when it is asked for; see [`future`].
 ///
@@ -179,6 +181,7 @@ impl<T> Future<T> {
     /// # Panics
     /// As the closure; and inside a cell, which must not wait, if there is something to wait for.
     #[inline]
+    #[track_caller]
     pub fn get(self) -> T {
         let at = self.at;
         std::mem::forget(self);
@@ -192,7 +195,7 @@ impl<T> Future<T> {
             }
         }
         // SAFETY: the handle was ours.
-        unsafe { Self::get_elsewhere(at) }
+        unsafe { Self::get_elsewhere(at, Location::caller()) }
     }
 
     /// # Safety
@@ -224,12 +227,12 @@ impl<T> Future<T> {
     /// The handle is used up by this call.
     #[cold]
     #[inline(never)]
-    unsafe fn get_elsewhere(at: At) -> T {
+    unsafe fn get_elsewhere(at: At, site: &'static Location<'static>) -> T {
         // SAFETY: the handle was ours.
         let record = match unsafe { at.promoted() } {
             Some(record) => record,
             // SAFETY: as above.
-            None => unsafe { wait_for_promoted(at) },
+            None => unsafe { wait_for_promoted(at, site) },
         };
         // SAFETY: the record is in use until the end of this, and its handle was ours.
         if unsafe { may_be_had_back(record) }
@@ -244,7 +247,9 @@ impl<T> Future<T> {
         // SAFETY: as above.
         let word: &JoinWord<Header> = unsafe { &(*record).join };
         if !word.is_done() {
-            wait::wait_registered_on("get", record.addr(), |getter| {
+            let wait = Wait::on(const { &GET }, word, site);
+            let _shown = wait.show();
+            wait::wait_registered_on(GET.name(), record.addr(), |getter| {
                 word.register(getter) == Registered::Waits
             });
         }
@@ -319,12 +324,16 @@ unsafe fn run_last(flow: Flow<'_>, place: *mut Place, act: PlaceAct, out: *mut (
 ///
 /// # Safety
 /// The caller has the handle.
-unsafe fn wait_for_promoted(at: At) -> *mut Node {
+unsafe fn wait_for_promoted(at: At, site: &'static Location<'static>) -> *mut Node {
     let Ok(place) = at.place() else { unreachable!("a record is not private") };
     // SAFETY: a place is in use as long as the handle.
     let promise = unsafe { &(*place).promise };
     let asker = Asker::<Header>::new();
-    wait::wait_registered("get", |getter| match promise.ask(&asker, getter) {
+    // SAFETY: as above.
+    let maker = Promised { maker: unsafe { Chunk::home(place) } };
+    let wait = Wait::on(const { &GET_PRIVATE }, &maker, site);
+    let _shown = wait.show();
+    wait::wait_registered(GET_PRIVATE.name(), |getter| match promise.ask(&asker, getter) {
         Asked::Waits => true,
         Asked::Promoted(record) => {
             // SAFETY: the record is in use as long as the handle.

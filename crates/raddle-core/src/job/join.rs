@@ -7,17 +7,19 @@
 //! taken is a process of its own, so that it may wait; and the caller that waits for it leaves its worker.
 
 use super::flow::{Flow, Without, in_runtime, with_list};
+use super::waits::JOIN;
 use crate::fork::{end_of_orphan, is_orphan};
 use crate::header::Header;
 use crate::process::wait;
 use crate::protocol::jobs::{How, Node, Reclaimed};
 use crate::protocol::join::{Finished, Registered};
 use crate::trace::{name_this_job, note_job, number_of_job};
+use crate::wait::Wait;
 use crate::worker;
 use raddle_trace::Event;
 use std::any::Any;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
 
 /// What a closure of [`join_context`] is told of where it runs.
@@ -54,6 +56,7 @@ impl FnContext {
 /// assert_eq!(sum(&(1..=1000).collect::<Vec<_>>()), 500_500);
 /// ```
 #[inline]
+#[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -69,6 +72,7 @@ where
 /// # Panics
 /// As [`join`].
 #[inline]
+#[track_caller]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -76,16 +80,17 @@ where
     RA: Send,
     RB: Send,
 {
+    let site = Location::caller();
     match Flow::current() {
-        Some(flow) => fork(flow, a, b, false),
-        None => outermost(a, b),
+        Some(flow) => fork(flow, a, b, false, site),
+        None => outermost(a, b, site),
     }
 }
 
 /// No list yet.
 #[cold]
 #[inline(never)]
-fn outermost<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+fn outermost<A, B, RA, RB>(a: A, b: B, site: &'static Location<'static>) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
     B: FnOnce(FnContext) -> RB + Send,
@@ -93,21 +98,35 @@ where
     RB: Send,
 {
     match Without::of_caller() {
-        Without::Process(header) => with_list(header, || join_context(a, b)),
+        Without::Process(header) => with_new_list(header, a, b, false, site),
         Without::Poll => in_turn(a, b),
-        Without::Thread => in_runtime(|| from_outside(a, b)),
+        Without::Thread => in_runtime(|| from_outside(a, b, site)),
     }
 }
 
 /// The process of the default runtime forks in the place of an OS thread: there, both closures have migrated.
-fn from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+fn from_outside<A, B, RA, RB>(a: A, b: B, site: &'static Location<'static>) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
     let Without::Process(header) = Without::of_caller() else { unreachable!("it was made a process") };
+    with_new_list(header, a, b, true, site)
+}
+
+fn with_new_list<A, B, RA, RB>(
+    header: &Header,
+    a: A,
+    b: B,
+    migrated: bool,
+    site: &'static Location<'static>,
+) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB,
+{
     with_list(header, || match Flow::current() {
-        Some(flow) => fork(flow, a, b, true),
+        Some(flow) => fork(flow, a, b, migrated, site),
         None => unreachable!("it was given a list"),
     })
 }
@@ -181,7 +200,13 @@ impl<B, RB> Frame<B, RB> {
 }
 
 #[inline(always)]
-fn fork<A, B, RA, RB>(flow: Flow<'_>, a: A, b: B, migrated: bool) -> (RA, RB)
+fn fork<A, B, RA, RB>(
+    flow: Flow<'_>,
+    a: A,
+    b: B,
+    migrated: bool,
+    site: &'static Location<'static>,
+) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
@@ -198,12 +223,12 @@ where
         Ok(ra) => ra,
         // Not merged with what follows: the common way would save two registers for it.
         // SAFETY: the frame's fork is in the list, or promoted.
-        Err(panic) => unsafe { after_panic(flow, frame, panic, migrated) },
+        Err(panic) => unsafe { after_panic(flow, frame, panic, migrated, site) },
     };
     if flow.forks().is_top(node) {
         // SAFETY: it is the top.
         unsafe { flow.forks().pop(node) };
-    } else if reclaim(flow, node) == Reclaimed::Taken {
+    } else if reclaim(flow, node, site) == Reclaimed::Taken {
         // SAFETY: the taker has ended and left the result.
         let rb = unsafe { Frame::result(frame) };
         return (ra, rb.unwrap_or_else(|panic| resume_unwind(panic)));
@@ -225,11 +250,12 @@ unsafe fn after_panic<B, RB>(
     frame: *mut Frame<B, RB>,
     panic: Box<dyn Any + Send>,
     migrated: bool,
+    site: &'static Location<'static>,
 ) -> !
 where
     B: FnOnce(FnContext) -> RB,
 {
-    let unwanted = match reclaim(flow, frame.cast()) {
+    let unwanted = match reclaim(flow, frame.cast(), site) {
         // SAFETY: the taker has ended and left the result.
         Reclaimed::Taken => unsafe { Frame::result(frame) },
         Reclaimed::Ours => {
@@ -246,7 +272,7 @@ where
 /// The fork is not on top: it has been promoted, or something younger was left in the list. Waits if it was taken.
 #[cold]
 #[inline(never)]
-fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
+fn reclaim(flow: Flow<'_>, node: *mut Node, site: &'static Location<'static>) -> Reclaimed {
     // SAFETY: pushed by the caller, which has not had it back.
     let promoted = !unsafe { &*node }.is_private();
     // SAFETY: as above.
@@ -262,7 +288,9 @@ fn reclaim(flow: Flow<'_>, node: *mut Node) -> Reclaimed {
                 !is_orphan(),
                 "half of a `join` was taken by a worker, which a forked child does not have"
             );
-            wait::wait_registered_on("join", node.addr(), |joiner| {
+            let wait = Wait::on(const { &JOIN }, word, site);
+            let _shown = wait.show();
+            wait::wait_registered_on(JOIN.name(), node.addr(), |joiner| {
                 word.register(joiner) == Registered::Waits
             });
         }

@@ -16,6 +16,7 @@
 //! | `future` | a value that is computed when it is asked for, or before |
 //! | `in_bag` | how a future lies in a bag, and becomes a job |
 //! | `scope` | any number of jobs, and the wait for all of them |
+//! | `waits` | what a report says of those who wait |
 //! | `scope_fifo` | the same, in the order in which they were spawned |
 //! | `par` | loops |
 
@@ -28,6 +29,7 @@ mod par;
 mod scope;
 mod scope_fifo;
 mod slab;
+mod waits;
 
 pub(crate) use chunks::Chunks;
 pub(crate) use flow::end_of_flow;

@@ -22,7 +22,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, PoisonError};
 
@@ -63,14 +63,16 @@ unsafe impl Send for Scope<'_> {}
 /// });
 /// assert_eq!(numbers, [10, 20, 30]);
 /// ```
+#[track_caller]
 pub fn scope<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
+    let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| in_place_scope(body)),
-        _ => in_place_scope(body),
+        Without::Thread => in_runtime(|| scope_here(body, site)),
+        _ => scope_here(body, site),
     }
 }
 
@@ -78,17 +80,26 @@ where
 ///
 /// # Panics
 /// As [`scope`].
+#[track_caller]
 pub fn in_place_scope<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
+    scope_here(body, Location::caller())
+}
+
+/// As [`in_place_scope`], called at `site` in the program.
+pub(super) fn scope_here<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
+where
+    Body: FnOnce(&Scope<'scope>) -> R,
+{
     match (Flow::current(), Without::of_caller()) {
-        (None, Without::Process(header)) => with_list(header, || run_scope(body)),
-        _ => run_scope(body),
+        (None, Without::Process(header)) => with_list(header, || run_scope(body, site)),
+        _ => run_scope(body, site),
     }
 }
 
-fn run_scope<'scope, Body, R>(body: Body) -> R
+fn run_scope<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
@@ -108,7 +119,7 @@ where
         }
     }
     if !scope.at_once {
-        scope.data.wait();
+        scope.data.wait(site);
     }
     let job_panic = scope.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (result, job_panic) {

@@ -9,9 +9,10 @@
 //! this one were in the same line, and ran first.)
 
 use super::flow::{Without, in_runtime};
-use super::scope::{Scope, in_place_scope, spawn};
+use super::scope::{Scope, scope_here, spawn};
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scope whose jobs run in the order in which they were spawned; see [`scope_fifo`].
@@ -49,14 +50,16 @@ unsafe impl Send for ScopeFifo<'_> {}
 /// });
 /// assert_eq!(order.into_inner().unwrap().len(), 3);
 /// ```
+#[track_caller]
 pub fn scope_fifo<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
+    let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| in_place_scope_fifo(body)),
-        _ => in_place_scope_fifo(body),
+        Without::Thread => in_runtime(|| fifo_here(body, site)),
+        _ => fifo_here(body, site),
     }
 }
 
@@ -64,12 +67,20 @@ where
 ///
 /// # Panics
 /// As [`scope_fifo`].
+#[track_caller]
 pub fn in_place_scope_fifo<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&ScopeFifo<'scope>) -> R,
 {
+    fifo_here(body, Location::caller())
+}
+
+fn fifo_here<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
+where
+    Body: FnOnce(&ScopeFifo<'scope>) -> R,
+{
     let jobs = Jobs::default();
-    in_place_scope(|scope| body(&ScopeFifo { scope, jobs: &raw const jobs }))
+    scope_here(|scope| body(&ScopeFifo { scope, jobs: &raw const jobs }), site)
 }
 
 impl<'scope> ScopeFifo<'scope> {

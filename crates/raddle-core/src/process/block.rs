@@ -146,6 +146,15 @@ impl Block {
         unsafe { &*self.storage.get() }.as_ref().map_or(0, TlsBlock::base)
     }
 
+    /// Its stack, between its start and its end.
+    ///
+    /// # Safety
+    /// It neither starts nor ends meanwhile.
+    pub(crate) unsafe fn stack_there(&self) -> Option<&Stack> {
+        // SAFETY: nobody writes it, the caller says.
+        unsafe { &*self.stack.as_ptr() }.as_ref()
+    }
+
     /// The number of the life that the block is in; for whoever walks over all blocks, at any time.
     pub(crate) fn number(&self) -> Option<u64> {
         // Acquire pairs with the release in `begin_life`.

@@ -8,7 +8,7 @@ use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
 use crate::explore::point;
-use crate::header::{MOVABLE, OWN_TLS};
+use crate::header::{CANCELLABLE, MOVABLE, OWN_TLS};
 use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
 use crate::trace::{note_job, number_of_job};
@@ -245,6 +245,24 @@ pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
 
 struct Job(NonNull<Node>);
 
+/// What stands for the spawn site of a process that runs a job: a fork does not note where it was made.
+static JOB_SITE: &Location<'static> = Location::caller();
+
+impl Block {
+    /// The job that the process has been made for, if for one: compared, never followed. `None` in a region that may be
+    /// cancelled, whose node stands in its place.
+    ///
+    /// # Safety
+    /// Its life neither begins nor ends meanwhile.
+    pub(crate) unsafe fn job(&self) -> Option<*const Node> {
+        let is_job = std::ptr::eq(self.site.get(), JOB_SITE) && !self.header.is(CANCELLABLE);
+        // SAFETY: what `make_job` has put there; it stays there when it has been taken, since a job returns nothing.
+        let job = is_job.then(|| unsafe { self.payload.peek::<*const Node>() });
+        // Null where it has left a region.
+        job.filter(|job| !job.is_null())
+    }
+}
+
 // SAFETY: whoever makes one vouches that the job is this process's alone; what it captures was required to be `Send`.
 unsafe impl Send for Job {}
 
@@ -266,7 +284,7 @@ impl Drop for Job {
 pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
     let (block, job) = (worker.take_block(), Job(job));
     let class = roomy(worker.stack_class());
-    fill(block, None, class, std::ptr::null(), Location::caller(), worker.next_id(), move || drop(job));
+    fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));
     let _not_ended = block.join.detach();
     block
 }

@@ -95,12 +95,11 @@ impl ScopeData {
         self.panicked.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the children. By the owner, once.
-    #[track_caller]
-    pub(crate) fn wait(&self) {
+    /// Waits for the children, in a call at `site` in the program. By the owner, once.
+    pub(crate) fn wait(&self, site: &'static Location<'static>) {
         self.leave(false, |_| unreachable!("the owner waits only after it has left"));
         if !self.empty.is_done() {
-            let wait = Wait::on(const { &SCOPE }, self, Location::caller());
+            let wait = Wait::on(const { &SCOPE }, self, site);
             let _shown = wait.show();
             wait::wait_registered(SCOPE.name(), |owner| self.empty.register(owner) == Registered::Waits);
         }
@@ -149,7 +148,7 @@ where
     wait::caller("csp::scope");
     let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.data.wait();
+    scope.data.wait(Location::caller());
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped process panicked"),

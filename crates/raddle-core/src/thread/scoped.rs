@@ -11,7 +11,7 @@ use crate::process::scope::ScopeData;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
 
 /// A scope to spawn threads in; see [`scope`].
@@ -56,7 +56,7 @@ where
     refuse_in_cell("thread::scope");
     let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    scope.data.wait();
+    scope.data.wait(Location::caller());
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped thread panicked"),

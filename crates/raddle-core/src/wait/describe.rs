@@ -8,10 +8,11 @@
 //! object itself says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a
 //! constant.
 //!
-//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
+//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays five
 //! stores into a frame, and one each into its control block before and after. A light process that waits at a channel,
 //! or parks, in no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there.
 
+use crate::hang::age::Stamp;
 use crate::hang::seat;
 use crate::header::{AWAY, Kind};
 use crate::process::block::Block;
@@ -31,6 +32,12 @@ pub(crate) trait Subject {
         None
     }
 
+    /// Who alone could end the wait by going on, if that is known: the address of a process's control block, or of what
+    /// the process of a job shows as its own (see `job::waits`). Compared, never followed.
+    fn awaits(&self) -> *const () {
+        std::ptr::null()
+    }
+
     /// What else there is to say of it: `2 of 3 have come`.
     fn state(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
         Ok(())
@@ -48,13 +55,14 @@ struct Call {
     name: &'static str,
     kind: &'static str,
     held: unsafe fn(*const ()) -> Option<Held>,
+    awaits: unsafe fn(*const ()) -> *const (),
     state: unsafe fn(*const (), &mut dyn fmt::Write) -> fmt::Result,
 }
 
 impl<S: Subject> CallOn<S> {
     /// The call of this name: `Mutex::lock`.
     pub(crate) const fn new(name: &'static str) -> CallOn<S> {
-        let call = Call { name, kind: S::KIND, held: held::<S>, state: state::<S> };
+        let call = Call { name, kind: S::KIND, held: held::<S>, awaits: awaits::<S>, state: state::<S> };
         CallOn { call, subject: PhantomData }
     }
 
@@ -74,6 +82,13 @@ unsafe fn held<S: Subject>(subject: *const ()) -> Option<Held> {
 
 /// # Safety
 /// As for [`held`].
+unsafe fn awaits<S: Subject>(subject: *const ()) -> *const () {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.awaits()
+}
+
+/// # Safety
+/// As for [`held`].
 unsafe fn state<S: Subject>(subject: *const (), out: &mut dyn fmt::Write) -> fmt::Result {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.state(out)
@@ -84,6 +99,7 @@ pub(crate) struct Wait<'s> {
     call: &'static Call,
     subject: *const (),
     site: &'static Location<'static>,
+    since: Stamp,
     borrowed: PhantomData<&'s ()>,
 }
 
@@ -95,7 +111,8 @@ impl<'s> Wait<'s> {
         subject: &'s S,
         site: &'static Location<'static>,
     ) -> Wait<'s> {
-        Wait { call: &call.call, subject: std::ptr::from_ref(subject).cast(), site, borrowed: PhantomData }
+        let subject = std::ptr::from_ref(subject).cast();
+        Wait { call: &call.call, subject, site, since: Stamp::now(), borrowed: PhantomData }
     }
 
     /// Shows it at the control block of the process that runs, until what is returned goes.
@@ -144,6 +161,11 @@ impl<'s> Wait<'s> {
         self.site
     }
 
+    /// When it began to.
+    pub(crate) fn since(&self) -> Stamp {
+        self.since
+    }
+
     /// What kind of thing it waits for.
     pub(crate) fn kind(&self) -> &'static str {
         self.call.kind
@@ -158,6 +180,12 @@ impl<'s> Wait<'s> {
     /// The address by which two waits for the same object are known.
     pub(crate) fn subject(&self) -> *const () {
         self.subject
+    }
+
+    /// Who alone could end the wait, if that is known: compared, never followed.
+    pub(crate) fn awaits(&self) -> *const () {
+        // SAFETY: as in `held`.
+        unsafe { (self.call.awaits)(self.subject) }
     }
 
     /// Who holds it, if that is known.

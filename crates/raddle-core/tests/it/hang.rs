@@ -31,7 +31,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 14] = [
+const PROGRAMS: [(&str, fn()); 16] = [
     ("lock_order", lock_order),
     ("nobody_sends", nobody_sends),
     ("five_thousand", five_thousand),
@@ -46,6 +46,8 @@ const PROGRAMS: [(&str, fn()); 14] = [
     ("hangs_late", hangs_late),
     ("last_stranger_ends", last_stranger_ends),
     ("reader_stalls", reader_stalls),
+    ("jobs", jobs),
+    ("deep_down", deep_down),
 ];
 
 /// Two threads take two locks in two orders; a barrier sees to it that each has its first.
@@ -220,24 +222,91 @@ fn reader_stalls() {
         (0..3000).for_each(|_| drop(csp::spawn(csp::park)));
         csp::yield_now();
         let (_reads_nothing, writer) = std::io::pipe().unwrap();
-        let value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(writer.as_raw_fd() as usize) };
-        let own = std::process::id().cast_signed();
-        // SAFETY: touches no memory of ours.
-        assert_eq!(unsafe { libc::sigqueue(own, libc::SIGQUIT, value) }, 0);
+        ask_for_a_dump(&writer);
         let mut room = libc::pollfd { fd: writer.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
         // SAFETY: one `pollfd`, which is there. Until the pipe is full.
         while unsafe { libc::poll(&raw mut room, 1, 0) } == 1 {
             csp::yield_now();
         }
         assert_eq!(std::thread::spawn(|| runtime(1).run(|| 7)).join().unwrap(), 7);
+        // Another asks, and reads: it gets its answer.
+        let (mut reads_all, other) = std::io::pipe().unwrap();
+        ask_for_a_dump(&other);
+        let mut answer = vec![0; 100_000];
+        reads_all.read_exact(&mut answer).unwrap();
+        assert!(answer.starts_with(b"raddle: dump: "));
         exit(0);
     });
 }
 
-/// The report without what differs from run to run: numbers of processes, lines of this file, temporary files.
+fn ask_for_a_dump(answer_to: &std::io::PipeWriter) {
+    let descriptor = answer_to.as_raw_fd() as usize;
+    let value = libc::sigval { sival_ptr: std::ptr::without_provenance_mut(descriptor) };
+    let own = std::process::id().cast_signed();
+    // SAFETY: touches no memory of ours.
+    assert_eq!(unsafe { libc::sigqueue(own, libc::SIGQUIT, value) }, 0);
+}
+
+/// Half of a join, and a future, have been taken, and wait for what nobody brings.
+fn jobs() {
+    runtime(1).run(|| {
+        let begun = AtomicBool::new(false);
+        let until_begun = || {
+            while !begun.load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+        };
+        let never_ends = || {
+            begun.store(true, Ordering::Relaxed);
+            let taken = Arc::new(AtomicBool::new(false));
+            let is_taken = taken.clone();
+            let promised = raddle_core::future(move || {
+                taken.store(true, Ordering::Relaxed);
+                csp::park();
+            });
+            while !is_taken.load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+            promised.get();
+        };
+        raddle_core::join(until_begun, never_ends);
+    });
+}
+
+fn deep_down() {
+    runtime(1).run(|| {
+        let child = Builder::new().name("diver").spawn(|| at_depth(3)).unwrap();
+        child.join().unwrap();
+    });
+}
+
+#[inline(never)]
+fn at_depth(below: u32) -> u32 {
+    if below > 0 {
+        return std::hint::black_box(at_depth(below - 1)) + 1;
+    }
+    csp::park();
+    std::hint::black_box(7)
+}
+
+/// A report without the times for which somebody has waited, ` for 0.2 s`.
+fn ageless(report: &str) -> String {
+    let mut parts = report.split(" for ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let is_age = part.split_once(" s").filter(|(number, _)| number.parse::<f64>().is_ok());
+        match is_age {
+            Some((_, rest)) => text + rest,
+            None => format!("{text} for {part}"),
+        }
+    })
+}
+
+/// The report without what differs from run to run: times, numbers of processes, lines of this file, temporary files.
 fn plain(report: &str) -> String {
+    let report = ageless(report);
     let mut plain = String::new();
-    let mut rest = report;
+    let mut rest = &report[..];
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
         let before = &rest[..at];
         let digits = rest[at..].find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(rest.len() - at);
@@ -274,6 +343,35 @@ fn a_wait_that_nobody_ends_is_told_without_those_who_wait_for_its_end() {
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("raddle: deadlock: process 'reader' (#"), "{text}");
     assert!(first.contains("waits in csp::Receiver::recv at") && !first.contains("join"), "{text}");
+}
+
+#[test]
+fn a_report_says_for_how_long() {
+    let text = stderr(&in_program("nobody_sends", &[]));
+    assert_ne!(ageless(&text), text, "{text}");
+}
+
+#[test]
+fn who_waits_for_a_job_waits_for_its_process() {
+    let output = in_program("jobs", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = plain(&stderr(&output));
+    let here = "crates/raddle-core/tests/it/hang.rs:N";
+    assert!(text.starts_with(&format!("raddle: deadlock: job #N waits in park at {here}\n")), "{text}");
+    assert!(text.contains(&format!("waits in raddle::join at {here}, for #N\n")), "{text}");
+    assert!(text.contains(&format!("job #N waits in Future::get at {here}, for #N\n")), "{text}");
+}
+
+#[test]
+fn a_report_shows_the_functions_of_who_waits() {
+    if cfg!(any(raddle_tsan, raddle_twin)) {
+        // There nobody's frames are known.
+        return;
+    }
+    let output = in_program("deep_down", &[]);
+    let text = stderr(&output);
+    let depth = "it::hang::at_depth, called by it::hang::at_depth, called by it::hang::at_depth";
+    assert_eq!(text.lines().nth(1), Some(&format!("  'diver' is in {depth}")[..]), "{text}");
 }
 
 #[test]

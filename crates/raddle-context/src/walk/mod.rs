@@ -1,0 +1,157 @@
+//! Owns: the walk over the frames of a suspended context: the functions in which it stands.
+//! May use: the registers that `arch` has saved; the tables by which panics unwind (`tables`, `rows`).
+//! Never: a read outside of the context's own stack and of those tables; an allocation, or a lock, while it walks.
+//!
+//! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to the
+//! one that called it, by what the compiler wrote down in `.eh_frame`: where the frame ends, and where on the stack it
+//! keeps the caller's registers. Frame pointers would do with a few lines, but a release build of Rust has none.
+//!
+//! The unwinder of the C library walks from where it is called only, and believes what it finds. Here each address is
+//! held against the stack before it is read, and each frame must end above the one before: a stack that was overwritten
+//! gives a short walk or a wrong one, and no crash. (The crate `framehop` with `gimli` does the same in 20 000 lines,
+//! which would be compiled in each of our test configurations; what x86-64 and aarch64 need of it is three pages.)
+
+mod rows;
+mod tables;
+
+pub use rows::REGISTERS;
+pub use tables::Tables;
+
+use crate::arch::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
+use crate::{Context, Stack};
+use core::ops::Range;
+use rows::{Row, Rule};
+
+/// So many frames are walked at the most.
+const FRAMES_MAX: usize = 128;
+
+/// Registers, as far as they are known; by the numbers of DWARF.
+type Known = [Option<usize>; REGISTERS];
+
+/// The registers of an OS thread that a signal has interrupted; as numbers, so that they may be kept anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    /// Where it was.
+    pub address: usize,
+    /// By the numbers of DWARF; among them the stack pointer.
+    pub registers: [usize; REGISTERS],
+}
+
+impl Interrupted {
+    /// What the kernel has given to a signal's handler.
+    ///
+    /// # Safety
+    /// `context` is the third argument of a handler with `SA_SIGINFO`, which has not returned.
+    pub unsafe fn of(context: *const core::ffi::c_void) -> Interrupted {
+        // SAFETY: the caller vouches for it.
+        let (address, registers) = unsafe { interrupted(&*context.cast()) };
+        Interrupted { address, registers }
+    }
+
+    /// The stack pointer.
+    pub fn stack_pointer(&self) -> usize {
+        self.registers[STACK_POINTER]
+    }
+}
+
+/// Calls `each` with the return addresses on a suspended context's stack, the innermost first, until it returns false
+/// or the walk ends: at the context's base, or where there is no table.
+///
+/// # Safety
+/// The context is suspended on `stack`, and nobody resumes it meanwhile. What was loaded when the tables were made
+/// still is.
+pub unsafe fn walk(context: &Context, stack: &Stack, tables: &Tables, each: impl FnMut(usize) -> bool) {
+    let sp = context.sp.addr();
+    if context.entry.is_some() || sp < stack.limit().addr() {
+        return;
+    }
+    let memory = sp..stack.top().addr();
+    let mut known: Known = [None; REGISTERS];
+    for (register, offset) in SAVED {
+        // SAFETY: on the stack, which is mapped and readable while it is taken.
+        known[register] = unsafe { read(&memory, sp.wrapping_add(offset)) };
+    }
+    known[STACK_POINTER] = Some(sp.wrapping_add(SAVED_BYTES));
+    let Some(address) = known[RETURN] else { return };
+    // The call stands before the address that it returns to, which may be the next function's first.
+    // SAFETY: as above, and the caller vouches for the tables.
+    unsafe { walk_from(known, (plain(address), 1), &memory, tables, each) }
+}
+
+/// As [`walk`], for an OS thread that stands still in a signal's handler: from the function that was interrupted on.
+///
+/// # Safety
+/// What lies between its stack pointer and `end` may be read. The tables as for [`walk`].
+pub unsafe fn walk_interrupted(
+    thread: &Interrupted,
+    end: usize,
+    tables: &Tables,
+    each: impl FnMut(usize) -> bool,
+) {
+    let memory = thread.stack_pointer()..end;
+    // SAFETY: passed on to the caller.
+    unsafe { walk_from(thread.registers.map(Some), (thread.address, 0), &memory, tables, each) }
+}
+
+/// # Safety
+/// `memory` may be read. What was loaded when the tables were made still is.
+unsafe fn walk_from(
+    mut known: Known,
+    (mut address, mut back): (usize, usize),
+    memory: &Range<usize>,
+    tables: &Tables,
+    mut each: impl FnMut(usize) -> bool,
+) {
+    for _ in 0..FRAMES_MAX {
+        if address <= back || !each(address) {
+            return;
+        }
+        let Some(row) = tables.row(address - back) else { return };
+        // SAFETY: passed on to the caller.
+        let read = |at| unsafe { read(memory, at) };
+        let Some(caller) = caller_of(&known, &row, read) else { return };
+        let rises = caller[STACK_POINTER] > known[STACK_POINTER];
+        // A function that has not touched the stack yet is the first only.
+        let stays = back == 0 && caller[STACK_POINTER] == known[STACK_POINTER];
+        if !(rises || stays) || caller[STACK_POINTER] > Some(memory.end) {
+            return;
+        }
+        let Some(returns_to) = caller[row.return_register] else { return };
+        known = caller;
+        (address, back) = (plain(returns_to), 1);
+    }
+}
+
+/// The word at `at`, if that is a place in `memory`.
+///
+/// # Safety
+/// `memory` may be read.
+unsafe fn read(memory: &Range<usize>, at: usize) -> Option<usize> {
+    let inside = at.is_multiple_of(8) && memory.contains(&at) && memory.end - at >= 8;
+    // SAFETY: inside, and the caller vouches for it.
+    inside.then(|| unsafe { peek(at) })
+}
+
+/// The registers as the caller has them when this frame has returned.
+fn caller_of(known: &Known, row: &Row, read: impl Fn(usize) -> Option<usize>) -> Option<Known> {
+    let (base, offset) = row.frame?;
+    let frame = known.get(base).copied()??.checked_add_signed(offset)?;
+    let place = |offset: i32| frame.checked_add_signed(offset as isize);
+    let mut caller = *known;
+    for (register, rule) in row.rules.iter().enumerate() {
+        caller[register] = match *rule {
+            Rule::Same => continue,
+            Rule::Unknown => None,
+            Rule::At(offset) => place(offset).and_then(&read),
+            Rule::Is(offset) => place(offset),
+            Rule::In(other) => known.get(usize::from(other)).copied().flatten(),
+        };
+    }
+    caller[STACK_POINTER] = Some(frame);
+    Some(caller)
+}
+
+/// A return address without the signature that pointer authentication puts into its high bits.
+fn plain(address: usize) -> usize {
+    if cfg!(target_arch = "aarch64") { address & ((1 << 48) - 1) } else { address }
+}

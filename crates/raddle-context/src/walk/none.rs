@@ -1,0 +1,61 @@
+//! Owns: no walk: the twin's contexts are OS threads, and ThreadSanitizer's switch is its own.
+//! May use: nothing.
+//! Never: a frame.
+
+use crate::{Context, Stack};
+
+/// No register is kept.
+pub const REGISTERS: usize = 0;
+
+/// Nothing is known of an OS thread that a signal has interrupted.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    /// Where it was.
+    pub address: usize,
+    /// None.
+    pub registers: [usize; REGISTERS],
+}
+
+impl Interrupted {
+    /// Nothing.
+    ///
+    /// # Safety
+    /// As in the plain build.
+    pub unsafe fn of(_context: *const core::ffi::c_void) -> Interrupted {
+        Interrupted { address: 0, registers: [] }
+    }
+
+    /// Nowhere.
+    pub fn stack_pointer(&self) -> usize {
+        0
+    }
+}
+
+/// No tables.
+#[derive(Debug)]
+pub struct Tables;
+
+impl Tables {
+    /// None are read.
+    pub fn of_program() -> Tables {
+        Tables
+    }
+}
+
+/// Finds no frame.
+///
+/// # Safety
+/// As in the plain build.
+pub unsafe fn walk(_context: &Context, _stack: &Stack, _tables: &Tables, _each: impl FnMut(usize) -> bool) {}
+
+/// Finds no frame.
+///
+/// # Safety
+/// As in the plain build.
+pub unsafe fn walk_interrupted(
+    _thread: &Interrupted,
+    _end: usize,
+    _tables: &Tables,
+    _each: impl FnMut(usize) -> bool,
+) {
+}

@@ -1,0 +1,93 @@
+//! Owns: to whom a dump goes that was asked for by a signal, and how.
+//! May use: an OS thread for each answer, a few at a time.
+//! Never: the watcher, kept by somebody who does not read.
+//!
+//! `raddle dump` holds a pipe open, which the owner of the program may write into through `/proc`. Who reads slowly, or
+//! not at all, gets the answer from an OS thread of its own, which gives up when nothing has been read for a while; who
+//! asks when several such wait gets none. Standard error may be a pipe that nobody reads, too.
+
+use super::Dump;
+use super::seat::{Seated, Sitter};
+use super::watch::block_signals;
+use crate::report;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+/// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
+/// file descriptor, with [`AS_JSON`]. If several ask at once, one of them gets no answer.
+static ANSWER_TO: AtomicU64 = AtomicU64::new(0);
+/// It is to be JSON.
+const AS_JSON: u32 = 1 << 31;
+/// So many answers are written at a time.
+const ANSWERS_MAX: usize = 4;
+/// So long nothing is read, and the rest is not written.
+const PATIENCE_MS: libc::c_int = 10_000;
+
+static ANSWERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A watcher begins, perhaps in a forked child: those who wrote for the parent are not there.
+pub(super) fn begin() {
+    ANSWERS.store(0, Ordering::Relaxed);
+}
+
+/// In a signal's handler: this process wants the answer at this file descriptor of its own.
+pub(super) fn note_asker(process: u32, value: u32) {
+    ANSWER_TO.store(u64::from(process) << 32 | u64::from(value), Ordering::Relaxed);
+}
+
+/// Gives a dump to who has asked for it, by an OS thread of its own.
+pub(super) fn give(dump: Dump) {
+    let to = ANSWER_TO.swap(0, Ordering::Relaxed);
+    if ANSWERS.fetch_add(1, Ordering::Relaxed) >= ANSWERS_MAX {
+        ANSWERS.fetch_sub(1, Ordering::Relaxed);
+        return;
+    }
+    let write = move || {
+        block_signals();
+        let _seat = Seated::here(Sitter::Helper);
+        write(&dump, to);
+        ANSWERS.fetch_sub(1, Ordering::Relaxed);
+    };
+    if thread::Builder::new().name("raddle-answer".to_owned()).spawn(write).is_err() {
+        ANSWERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn write(dump: &Dump, to: u64) {
+    if to == 0 {
+        return report::say(&dump.screen());
+    }
+    let (process, value) = (to >> 32, to as u32);
+    let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);
+    // Who signals says itself who it is. Nobody is to have other files written by a program that may do more than it.
+    if !std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo()) {
+        return;
+    }
+    let text = if value & AS_JSON == 0 { dump.to_string() + &dump.list() } else { dump.json() };
+    let pipe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    // Who has asked may have gone.
+    let _gone = pipe.and_then(|pipe| write_as_read(pipe, text.as_bytes()));
+}
+
+/// Writes into a pipe as fast as somebody reads.
+fn write_as_read(mut pipe: File, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        match pipe.write(rest) {
+            Ok(written) => rest = &rest[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let mut room = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+                // SAFETY: one `pollfd`, which is there.
+                if unsafe { libc::poll(&raw mut room, 1, PATIENCE_MS) } == 0 {
+                    return Err(error);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

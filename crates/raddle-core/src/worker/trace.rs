@@ -181,11 +181,12 @@ impl Worker {
         }
     }
 
-    /// Gives what runs here a name.
+    /// Gives the process that runs here a name. None runs in a job that could not get a stack.
     pub(crate) fn name_running(&self, name: &Arc<str>) {
         // SAFETY: the word is null or the header of what runs here, which is alive.
-        if let Some(running) = unsafe { current_header().as_ref() } {
-            self.tracer.keep_name(trace::number_of(running), name);
+        let running = unsafe { current_header().as_ref() };
+        if let Some(process) = running.filter(|running| running.kind == Kind::Process) {
+            self.tracer.keep_name(trace::number_of(process), name);
         }
     }
 

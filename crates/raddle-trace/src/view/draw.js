@@ -1,6 +1,6 @@
 // The canvas. `from` and `to` are the range in view.
 const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#d3dae1', stealing: '#8a6fb8', kernel: '#4c5b6b' };
-const LEFT = 118, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
+const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
 
 let W = [], OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
 const canvas = $('lanes'), g = canvas.getContext('2d');

@@ -97,6 +97,9 @@ struct Options {
     /// Rounds, if not as many as the size has (3 or 15)
     #[arg(long, value_parser = workers)]
     rounds: Option<usize>,
+    /// Begin no round that would end later than so many minutes after the first began
+    #[arg(long)]
+    minutes: Option<f64>,
     /// Only these runtimes
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(RUNTIMES))]
     runtime: Vec<String>,
@@ -233,7 +236,7 @@ fn carry_out(experiments: &[Experiment], options: &Options, and_simulate: bool) 
     folder::make(&options.out)?;
     let experiments: Vec<&Experiment> = experiments.iter().collect();
     let keep = &mut |run: &Run| folder::save(run, &options.out);
-    let runs = measure::measure(&experiments, &settings, rounds, &stopped, keep)?;
+    let runs = measure::measure(&experiments, &settings, (rounds, options.minutes), &stopped, keep)?;
     if runs.is_empty() {
         return Err(
             "nothing was measured: interrupted, or none of the runtimes asked for is part of this".into()

@@ -43,14 +43,15 @@ struct Group<'a> {
 /// What gets each run after its part of a round.
 pub type Keep<'a> = &'a mut dyn FnMut(&Run) -> Result<(), String>;
 
-/// Measures the experiments and returns their runs, in order; those of which nothing was measured are left out.
+/// Measures the experiments and returns their runs, in order; those of which nothing was measured are left out. No
+/// round is begun that would end after so many minutes.
 ///
 /// # Errors
 /// What `keep` says.
 pub fn measure<'a>(
     experiments: &[&'a Experiment],
     settings: &Settings,
-    rounds: usize,
+    (rounds, minutes): (usize, Option<f64>),
     stopped: &AtomicBool,
     keep: Keep<'_>,
 ) -> Result<Vec<(&'a Experiment, Run)>, String> {
@@ -70,7 +71,12 @@ pub fn measure<'a>(
     if groups.iter().all(|group| group.jobs.is_empty()) {
         return Ok(Vec::new());
     }
+    let begun = Instant::now();
     for round in 0..rounds {
+        let end_s = begun.elapsed().as_secs_f64() + round_s(&groups, round);
+        if round > 0 && minutes.is_some_and(|minutes| end_s > 60.0 * minutes) {
+            break;
+        }
         for at in 0..groups.len() {
             part(&mut groups, at, (round, rounds), settings.size, stopped);
             let group = &mut groups[at];
@@ -106,7 +112,7 @@ fn part(
         let left = left(&times(groups, round, rounds))
             .map_or_else(String::new, |s| format!(", {} left", duration(s)));
         progress(&format!("{place}{left}: {} {} {}", spec.runtime, spec.workers, spec.params));
-        let wanted = spec.runs_in(round, rounds, index);
+        let wanted = spec.runs_in(round);
         step(&mut groups[at].jobs[index], wanted, size == Size::Quick, stopped);
     }
     let group = &mut groups[at];
@@ -178,12 +184,18 @@ fn step(job: &mut Job, wanted: bool, quick: bool, stopped: &AtomicBool) {
 
 /// For each cell: how long it took, and how often it still runs.
 fn times(groups: &[Group<'_>], round: usize, rounds: usize) -> Vec<(Option<f64>, usize)> {
-    let of = |(index, job): (usize, &Job)| {
+    let of = |job: &Job| {
         let next = job.cell.rounds.len().max(round);
-        let later = (next..rounds).filter(|round| job.spec.runs_in(*round, rounds, index)).count();
+        let later = (next..rounds).filter(|round| job.spec.runs_in(*round)).count();
         (job.took, if job.cell.failure.is_some() { 0 } else { later })
     };
-    groups.iter().flat_map(|group| group.jobs.iter().enumerate().map(of)).collect()
+    groups.iter().flat_map(|group| group.jobs.iter().map(of)).collect()
+}
+
+/// Seconds that a round takes, as far as is known.
+fn round_s(groups: &[Group<'_>], round: usize) -> f64 {
+    let jobs = groups.iter().flat_map(|group| &group.jobs);
+    jobs.filter(|job| job.spec.runs_in(round)).filter_map(|job| job.took).sum()
 }
 
 /// Seconds that the rest takes, if each cell takes as long as last time, and an unknown one as long as the mean.
@@ -240,11 +252,10 @@ mod tests {
 
     #[test]
     fn what_is_only_looked_at_runs_in_some_rounds_and_at_least_in_one() {
-        let in_all = |every: usize, rounds: usize, index: usize| {
-            let mut spec = Spec::new("b", "r", 1, String::new(), 0);
-            spec.every = every;
-            (0..rounds).filter(|round| spec.runs_in(*round, rounds, index)).count()
+        let in_all = |every: usize, rounds: usize| {
+            let spec = Spec { every, ..Spec::new("b", "r", 1, String::new(), 0) };
+            (0..rounds).filter(|round| spec.runs_in(*round)).count()
         };
-        assert_eq!([in_all(1, 15, 7), in_all(5, 15, 7), in_all(5, 3, 7), in_all(5, 1, 7)], [15, 3, 1, 1]);
+        assert_eq!([in_all(1, 15), in_all(5, 15), in_all(5, 3), in_all(5, 1)], [15, 3, 1, 1]);
     }
 }

@@ -91,7 +91,9 @@ fn cells(settings: &Settings) -> Vec<Spec> {
 }
 
 fn spec(bench: &Bench, size: Size, runtime: &'static str, workers: usize, params: &str) -> Spec {
-    let looked_at = runtime != "raddle" || params.contains("kind=cell") || bench.name == "queue_lock";
+    let looked_at = runtime != "raddle"
+        || params.contains("kind=cell")
+        || ["alive", "thread_alive", "queue_lock"].contains(&bench.name);
     Spec {
         bench: bench.name,
         program: bench.program,

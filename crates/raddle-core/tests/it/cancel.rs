@@ -102,6 +102,24 @@ const WAITS: &[(&str, Waits)] = &[
         ready(f);
         drop(condition.wait(guard));
     }),
+    ("Mutex::lock", |f| {
+        let mutex = sync::Mutex::new(());
+        let _held = mutex.lock().unwrap();
+        ready(f);
+        drop(mutex.lock());
+    }),
+    ("RwLock::read", |f| {
+        let lock = sync::RwLock::new(());
+        let _held = lock.write().unwrap();
+        ready(f);
+        drop(lock.read());
+    }),
+    ("RwLock::write", |f| {
+        let lock = sync::RwLock::new(());
+        let _held = lock.read().unwrap();
+        ready(f);
+        drop(lock.write());
+    }),
     ("Barrier::wait", |f| {
         let barrier = sync::Barrier::new(2);
         ready(f);
@@ -359,6 +377,38 @@ fn nothing_is_lost_that_was_to_be_handed_over() {
             assert_eq!(Arc::strong_count(&message), 1);
         }
     });
+}
+
+/// The nodes that those who were cancelled have left in the queue are passed, and freed.
+#[test]
+fn locks_pass_those_who_were_cancelled() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let (mutex, lock) = (sync::Mutex::new(0), sync::RwLock::new(0));
+            for round in 0..30 {
+                cancel::scope(|scope| {
+                    let held = (mutex.lock().unwrap(), lock.read().unwrap());
+                    let visits: Vec<_> = (0..6)
+                        .map(|n| {
+                            let (mutex, lock) = (&mutex, &lock);
+                            scope.spawn(move || match n % 3 {
+                                0 => *mutex.lock().unwrap() += 1,
+                                1 => *lock.write().unwrap() += 1,
+                                _ => drop(lock.read().unwrap()),
+                            })
+                        })
+                        .collect();
+                    (0..round % 5).for_each(|_| csp::yield_now());
+                    visits[..round % 7 % 6].iter().for_each(cancel::ScopedHandle::cancel);
+                    (0..round % 3).for_each(|_| csp::yield_now());
+                    drop(held);
+                    let ended = visits.into_iter().map(cancel::ScopedHandle::join);
+                    ended.for_each(|ended| assert!(ended.is_ok_and(|()| true) || round > 0));
+                });
+            }
+            drop((mutex.try_lock().unwrap(), lock.try_write().unwrap()));
+        });
+    }
 }
 
 #[test]

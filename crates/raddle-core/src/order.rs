@@ -243,6 +243,8 @@ mod rows {
 
         MUTEX_LOCK: Acquire, pairs with "MUTEX_UNLOCK",
             "a holder would not see what its predecessor did to the data and to the queue";
+        MUTEX_PART: AcqRel, pairs with "MUTEX_PART",
+            "a node would be freed while the other of the two, its owner or who stood in for it, still looks at it";
         MUTEX_UNLOCK: Release, pairs with "MUTEX_LOCK",
             "a holder would not see what its predecessor did to the data and to the queue";
         MUTEX_ENQUEUE: Release, pairs with "MUTEX_SEE_QUEUE",

@@ -5,6 +5,8 @@
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "the watchdog's last words")]
 
+#[path = "stress/cancelled.rs"]
+mod cancelled;
 #[path = "stress/channels.rs"]
 mod channels;
 #[path = "stress/dumps.rs"]

@@ -35,6 +35,8 @@
 //!
 //! # Waiting
 //!
+//! Whatever waits can be cancelled, and each wait can have a deadline: [`cancel`].
+//!
 //! What waits by Raddle's own means ([`csp::park`], [`csp::sleep`], `join`, `.await`) leaves its worker to others.
 //! What blocks the OS thread (a `std` mutex or channel, a read from a file) blocks the worker, unless it is called
 //! through [`blocking`]; hold no `std` lock over a wait. So does a wait in a `Drop` that runs while its process
@@ -126,6 +128,11 @@ pub use std::thread_local;
 /// fn main() {}
 /// ```
 pub use raddle_macros::main;
+
+/// The examples of the user's page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/CANCEL.md")]
+mod page_of_cancellation {}
 
 /// For the code that `#[raddle::main]` expands to.
 #[doc(hidden)]

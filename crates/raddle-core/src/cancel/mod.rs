@@ -35,7 +35,7 @@ mod scope;
 pub use future::Cancellable;
 pub(crate) use node::{Node, Ring};
 pub use region::check;
-pub(crate) use region::{current, hold, is_cancelled_now};
+pub(crate) use region::{check_process, current, hold, is_cancelled_now};
 pub use scope::{Scope, ScopedHandle, scope};
 
 use crate::cell::Sleep;

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 const OPEN: u32 = 0;
 const EXPIRED: u32 = u32::MAX;
+/// The name of a call of one who has a deadline.
+const HURRIED: &str = "model, with a deadline";
 
 /// One wait.
 pub(super) struct Flag {
@@ -32,7 +34,7 @@ pub(super) struct Flag {
 
 impl Flag {
     fn with_deadline() -> Flag {
-        Flag { expires: true, ..Flag::new("model") }
+        Flag::new(HURRIED)
     }
 
     fn end(&self, with: u32) -> bool {
@@ -50,8 +52,8 @@ impl Flag {
 impl Sleeper for Flag {
     type Right = ();
 
-    fn new(_what: &'static str) -> Self {
-        Flag { ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())), expires: false }
+    fn new(what: &'static str) -> Self {
+        Flag { ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())), expires: what == HURRIED }
     }
 
     fn wait(&self) {
@@ -81,6 +83,10 @@ impl TimedSleeper for Flag {
     fn try_select(&self, outcome: u32) -> Option<()> {
         self.end(outcome + 1).then_some(())
     }
+
+    fn give_up(&self) {}
+
+    fn discard(self) {}
 }
 
 /// The mutex.
@@ -101,6 +107,11 @@ impl Mutex {
     /// Locks; true if poisoned.
     pub fn lock(&self) -> bool {
         self.0.try_lock().unwrap_or_else(|| self.0.lock_slow("model", || false))
+    }
+
+    /// Locks, or gives up; true if it has locked.
+    pub fn lock_or_give_up(&self) -> bool {
+        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, || false)).is_some()
     }
 
     /// See the protocol.
@@ -162,15 +173,20 @@ impl Rw {
     /// See the protocol.
     pub fn read(&self) {
         if !self.0.try_read() {
-            self.0.read_slow("model");
+            assert!(self.0.read_slow("model"), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn write(&self) {
         if !self.0.try_write() {
-            self.0.write_slow("model");
+            assert!(self.0.write_slow("model"), "without a deadline");
         }
+    }
+
+    /// Enters as the writer, or gives up; true if it has entered.
+    pub fn write_or_give_up(&self) -> bool {
+        self.0.try_write() || self.0.write_slow(HURRIED)
     }
 
     /// See the protocol.

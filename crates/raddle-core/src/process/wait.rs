@@ -86,24 +86,34 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// ```
 #[inline]
 pub fn yield_now() {
-    cancel::check();
-    let_others_run();
+    match caller("csp::yield_now") {
+        Caller::Process(block) => {
+            cancel::check_process(block);
+            yield_process(block);
+        }
+        Caller::Thread => {
+            cancel::check();
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// As [`yield_now`], and no cancellation ends it.
-#[inline]
 pub(crate) fn let_others_run() {
     match caller("csp::yield_now") {
-        Caller::Process(block) => {
-            // SAFETY: `block` is what runs here.
-            let worker = unsafe { Worker::of(&block.header) };
-            if worker.watched() & SEEDED != 0 {
-                explore::yields();
-            }
-            worker.yield_process(block);
-        }
+        Caller::Process(block) => yield_process(block),
         Caller::Thread => std::thread::yield_now(),
     }
+}
+
+#[inline(always)]
+fn yield_process(block: &'static Block) {
+    // SAFETY: `block` is what runs here.
+    let worker = unsafe { Worker::of(&block.header) };
+    if worker.watched() & SEEDED != 0 {
+        explore::yields();
+    }
+    worker.yield_process(block);
 }
 
 /// Waits until somebody calls [`Process::unpark`](super::Process::unpark) for the caller, or takes the token of an

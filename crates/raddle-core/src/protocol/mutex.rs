@@ -32,14 +32,19 @@
 //! Exactly one wake goes with each setting of `WOKEN`, by the one who set it, and the oldest leaves only when it has
 //! been woken: so the node that is being woken is there.
 //!
+//! *Giving up.* One who may be cancelled waits in a node on the heap. When it gives up it leaves the node, with a sleeper
+//! that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it does what the oldest
+//! would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster, clears `WOKEN`, so that
+//! the next unlock tries again. The owner and the one who took its node out *part*: the second of them frees it.
+//!
 //! Alternatives: a list under a spinlock in the word (a second locked instruction for each wait and wake, and a holder
 //! of the spinlock that the kernel stops); a global table of queues by address, as parking_lot's (a word of one byte,
 //! but a hash, a shared lock and a cold line for each wait: the table pays when mutexes are many and small, and ours
 //! carry their holder anyway); 32 bits and a futex, as std's (there is no futex for processes).
 
 use crate::order;
-use crate::prim::{AtomicPtr, Guarded, Link, Ordering, const_fn};
-use crate::protocol::sleeper::Sleeper;
+use crate::prim::{AtomicBool, AtomicPtr, Guarded, Link, Ordering, const_fn};
+use crate::protocol::sleeper::TimedSleeper;
 
 const LOCKED: usize = 1;
 const POISONED: usize = 2;
@@ -69,6 +74,8 @@ pub(crate) struct Node<S> {
     overtaken: Guarded<u32>,
     /// Written by its owner before the node is known or `WOKEN` is cleared; read by the one who sets `WOKEN`.
     sleeper: Guarded<Option<S>>,
+    /// Of a node that is given up: its owner, or the one who has taken it out, looks at it no more.
+    parted: AtomicBool,
 }
 
 /// Whether the data were left in a doubtful state by a panic.
@@ -90,7 +97,7 @@ fn with_flags<S>(word: *mut Node<S>, set: usize, cleared: usize) -> *mut Node<S>
     word.map_addr(|addr| addr & !cleared | set)
 }
 
-impl<S: Sleeper> MutexWord<S> {
+impl<S: TimedSleeper> MutexWord<S> {
     const_fn! {
         /// A free one.
         pub(crate) fn new() -> Self {
@@ -123,20 +130,52 @@ impl<S: Sleeper> MutexWord<S> {
     #[cold]
     pub(crate) fn lock_slow(&self, what: &'static str, mut spin: impl FnMut() -> bool) -> Poisoned {
         let node = Node::new();
-        loop {
-            let seen = self.0.load(Ordering::Relaxed);
-            if flags(seen) & (LOCKED | RESERVED) == 0 {
-                if let Some(poisoned) = self.try_lock_seen(seen) {
-                    return poisoned;
-                }
-            } else if !(newest(seen).is_null() && spin()) && self.enqueue(seen, &node, what) {
-                break;
-            }
+        if let Some(poisoned) = self.come(&node, what, &mut spin) {
+            return poisoned;
         }
         loop {
             node.sleep();
             if let Some(poisoned) = self.retry(&node, what, &mut spin) {
                 return poisoned;
+            }
+        }
+    }
+
+    /// As [`lock_slow`](Self::lock_slow), and gives up when the sleepers do: then `None`.
+    #[cold]
+    pub(crate) fn lock_or_give_up(
+        &self,
+        what: &'static str,
+        mut spin: impl FnMut() -> bool,
+    ) -> Option<Poisoned> {
+        let node = Box::into_raw(Box::new(Node::new()));
+        // SAFETY: it is there until it has left the queue, or its owner has said that it is gone.
+        let me = unsafe { &*node };
+        let mut locked = self.come(me, what, &mut spin);
+        while locked.is_none() {
+            if !me.sleep_or_give_up() {
+                // SAFETY: it came from a box, and this is its owner's last look.
+                unsafe { Node::part(node) };
+                return None;
+            }
+            locked = self.retry(me, what, &mut spin);
+        }
+        // SAFETY: it came from a box, and is in the queue no more.
+        drop(unsafe { Box::from_raw(node) });
+        locked
+    }
+
+    /// Takes the lock if it becomes free soon, or puts the caller's node into the queue.
+    fn come(&self, node: &Node<S>, what: &'static str, spin: &mut impl FnMut() -> bool) -> Option<Poisoned> {
+        loop {
+            let seen = self.0.load(Ordering::Relaxed);
+            if flags(seen) & (LOCKED | RESERVED) == 0 {
+                let poisoned = self.try_lock_seen(seen);
+                if poisoned.is_some() {
+                    return poisoned;
+                }
+            } else if !(newest(seen).is_null() && spin()) && self.enqueue(seen, node, what) {
+                return None;
             }
         }
     }
@@ -182,6 +221,33 @@ impl<S: Sleeper> MutexWord<S> {
 
     #[cold]
     fn unlock_slow(&self, poison: bool) {
+        let mut left = self.give_back(poison);
+        while let Some(node) = left {
+            left = self.stand_in(node);
+        }
+    }
+
+    /// Does what the owner of `node`, the oldest, would do, which has been woken but has given up. As
+    /// [`give_back`](Self::give_back) at the end.
+    fn stand_in(&self, node: &Node<S>) -> Option<&Node<S>> {
+        loop {
+            let seen = self.0.load(Ordering::Relaxed);
+            if flags(seen) & LOCKED == 0 {
+                let to = with_flags(seen, LOCKED, WOKEN | RESERVED);
+                if self.exchange(seen, to, order::MUTEX_LOCK()).is_ok() {
+                    self.take_out(node);
+                    // SAFETY: it was given up, so it lies on the heap, and has left the queue.
+                    unsafe { Node::part(std::ptr::from_ref(node).cast_mut()) };
+                    return self.give_back(false);
+                }
+            } else if self.exchange(seen, with_flags(seen, 0, WOKEN), Ordering::Relaxed).is_ok() {
+                return None;
+            }
+        }
+    }
+
+    /// Gives the lock back. Returns the oldest if it was to be woken and has given up.
+    fn give_back(&self, poison: bool) -> Option<&Node<S>> {
         let set = if poison { POISONED } else { 0 };
         let mut counted = false;
         let mut seen = self.0.load(order::MUTEX_SEE_QUEUE());
@@ -199,7 +265,7 @@ impl<S: Sleeper> MutexWord<S> {
             match self.0.compare_exchange(seen, to, order::MUTEX_UNLOCK(), order::MUTEX_SEE_QUEUE()) {
                 Ok(_) => {
                     // It has not been woken, and leaves only when it has: it is there.
-                    return oldest.filter(|_| flags(seen) & WOKEN == 0).map_or((), Node::wake);
+                    return oldest.filter(|oldest| flags(seen) & WOKEN == 0 && !oldest.wake());
                 }
                 Err(now) => seen = now,
             }
@@ -254,7 +320,7 @@ impl<S: Sleeper> MutexWord<S> {
 }
 
 /// The oldest node of a queue, by its holder. Notes the way back, and the result in the newest.
-fn find_oldest<'q, S: Sleeper>(newest: *mut Node<S>) -> Option<&'q Node<S>> {
+fn find_oldest<'q, S: TimedSleeper>(newest: *mut Node<S>) -> Option<&'q Node<S>> {
     // SAFETY: a node in the queue belongs to one who sleeps, and is there until the holder, or it as the holder, takes
     // it out; its links are the holder's.
     let first = unsafe { newest.as_ref() }?;
@@ -274,7 +340,7 @@ fn find_oldest<'q, S: Sleeper>(newest: *mut Node<S>) -> Option<&'q Node<S>> {
     Some(unsafe { &*first.oldest.get() })
 }
 
-impl<S: Sleeper> Node<S> {
+impl<S: TimedSleeper> Node<S> {
     fn new() -> Self {
         Node {
             older: Link::new(),
@@ -282,6 +348,7 @@ impl<S: Sleeper> Node<S> {
             oldest: Link::new(),
             overtaken: Guarded::new(0),
             sleeper: Guarded::new(None),
+            parted: AtomicBool::new(false),
         }
     }
 
@@ -303,12 +370,49 @@ impl<S: Sleeper> Node<S> {
         unsafe { self.sleeper.with_mut(|sleeper| *sleeper = None) };
     }
 
-    /// Wakes its owner. By the one who has just set `WOKEN`.
-    fn wake(&self) {
+    /// As [`sleep`](Self::sleep). If it gives up instead, false: then it stays in the queue.
+    fn sleep_or_give_up(&self) -> bool {
+        let sleep = |sleeper: &Option<S>| {
+            let sleeper = sleeper.as_ref().expect("it was armed");
+            let woken = sleeper.wait_timed().is_some();
+            if !woken {
+                sleeper.give_up();
+            }
+            woken
+        };
+        // SAFETY: only the owner replaces it, which is here.
+        let woken = unsafe { self.sleeper.with(sleep) };
+        if woken {
+            // SAFETY: it has been woken, which happens once.
+            unsafe { self.sleeper.with_mut(|sleeper| *sleeper = None) };
+        }
+        woken
+    }
+
+    /// The caller looks at a node that was given up no more: the second to say so frees it.
+    ///
+    /// # Safety
+    /// It lies on the heap. The caller is its owner, or has taken it out of the queue, and says so once.
+    unsafe fn part(node: *mut Node<S>) {
+        // SAFETY: it is there until both have parted.
+        let left = unsafe { &*node };
+        if !left.parted.swap(true, order::MUTEX_PART()) {
+            return;
+        }
+        // SAFETY: the other looks at it no more.
+        let sleeper = unsafe { left.sleeper.with_mut(Option::take) };
+        sleeper.into_iter().for_each(S::discard);
+        // SAFETY: as above; it came from a box.
+        drop(unsafe { Box::from_raw(node) });
+    }
+
+    /// Wakes its owner; false if that has given up. By the one who has just set `WOKEN`.
+    fn wake(&self) -> bool {
         // SAFETY: the owner replaces it only when it has been woken.
-        let right = unsafe { self.sleeper.with(|sleeper| sleeper.as_ref().expect("it sleeps").select()) };
-        // The node may be gone now.
-        S::wake(right);
+        let right =
+            unsafe { self.sleeper.with(|sleeper| sleeper.as_ref().expect("it sleeps").try_select(0)) };
+        // The node may be gone now, unless nobody was there to be woken.
+        right.map(S::wake).is_some()
     }
 
     /// Counts one who passes, once for each unlock. By the holder.

@@ -21,7 +21,7 @@
 
 use crate::order;
 use crate::prim::{AtomicUsize, Ordering, const_fn};
-use crate::protocol::sleeper::Sleeper;
+use crate::protocol::sleeper::TimedSleeper;
 use crate::protocol::waitlist::{Locked, Place, WaitList};
 
 const WRITER: usize = 1;
@@ -40,7 +40,7 @@ pub(crate) struct RwWord<S> {
     list: WaitList<S>,
 }
 
-impl<S: Sleeper> RwWord<S> {
+impl<S: TimedSleeper> RwWord<S> {
     const_fn! {
         /// A free one.
         pub(crate) fn new() -> Self {
@@ -76,16 +76,16 @@ impl<S: Sleeper> RwWord<S> {
         false
     }
 
-    /// Enters as a reader, waiting for it.
+    /// Enters as a reader, waiting for it. False if the sleeper gives up.
     #[cold]
-    pub(crate) fn read_slow(&self, what: &'static str) {
-        self.enter_slow(what, TO_READ);
+    pub(crate) fn read_slow(&self, what: &'static str) -> bool {
+        self.enter_slow(what, TO_READ)
     }
 
-    /// Enters as the writer, waiting for it.
+    /// Enters as the writer, waiting for it. False if the sleeper gives up.
     #[cold]
-    pub(crate) fn write_slow(&self, what: &'static str) {
-        self.enter_slow(what, TO_WRITE);
+    pub(crate) fn write_slow(&self, what: &'static str) -> bool {
+        self.enter_slow(what, TO_WRITE)
     }
 
     /// How many readers are inside; `None` if a writer is. May be out of date at once.
@@ -94,16 +94,32 @@ impl<S: Sleeper> RwWord<S> {
         (seen & WRITER == 0).then_some(seen / READER)
     }
 
-    fn enter_slow(&self, what: &'static str, need: usize) {
+    fn enter_slow(&self, what: &'static str, need: usize) -> bool {
         let place = Place::new(S::new(what), need);
         let mut list = self.list.lock();
         // While the list is locked nobody sets or clears `QUEUED` but we.
         if list.is_empty() && self.enter_or_note(need) {
-            return;
+            return true;
         }
         list.push(&place);
         drop(list);
-        place.sleeper.wait();
+        let entered = place.sleeper.wait_timed().is_some();
+        if !entered {
+            let mut list = self.list.lock();
+            list.remove(&place);
+            self.note_empty(&list);
+            drop(list);
+            // Those behind it may have waited for it alone.
+            self.let_in();
+        }
+        entered
+    }
+
+    /// The list is locked; if nobody is in it any more, the word says so.
+    fn note_empty(&self, list: &Locked<'_, S>) {
+        if list.is_empty() {
+            self.word.fetch_and(!QUEUED, Ordering::Relaxed);
+        }
     }
 
     /// The list is locked and empty: enters, or sets `QUEUED` while there is somebody who will see it when leaving.
@@ -159,14 +175,15 @@ impl<S: Sleeper> RwWord<S> {
             let mut list = self.list.lock();
             let Some(need) = list.first().map(|first| first.need) else { return };
             let entered = self.enter_for(need);
-            let right = entered.then(|| admit(&mut list));
-            if list.is_empty() {
-                self.word.fetch_and(!QUEUED, Ordering::Relaxed);
+            let right = if entered { admit(&mut list) } else { None };
+            if entered && right.is_none() {
+                // It has given up, and does not go in. Relaxed: nothing was done inside.
+                self.word.fetch_sub(if need == TO_READ { READER } else { WRITER }, Ordering::Relaxed);
             }
+            self.note_empty(&list);
             drop(list);
-            let Some(right) = right else { return };
-            S::wake(right);
-            if need == TO_WRITE {
+            let went_in = right.map(S::wake).is_some();
+            if !entered || went_in && need == TO_WRITE {
                 return;
             }
         }
@@ -196,10 +213,10 @@ impl<S: Sleeper> RwWord<S> {
     }
 }
 
-/// Takes the first out and selects it.
-fn admit<S: Sleeper>(list: &mut Locked<'_, S>) -> S::Right {
+/// Takes the first out and selects it; `None` if it has given up.
+fn admit<S: TimedSleeper>(list: &mut Locked<'_, S>) -> Option<S::Right> {
     let first = std::ptr::from_ref(list.first().expect("the caller has seen it"));
     list.remove_first();
-    // SAFETY: it sleeps until it is selected, which is here.
-    unsafe { &*first }.sleeper.select()
+    // SAFETY: it goes when it has been selected, which is here, or by way of the lock, which the caller has.
+    unsafe { &*first }.sleeper.try_select(0)
 }

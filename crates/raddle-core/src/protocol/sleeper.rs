@@ -30,4 +30,10 @@ pub(crate) trait TimedSleeper: Sleeper {
 
     /// Ends the wait with `outcome`; `None` if the deadline has passed.
     fn try_select(&self, outcome: u32) -> Option<Self::Right>;
+
+    /// The owner goes, after its deadline, and leaves this where it lies: others may still try to select it.
+    fn give_up(&self);
+
+    /// Nobody looks at it any more, after its owner has given up.
+    fn discard(self);
 }

@@ -10,6 +10,7 @@
 
 use super::holder::{Held, Holder, Running};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::cancel;
 use crate::explore::point;
 use crate::protocol::mutex::MutexWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
@@ -93,7 +94,11 @@ impl RawMutex {
             round += 1;
             true
         };
-        self.word.lock_slow(LOCK.name(), spin)
+        if cancel::current().is_none() {
+            return self.word.lock_slow(LOCK.name(), spin);
+        }
+        let poisoned = self.word.lock_or_give_up(LOCK.name(), spin);
+        poisoned.unwrap_or_else(|| cancel::unwind())
     }
 
     pub(super) fn unlock(&self, poison: bool) {
@@ -265,7 +270,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         // The wait gives the lock back, or panics first; then the guard goes as any other.
         let out = wait(&mutex.raw);
         std::mem::forget(self);
-        let poisoned = mutex.raw.lock(site);
+        // A cancellation does not end this one: the caller may have been told something.
+        let poisoned = match cancel::current() {
+            None => mutex.raw.lock(site),
+            Some(_) => cancel::shield(|| mutex.raw.lock(site)),
+        };
         // SAFETY: the lock has just been taken.
         (unsafe { MutexGuard::new(mutex, poisoned) }, out)
     }

@@ -5,6 +5,7 @@
 use super::holder::{Held, Holder};
 use super::mutex::result;
 use super::{LockResult, TryLockError, TryLockResult};
+use crate::cancel;
 use crate::explore::point;
 use crate::protocol::rwlock::RwWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
@@ -30,14 +31,18 @@ impl RawRwLock {
     fn read_slow(&self, site: &'static Location<'static>) {
         let wait = Wait::on(const { &READ }, self, site);
         let _shown = wait.show();
-        self.word.read_slow(READ.name());
+        while !self.word.read_slow(READ.name()) {
+            cancel::check();
+        }
     }
 
     #[cold]
     fn write_slow(&self, site: &'static Location<'static>) {
         let wait = Wait::on(const { &WRITE }, self, site);
         let _shown = wait.show();
-        self.word.write_slow(WRITE.name());
+        while !self.word.write_slow(WRITE.name()) {
+            cancel::check();
+        }
     }
 }
 

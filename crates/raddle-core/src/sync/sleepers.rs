@@ -34,6 +34,29 @@ impl Sleeper for Waiter {
     }
 }
 
+/// Without a deadline, but a cancellation of the caller is one.
+impl TimedSleeper for Waiter {
+    fn wait_timed(&self) -> Option<u32> {
+        match Waiter::wait(self, None) {
+            Outcome::Selected(outcome) => Some(outcome),
+            Outcome::Expired => None,
+        }
+    }
+
+    fn try_select(&self, outcome: u32) -> Option<WakeRight> {
+        Waiter::try_select(self, outcome)
+    }
+
+    fn give_up(&self) {
+        self.end();
+    }
+
+    fn discard(self) {
+        // It has ended; its owner may be in another wait by now.
+        std::mem::forget(self);
+    }
+}
+
 /// A wait that may have a deadline.
 pub(crate) struct Timed {
     waiter: Waiter,
@@ -76,6 +99,14 @@ impl TimedSleeper for Timed {
 
     fn try_select(&self, outcome: u32) -> Option<WakeRight> {
         self.waiter.try_select(outcome)
+    }
+
+    fn give_up(&self) {
+        self.waiter.end();
+    }
+
+    fn discard(self) {
+        self.waiter.discard();
     }
 }
 

@@ -88,11 +88,16 @@ pub fn sleep_until(deadline: Instant) {
 /// Inside a cell, whose way to yield is [`crate::task::yield_now`].
 #[inline]
 pub fn yield_now() {
-    cancel::check();
     yields();
     match caller("thread::yield_now") {
-        // SAFETY: `block` is what runs here.
-        Caller::Process(block) => unsafe { Worker::of(&block.header) }.yield_process(block),
-        Caller::Thread => std::thread::yield_now(),
+        Caller::Process(block) => {
+            cancel::check_process(block);
+            // SAFETY: `block` is what runs here.
+            unsafe { Worker::of(&block.header) }.yield_process(block);
+        }
+        Caller::Thread => {
+            cancel::check();
+            std::thread::yield_now();
+        }
     }
 }

@@ -198,9 +198,16 @@ impl Waiter {
     }
 }
 
+impl Waiter {
+    /// Closes the wait: whoever tries to select it from now on comes too late. By its owner, once.
+    pub(crate) fn end(&self) {
+        self.word().end();
+    }
+}
+
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.word().end();
+        self.end();
     }
 }
 

@@ -23,14 +23,21 @@ fn until(flag: &AtomicBool) {
     }
 }
 
+fn again_and_again(flag: &AtomicBool, wait: fn()) {
+    ready(flag);
+    loop {
+        wait();
+    }
+}
+
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Each of them waits for ever.
 const WAITS: &[(&str, Waits)] = &[
-    ("park", |f| (ready(f), (0..).for_each(|_| csp::park())).1),
-    ("park_timeout", |f| (ready(f), (0..).for_each(|_| csp::park_timeout(HOUR))).1),
+    ("park", |f| again_and_again(f, csp::park)),
+    ("park_timeout", |f| again_and_again(f, || csp::park_timeout(HOUR))),
     ("sleep", |f| (ready(f), csp::sleep(HOUR)).1),
-    ("yield_now", |f| (ready(f), (0..).for_each(|_| csp::yield_now())).1),
+    ("yield_now", |f| again_and_again(f, csp::yield_now)),
     ("join", |f| {
         let child = csp::spawn(csp::park);
         let process = child.process();
@@ -101,6 +108,24 @@ const WAITS: &[(&str, Waits)] = &[
         let guard = mutex.lock().unwrap();
         ready(f);
         drop(condition.wait(guard));
+    }),
+    ("Mutex::lock", |f| {
+        let mutex = sync::Mutex::new(());
+        let _held = mutex.lock().unwrap();
+        ready(f);
+        drop(mutex.lock());
+    }),
+    ("RwLock::read", |f| {
+        let lock = sync::RwLock::new(());
+        let _held = lock.write().unwrap();
+        ready(f);
+        drop(lock.read());
+    }),
+    ("RwLock::write", |f| {
+        let lock = sync::RwLock::new(());
+        let _held = lock.read().unwrap();
+        ready(f);
+        drop(lock.write());
     }),
     ("Barrier::wait", |f| {
         let barrier = sync::Barrier::new(2);
@@ -285,8 +310,8 @@ fn a_shield_keeps_it_off_and_so_does_an_unwinding() {
         let slept = AtomicBool::new(false);
         token.cancel();
         let sends = csp::spawn(move || to.send(7));
-        let ended = token.run(|| unreachable!("it was cancelled before"));
-        ended.map(|()| ()).expect_err("as it says");
+        let ended: Result<(), _> = token.run(|| unreachable!("it was cancelled before"));
+        ended.expect_err("as it says");
         let token = Token::new();
         let ended = token.run(|| {
             let _in_drop = Waits(&slept);
@@ -361,6 +386,38 @@ fn nothing_is_lost_that_was_to_be_handed_over() {
     });
 }
 
+/// The nodes that those who were cancelled have left in the queue are passed, and freed.
+#[test]
+fn locks_pass_those_who_were_cancelled() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let (mutex, lock) = (sync::Mutex::new(0), sync::RwLock::new(0));
+            for round in 0..30 {
+                cancel::scope(|scope| {
+                    let held = (mutex.lock().unwrap(), lock.read().unwrap());
+                    let visits: Vec<_> = (0..6)
+                        .map(|n| {
+                            let (mutex, lock) = (&mutex, &lock);
+                            scope.spawn(move || match n % 3 {
+                                0 => *mutex.lock().unwrap() += 1,
+                                1 => *lock.write().unwrap() += 1,
+                                _ => drop(lock.read().unwrap()),
+                            })
+                        })
+                        .collect();
+                    (0..round % 5).for_each(|_| csp::yield_now());
+                    visits[..round % 7 % 6].iter().for_each(cancel::ScopedHandle::cancel);
+                    (0..round % 3).for_each(|_| csp::yield_now());
+                    drop(held);
+                    let ended = visits.into_iter().map(cancel::ScopedHandle::join);
+                    ended.for_each(|ended| assert!(ended.is_ok_and(|()| true) || round > 0));
+                });
+            }
+            drop((mutex.try_lock().unwrap(), lock.try_write().unwrap()));
+        });
+    }
+}
+
 #[test]
 fn a_cell_is_dropped_at_its_next_poll() {
     runtime(2).run(|| {
@@ -375,7 +432,8 @@ fn a_cell_is_dropped_at_its_next_poll() {
         task::block_on(cell).unwrap().expect_err("it was cancelled");
         assert_eq!(Arc::strong_count(&held), 1);
         let late = task::spawn(token.future(async { unreachable!("its token was cancelled") }));
-        task::block_on(late).unwrap().map(|()| ()).expect_err("as it says");
+        let ended: Result<(), _> = task::block_on(late).unwrap();
+        ended.expect_err("as it says");
         let other = task::spawn(Token::new().future(async { 7 }));
         assert_eq!(task::block_on(other).unwrap(), Ok(7));
     });

@@ -85,3 +85,38 @@ fn poison_is_seen_and_cleared_while_others_wait() {
         assert!(!lock.0.lock());
     });
 }
+
+/// Whoever wakes a node that was given up takes its turn for it, and frees it.
+#[test]
+fn who_gives_up_holds_nobody_up() {
+    for behind in [false, true] {
+        check(if behind { Some(1) } else { ALL }, move || {
+            let lock = Arc::new((Mutex::default(), Guarded::default()));
+            assert!(lock.0.try_lock());
+            let gives_up = {
+                let lock = lock.clone();
+                go(move || {
+                    if lock.0.lock_or_give_up() {
+                        lock.1.add_one();
+                        lock.0.unlock(false);
+                    }
+                })
+            };
+            let waits = behind.then(|| {
+                let lock = lock.clone();
+                go(move || {
+                    lock.0.lock();
+                    lock.1.add_one();
+                    lock.0.unlock(false);
+                })
+            });
+            lock.1.add_one();
+            lock.0.unlock(false);
+            gives_up.join().unwrap();
+            waits.into_iter().for_each(|waits| waits.join().unwrap());
+            assert!(lock.0.try_lock(), "free at the end");
+            lock.1.read();
+            lock.0.unlock(false);
+        });
+    }
+}

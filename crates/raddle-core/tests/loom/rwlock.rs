@@ -85,3 +85,30 @@ fn a_downgrade_lets_readers_in_and_no_writer_between() {
         other.join().unwrap();
     });
 }
+
+/// The reader behind it comes in: by whoever leaves, by the one who gives up, or by itself.
+#[test]
+fn a_writer_that_gives_up_holds_nobody_up() {
+    check(Some(2), || {
+        let lock = Lock::default();
+        lock.0.read();
+        let gives_up = {
+            let lock = lock.clone();
+            go(move || {
+                if lock.0.write_or_give_up() {
+                    lock.1.add_one();
+                    lock.0.end_write();
+                }
+            })
+        };
+        let reads = {
+            let lock = lock.clone();
+            go(move || read(&lock))
+        };
+        lock.1.read();
+        lock.0.end_read();
+        gives_up.join().unwrap();
+        reads.join().unwrap();
+        write(&lock);
+    });
+}

@@ -4,7 +4,7 @@
 use super::seeds;
 use raddle_core::explore::{Options, Strategy, explore};
 use raddle_core::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
-use raddle_core::{channel, csp};
+use raddle_core::{cancel, channel, csp};
 use std::time::Duration;
 
 fn check(strategy: Strategy, program: impl Fn() + Send + Sync + Copy + 'static) {
@@ -113,5 +113,39 @@ fn far_waiters_of_queue_locks_come_to_their_turn() {
             .collect();
         all.into_iter().for_each(|one| one.join().unwrap());
         assert_eq!((locks.0.with(|n| *n), locks.1.with(|n| *n)), (8, 8));
+    });
+}
+
+/// Children that wait for locks, messages and each other, of which some are cancelled at any moment: the others end as
+/// ever, nothing is handed over by half, and every lock is free at the end.
+#[test]
+fn who_is_cancelled_is_nobody_elses_harm() {
+    check(Strategy::Mixed, || {
+        let (mutex, told, message) = (Mutex::new(0), Condvar::new(), Arc::new(()));
+        let lock = || mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        cancel::scope(|s| {
+            let (mut to, mut from) = csp::channel();
+            let (sender, receiver) = channel::bounded(0);
+            let (given, offered) = (message.clone(), message.clone());
+            let sends = s.spawn(move || to.send(given).is_ok() && sender.send(offered).is_ok());
+            let receives = s.spawn(move || (from.recv().is_ok(), receiver.recv().is_ok()));
+            let waits = s.spawn(|| drop(told.wait_while(lock(), |come| *come < 2)));
+            let comes = || {
+                *lock() += 1;
+                told.notify_one();
+            };
+            let (first, second, third) = (s.spawn(comes), s.spawn(comes), s.spawn(comes));
+            second.cancel();
+            waits.cancel();
+            sends.cancel();
+            assert!(first.join().is_ok() && third.join().is_ok(), "nobody has cancelled them");
+            let sent = sends.join().is_ok_and(|sent| sent);
+            receives.cancel();
+            if let Ok((_, last)) = receives.join() {
+                assert!(sent || !last, "it was received, and not sent");
+            }
+        });
+        assert!((2..=3).contains(&*lock()));
+        assert_eq!(Arc::strong_count(&message), 1, "a message was lost or doubled");
     });
 }

@@ -55,8 +55,8 @@ impl Hot {
         Hot { party: Party::new(value.data), near }
     }
 
-    /// The party as the peer finds it, which writes beside it, too; with a copy of what lies at the value's place, or of
-    /// what lies there by chance if that is room for one.
+    /// The party as the peer finds it, which writes beside it, too; with a copy of what lies at the value's place, or
+    /// of what lies there by chance if that is room for one.
     #[inline(always)]
     pub(super) fn lay_out(&self, value: Value) -> *mut Party {
         if value.near_bytes > 0 {

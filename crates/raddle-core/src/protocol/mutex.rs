@@ -32,10 +32,11 @@
 //! Exactly one wake goes with each setting of `WOKEN`, by the one who set it, and the oldest leaves only when it has
 //! been woken: so the node that is being woken is there.
 //!
-//! *Giving up.* One who may be cancelled waits in a node on the heap. When it gives up it leaves the node, with a sleeper
-//! that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it does what the oldest
-//! would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster, clears `WOKEN`, so that
-//! the next unlock tries again. The owner and the one who took its node out *part*: the second of them frees it.
+//! *Giving up.* One who may be cancelled waits in a node on the heap. When it gives up it leaves the node, with a
+//! sleeper that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it does what the
+//! oldest would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster, clears `WOKEN`,
+//! so that the next unlock tries again. The owner and the one who took its node out *part*: the second of them frees
+//! it.
 //!
 //! Alternatives: a list under a spinlock in the word (a second locked instruction for each wait and wake, and a holder
 //! of the spinlock that the kernel stops); a global table of queues by address, as parking_lot's (a word of one byte,

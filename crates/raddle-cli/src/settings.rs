@@ -1,8 +1,9 @@
 //! Owns: the runtime's settings as options of the command line.
 //! May use: clap, the runtime's own table of settings.
-//! Never: judging a value by itself. The runtime's table does, as soon as the line is read, so that a complaint names
+//! Never: judging a value by itself.
 //!
-//! what was typed; what contradicts what is seen when the runtime starts.
+//! The runtime's table judges, as soon as the line is read, so that a complaint names what was typed; what contradicts
+//! what, is seen when the runtime starts.
 //!
 //! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a setting that the
 //! runtime learns is an option at once.

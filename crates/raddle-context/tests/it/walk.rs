@@ -41,8 +41,10 @@ fn a_suspended_context_shows_its_functions() {
     let (mut pool, flow) = suspended(4);
     let addresses = flow.walk();
     let (inner, outer) = (walk_test_inner as *const () as usize, walk_test_outer as *const () as usize);
-    assert_eq!(within(&addresses, inner, 300), 1, "{addresses:x?}");
-    assert!(within(&addresses, outer, 300) >= 5, "{addresses:x?}");
+    // Nobody says how long a function is: one ends where the other begins, at the latest.
+    let length = |begin: usize, other: usize| if other > begin { 300.min(other - begin) } else { 300 };
+    assert_eq!(within(&addresses, inner, length(inner, outer)), 1, "{addresses:x?}");
+    assert!(within(&addresses, outer, length(outer, inner)) >= 5, "{addresses:x?}");
     // What lies above: the closure, its box, the entry; and there it ends.
     assert!(addresses.len() < 20, "{addresses:x?}");
     while flow.resume() {}

@@ -24,7 +24,7 @@ fn traced(name: &str, balance: Balance, body: impl FnOnce() + Send) -> (Log, Ana
     let path = file(name);
     let runtime = Runtime::builder().workers(2).balance(balance).trace(&path).trace_level(Level::User);
     // Frames are large where nothing is optimised.
-    let runtime = runtime.stack_size(256 << 10).build().expect("a runtime");
+    let runtime = runtime.stack_size(8 << 20).build().expect("a runtime");
     runtime.run(body);
     drop(runtime);
     let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");

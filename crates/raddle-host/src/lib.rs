@@ -10,6 +10,7 @@
 mod many;
 mod one;
 mod screen;
+mod start;
 mod watch;
 mod world;
 

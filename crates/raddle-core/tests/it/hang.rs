@@ -4,6 +4,7 @@
 //! before there is a harness: as one of the functions that the system calls before `main`.
 
 use crate::child::{in_program, stderr};
+use crate::patient;
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle_core::csp::{self, Barrier, Builder};
@@ -26,7 +27,11 @@ pub(crate) const PROGRAM: &str = "TEST_PROGRAM";
 
 extern "C" fn before_main() {
     let Ok(wanted) = std::env::var(PROGRAM) else { return };
-    let (_, program) = PROGRAMS.iter().find(|(name, _)| *name == wanted).expect("a program of this name");
+    let (_, program) = PROGRAMS
+        .iter()
+        .chain(&patient::PROGRAMS)
+        .find(|(name, _)| *name == wanted)
+        .expect("a program of this name");
     program();
     exit(0);
 }

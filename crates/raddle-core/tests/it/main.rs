@@ -26,6 +26,9 @@ mod level0;
 mod native;
 mod panics;
 mod park;
+// Whole programs, as those of `hang`.
+#[cfg(not(any(raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+mod patient;
 #[cfg(all(target_env = "gnu", not(raddle_tsan)))]
 mod rights;
 mod runtimes;

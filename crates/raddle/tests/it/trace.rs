@@ -151,7 +151,7 @@ fn forks_are_recorded_from_their_promotion_on() {
         // Who lets others run lets go of what it has.
         csp::yield_now();
         assert_eq!(futures.into_iter().map(raddle::Future::get).sum::<u64>(), 45);
-        assert_eq!(both(1000), 1002);
+        assert_eq!(both(20), 22);
     });
     let jobs = analysis.jobs;
     assert!(jobs.promoted >= 10 && jobs.promoted == counted(&log, "promoted"), "{jobs:?}");

@@ -136,10 +136,11 @@ fn at_tick<'a>(
 fn claims(run: &Run) -> Vec<Claim> {
     let mut claims = Vec::new();
     for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
-        for count in counts(run).into_iter().filter(|count| *count > workers as u64) {
-            for form in &FORMS {
-                claims.extend(of_form(run, workers, count, form));
-            }
+        for form in &FORMS {
+            let more = counts(run).into_iter().filter(|count| *count > workers as u64);
+            let mut all: Vec<Claim> = more.flat_map(|count| of_form(run, workers, count, form)).collect();
+            all.sort_by(|a, b| b.series.as_ref().map(|s| &s.0).cmp(&a.series.as_ref().map(|s| &s.0)));
+            claims.extend(all);
         }
         let picture = |migration| run.find("raytrace", "raddle", workers, &format!("migration={migration}"));
         let what = format!("time of the picture with migration against without, on {workers} workers,");
@@ -153,11 +154,10 @@ fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
     let of = |migration| find(run, workers, count, form, migration);
     let (Some(on), Some(off)) = (of("on"), of("off")) else { return Vec::new() };
     let claim = |what: &str, metric: &'static str, bound: f64| {
-        let what = format!(
-            "{what} with migration against without, {count} warehouses ({}) on {workers} workers,",
-            form.name
-        );
-        Claim::ratio(what, Some(on), Some(off), (metric, metric), bound)
+        let series =
+            format!("{what} with migration against without, {} warehouses on {workers} workers,", form.name);
+        let claim = Claim::ratio("", Some(on), Some(off), (metric, metric), bound);
+        Claim::of_series(series, count.to_string(), claim)
     };
     let mut claims = Vec::new();
     if !count.is_multiple_of(workers as u64) {
@@ -181,7 +181,8 @@ fn remarks(run: &Run) -> Vec<String> {
             for count in counts(run) {
                 let of = |migration| find(run, workers, count, form, migration);
                 remarks.extend(of("on").zip(of("off")).and_then(|(on, off)| {
-                    let what = format!("{count} warehouses ({}) on {workers} workers", form.name);
+                    let plural = if count == 1 { "" } else { "s" };
+                    let what = format!("{count} warehouse{plural} ({}) on {workers} workers", form.name);
                     compared(&what, workers, on, off)
                 }));
             }

@@ -138,8 +138,8 @@ fn claims(run: &Run) -> Vec<Claim> {
         for grain in measured(run) {
             let of = |workers| find(run, runtime, workers, grain, kind);
             let claim = Claim::ratio("", of(2), of(1), none, bound(grain));
-            let series = format!("T2/T1, {name},");
-            claims.push(Claim::of_series(series, format!("granularity {grain}"), claim));
+            let series = format!("T2/T1 by granularity, {name},");
+            claims.push(Claim::of_series(series, grain.to_string(), claim));
         }
     }
     for grain in [1, 1000] {
@@ -159,10 +159,12 @@ fn claims(run: &Run) -> Vec<Claim> {
             for grain in measured(run) {
                 let over = find(run, runtime, factor * cores(), grain, kind);
                 let at_cores = find(run, runtime, cores(), grain, kind);
-                let series = format!("{factor} times as many workers as cores against as many, {name},");
+                let series = format!(
+                    "{factor} times as many workers as cores against as many, by granularity, {name},"
+                );
                 let claim = Claim::ratio("", over, at_cores, none, 1.1);
                 if over.is_some() && at_cores.is_some() {
-                    claims.push(Claim::of_series(series, format!("granularity {grain}"), claim));
+                    claims.push(Claim::of_series(series, grain.to_string(), claim));
                 }
             }
         }

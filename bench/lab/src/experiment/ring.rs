@@ -123,7 +123,7 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("ghc", "slots=1", "GHC, MVars"),
         ("erlang", "slots=1", "Erlang (sends do not wait)"),
     ];
-    let (x, y) = (|| Axis::log("messages"), || Axis::log("time of a communication (ns)"));
+    let (x, y) = (|| Axis::log("messages"), || Axis::log2("time of a communication (ns)"));
     let placed = lines(run, &raddle, &PLACEMENTS, 3);
     let beside = lines(run, &rivals, &PLACEMENTS[..1], 1);
     vec![

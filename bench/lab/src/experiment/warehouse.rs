@@ -154,8 +154,10 @@ fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
     let of = |migration| find(run, workers, count, form, migration);
     let (Some(on), Some(off)) = (of("on"), of("off")) else { return Vec::new() };
     let claim = |what: &str, metric: &'static str, bound: f64| {
-        let series =
-            format!("{what} with migration against without, {} warehouses on {workers} workers,", form.name);
+        let series = format!(
+            "{what} with migration against without, by warehouses ({}) on {workers} workers,",
+            form.name
+        );
         let claim = Claim::ratio("", Some(on), Some(off), (metric, metric), bound);
         Claim::of_series(series, count.to_string(), claim)
     };

@@ -42,7 +42,7 @@ const FORMS: [(&str, &str, &str); 3] = [
 const OVERSUBSCRIBED: [usize; 2] = [2, 4];
 
 fn overgrains(size: Size) -> &'static [u64] {
-    if size == Size::Quick { &[1, 1000] } else { &[1, 10, 100, 1000, 10_000] }
+    if size == Size::Quick { &[1, 1000] } else { &[1, 100, 1000, 10_000] }
 }
 
 /// Other numbers of packets, and of rounds of each.

@@ -14,6 +14,8 @@ use crate::run::Cell;
 pub struct Claim {
     /// What is compared, such as `T2/T1 at granularity 1 (light processes)`.
     pub what: String,
+    /// Claims of one series differ only in where, and are told together: the series, and where.
+    pub series: Option<(String, String)>,
     /// It must be at most this.
     pub bound: f64,
     /// The figure; none if it was not measured.
@@ -34,20 +36,26 @@ impl Claim {
         let pairs = numerator.zip(denominator);
         let ratios =
             pairs.map_or_else(Vec::new, |(n, d)| pair_ratios(&n.series(metrics.0), &d.series(metrics.1)));
-        Claim { what: what.into(), bound, interval: Interval::of(&ratios), ratio: true }
+        Claim { what: what.into(), series: None, bound, interval: Interval::of(&ratios), ratio: true }
     }
 
     /// The figure `metric` of `cell` is at most `bound`.
     pub fn value(what: impl Into<String>, cell: Option<&Cell>, metric: &str, bound: f64) -> Claim {
         let figures: Vec<f64> =
             cell.map_or_else(Vec::new, |c| c.series(metric).into_iter().flatten().collect());
-        Claim { what: what.into(), bound, interval: Interval::of(&figures), ratio: false }
+        Claim { what: what.into(), series: None, bound, interval: Interval::of(&figures), ratio: false }
     }
 
     /// The median of such ratios is at most `bound`.
     pub fn median(what: impl Into<String>, numerator: &Cell, denominator: &Cell, bound: f64) -> Claim {
         let claim = Claim::ratio(what, Some(numerator), Some(denominator), ("", ""), bound);
         Claim { ratio: false, ..claim }
+    }
+
+    /// One of a series, at a place such as `granularity 10`.
+    pub fn of_series(series: impl Into<String>, place: impl Into<String>, claim: Claim) -> Claim {
+        let (series, place) = (series.into(), place.into());
+        Claim { what: format!("{series} {place},"), series: Some((series, place)), ..claim }
     }
 
     /// How it stands; none if it was not measured.
@@ -91,6 +99,42 @@ impl Claim {
     }
 }
 
+/// The sentences of claims, with a series in one: whether it holds, and the figure at each place.
+pub fn sentences(claims: &[Claim]) -> Vec<String> {
+    let name =
+        |claim: &Claim| claim.series.as_ref().map(|(series, _)| (series.clone(), claim.bound.to_bits()));
+    let together = claims.chunk_by(|a, b| name(a).is_some() && name(a) == name(b));
+    together.map(|claims| if let [claim] = claims { claim.sentence() } else { series(claims) }).collect()
+}
+
+fn series(claims: &[Claim]) -> String {
+    let of = |wanted: &[Option<Verdict>]| {
+        let wanted = claims.iter().filter(|claim| wanted.contains(&claim.verdict()));
+        let figure = |claim: &Claim| {
+            let place = claim.series.as_ref().map_or("", |(_, place)| place);
+            match claim.interval {
+                Some(found) => {
+                    let [median, low, high] = [found.median, found.low, found.high].map(figure);
+                    format!("{place}: {median} ({low} to {high})")
+                }
+                None => place.to_owned(),
+            }
+        };
+        wanted.map(figure).collect::<Vec<_>>().join(", ")
+    };
+    let (name, bound) = (claims[0].series.as_ref().map_or("", |(name, _)| name), figure(claims[0].bound));
+    let parts = [
+        ("it holds at", of(&[Some(Verdict::Yes)])),
+        ("it does not hold, or is not shown to, at", of(&[Some(Verdict::No)])),
+        ("too few rounds to claim it, but it looks so at", of(&[Some(Verdict::LooksLikeYes)])),
+        ("too few rounds to tell, but it looks as if not at", of(&[Some(Verdict::LooksLikeNo)])),
+        ("not measured at", of(&[None])),
+    ];
+    let parts = parts.iter().filter(|(_, places)| !places.is_empty());
+    let parts: Vec<String> = parts.map(|(how, places)| format!("{how} {places}")).collect();
+    format!("{name} must be at most {bound} (medians, 95 % intervals): {}.", parts.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +167,21 @@ mod tests {
         let run = run("x", &[("b", "raddle", 1, "", 5.5)]);
         let value = Claim::value("a future, ns", run.cells.first(), "", 6.0);
         assert_eq!(value.verdict(), Some(Verdict::Yes));
+    }
+
+    #[test]
+    fn a_series_is_told_in_one_sentence() {
+        let run = run("x", &[("b", "raddle", 2, "", 0.5), ("b", "raddle", 1, "", 1.0)]);
+        let (two, one) = (run.find("b", "raddle", 2, ""), run.find("b", "raddle", 1, ""));
+        let claim = |place: &str, bound| {
+            Claim::of_series("T2/T1 at", place, Claim::ratio("", two, one, ("", ""), bound))
+        };
+        let said = sentences(&[claim("1", 0.6), claim("10", 0.6), claim("99", 0.4)]);
+        assert_eq!(
+            said[0],
+            "T2/T1 at must be at most 0.600 (medians, 95 % intervals): it holds at 1: 0.500 (0.500 to 0.500), 10: 0.500 \
+             (0.500 to 0.500)."
+        );
+        assert!(said[1].starts_with("T2/T1 at 99, must be at most 0.400: 0.500"), "{}", said[1]);
     }
 }

@@ -13,24 +13,30 @@ use plotters::prelude::*;
 #[derive(Clone, Debug)]
 pub struct Axis {
     name: String,
-    log: bool,
+    /// The factor from one label to the next, if factors are distances.
+    base: Option<f64>,
 }
 
 impl Axis {
     /// One on which factors are distances.
     pub fn log(name: &str) -> Axis {
-        Axis { name: name.into(), log: true }
+        Axis { name: name.into(), base: Some(10.0) }
+    }
+
+    /// The same, for what is doubled.
+    pub fn log2(name: &str) -> Axis {
+        Axis { name: name.into(), base: Some(2.0) }
     }
 
     /// One from zero on.
     pub fn linear(name: &str) -> Axis {
-        Axis { name: name.into(), log: false }
+        Axis { name: name.into(), base: None }
     }
 
     /// From where to where it goes for these numbers.
     fn range(&self, numbers: impl Iterator<Item = f64>) -> (f64, f64) {
         let (low, high) = numbers.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
-        match (low > high, self.log) {
+        match (low > high, self.base.is_some()) {
             (true, _) => (1.0, 10.0),
             (false, true) => (low.max(1e-3) / 1.5, high.max(1e-3) * 1.5),
             (false, false) => (0.0, if high > 0.0 { high * 1.08 } else { 1.0 }),
@@ -85,18 +91,13 @@ pub fn chart(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
     let points = || lines.iter().flat_map(|line| &line.points);
     let (across, along) = (x.range(points().map(|p| p.0)), y.range(points().map(|p| p.1)));
     let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour, line.dashed)).collect();
-    drawn(title, &names, |area| match (x.log, y.log) {
-        (true, true) => {
-            let (a, b) = ((across.0..across.1).log_scale(), (along.0..along.1).log_scale());
-            lines_on(area, (a, b), (&x.name, &y.name), &lines)
-        }
-        (true, false) => {
-            lines_on(area, ((across.0..across.1).log_scale(), along.0..along.1), (&x.name, &y.name), &lines)
-        }
-        (false, true) => {
-            lines_on(area, (across.0..across.1, (along.0..along.1).log_scale()), (&x.name, &y.name), &lines)
-        }
-        (false, false) => lines_on(area, (across.0..across.1, along.0..along.1), (&x.name, &y.name), &lines),
+    let (xs, ys) = (across.0..across.1, along.0..along.1);
+    let axes = (x.name.as_str(), y.name.as_str());
+    drawn(title, &names, |area| match (x.base, y.base) {
+        (Some(a), Some(b)) => lines_on(area, (xs.log_scale().base(a), ys.log_scale().base(b)), axes, &lines),
+        (Some(a), None) => lines_on(area, (xs.log_scale().base(a), ys), axes, &lines),
+        (None, Some(b)) => lines_on(area, (xs, ys.log_scale().base(b)), axes, &lines),
+        (None, None) => lines_on(area, (xs, ys), axes, &lines),
     })
 }
 
@@ -149,9 +150,9 @@ pub fn bars(title: &str, y: Axis, names: &[&str], bars: &[Bar]) -> String {
     let legend: Vec<_> = bars.iter().map(|bar| (bar.name.as_str(), bar.colour, false)).collect();
     let heights = bars.iter().flat_map(|bar| &bar.heights).copied();
     let range = y.range(heights.filter(|height| *height > 0.0));
-    drawn(title, &legend, |area| match y.log {
-        true => bars_on(area, (range.0..range.1).log_scale(), &y.name, names, bars),
-        false => bars_on(area, range.0..range.1, &y.name, names, bars),
+    drawn(title, &legend, |area| match y.base {
+        Some(base) => bars_on(area, (range.0..range.1).log_scale().base(base), &y.name, names, bars),
+        None => bars_on(area, range.0..range.1, &y.name, names, bars),
     })
 }
 

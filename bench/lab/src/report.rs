@@ -6,6 +6,7 @@ use raddle_measure::Interval;
 use raddle_measure::rounds::pair_ratios;
 use raddle_measure::table::{Table, figure};
 
+use crate::claim;
 use crate::experiment::Experiment;
 use crate::run::{Cell, Run};
 
@@ -56,8 +57,8 @@ fn text_is_folded_between_words() {
 
 /// Claims first, then notes and remarks.
 pub fn sentences(experiment: &Experiment, run: &Run) -> Vec<String> {
-    let claims = (experiment.claims)(run).into_iter().map(|claim| claim.sentence());
-    claims.chain(remarks(experiment, run)).collect()
+    let claims = claim::sentences(&(experiment.claims)(run));
+    claims.into_iter().chain(remarks(experiment, run)).collect()
 }
 
 /// What is told beside the claims.

@@ -35,7 +35,7 @@ fn messages(size: Size, runtime: &str) -> &'static [u64] {
 }
 
 /// No placement; two contiguous segments; each thread on another worker than its neighbours.
-const PLACEMENTS: [(u64, &str); 3] = [(0, ""), (2, ", two segments"), (STAGES, ", each beside strangers")];
+const PLACEMENTS: [(u64, &str); 3] = [(0, ""), (2, ", two segments"), (STAGES, ", scattered")];
 
 fn cells(settings: &Settings) -> Vec<Spec> {
     let (size, mut cells) = (settings.size, Vec::new());
@@ -75,8 +75,9 @@ fn claims(run: &Run) -> Vec<Claim> {
         for count in [1, 500, 2000, 100_000] {
             if one(count).is_some() {
                 let two = run.find("line", "raddle", 2, &at(count, 0, slots));
-                let what = format!("T2/T1 without placement, {count} messages, {name},");
-                claims.push(Claim::ratio(what, two, one(count), ("", ""), 1.05));
+                let claim = Claim::ratio("", two, one(count), ("", ""), 1.05);
+                let place = format!("{count} message{}", if count == 1 { "" } else { "s" });
+                claims.push(Claim::of_series(format!("T2/T1 without placement, {name},"), place, claim));
             }
         }
         if one(100_000).is_some() {
@@ -122,7 +123,7 @@ fn figures(run: &Run) -> Vec<Figure> {
         ("ghc", "slots=1", "GHC, MVars"),
         ("erlang", "slots=1", "Erlang (sends do not wait)"),
     ];
-    let (x, y) = (|| Axis::log("messages"), || Axis::log("time (ms)"));
+    let (x, y) = (|| Axis::log("messages"), || Axis::log2("time of a communication (ns)"));
     let placed = lines(run, &raddle, &PLACEMENTS, 3);
     let beside = lines(run, &rivals, &PLACEMENTS[..1], 1);
     vec![
@@ -137,7 +138,7 @@ fn figures(run: &Run) -> Vec<Figure> {
     ]
 }
 
-/// Time against messages, a line for each form, number of workers and placement.
+/// Time of a communication against messages, a line for each form, number of workers and placement.
 fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], step: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for (form, (runtime, slots, name)) in forms.iter().enumerate() {
@@ -145,7 +146,7 @@ fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], st
             for (place, (segments, placed)) in placements.iter().enumerate() {
                 let point = |count| {
                     let cell = run.find("line", runtime, workers, &at(count, *segments, slots))?;
-                    Some((count as f64, cell.median("")? * (count * STAGES) as f64 / 1e6))
+                    Some((count as f64, cell.median("")?))
                 };
                 let points: Vec<_> = [1, 500, 2000, 100_000].into_iter().filter_map(point).collect();
                 let name = format!("{name}, {workers}{placed}");

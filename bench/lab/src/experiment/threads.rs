@@ -257,6 +257,6 @@ fn locks(run: &Run) -> String {
         Line { name: name.to_owned(), points, colour, dashed: false }
     };
     let lines: Vec<Line> = forms.into_iter().enumerate().map(line).collect();
-    let (x, y) = (Axis::log("threads that contend"), Axis::log("lock and unlock (ns)"));
+    let (x, y) = (Axis::log("threads that contend"), Axis::log2("lock and unlock (ns)"));
     chart("Locks: cost against contention (one alone: on one worker; else on two)", x, y, &lines)
 }

@@ -71,9 +71,13 @@ fn cells(settings: &Settings) -> Vec<Spec> {
         for (number, form) in FORMS.iter().enumerate() {
             for &count in counts {
                 for migration in ["on", "off"] {
-                    let required = workers > 1 && count > workers as u64 && number < 2;
-                    // One worker has nobody to migrate to, and the brief form is there to be compared.
-                    let shown = size == Size::Full || (workers > 1 && number < 2) || [3, 5].contains(&count);
+                    let uneven = !count.is_multiple_of(workers as u64);
+                    let required =
+                        workers > 1 && count > workers as u64 && (number == 0 || number == 1 && uneven);
+                    // One worker has nobody to migrate to; the brief form is there to be compared.
+                    let shown = size == Size::Full
+                        || (workers > 1 && number < 2)
+                        || (number < 1 + workers && [3, 5].contains(&count));
                     if required || shown {
                         let every = if required { 1 } else { size.every() };
                         cells.push(Spec { every, ..hall(size, workers, count, form, migration, TICK_US) });
@@ -136,10 +140,11 @@ fn at_tick<'a>(
 fn claims(run: &Run) -> Vec<Claim> {
     let mut claims = Vec::new();
     for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
-        for count in counts(run).into_iter().filter(|count| *count > workers as u64) {
-            for form in &FORMS {
-                claims.extend(of_form(run, workers, count, form));
-            }
+        for form in &FORMS {
+            let more = counts(run).into_iter().filter(|count| *count > workers as u64);
+            let mut all: Vec<Claim> = more.flat_map(|count| of_form(run, workers, count, form)).collect();
+            all.sort_by(|a, b| b.series.as_ref().map(|s| &s.0).cmp(&a.series.as_ref().map(|s| &s.0)));
+            claims.extend(all);
         }
         let picture = |migration| run.find("raytrace", "raddle", workers, &format!("migration={migration}"));
         let what = format!("time of the picture with migration against without, on {workers} workers,");
@@ -153,11 +158,12 @@ fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
     let of = |migration| find(run, workers, count, form, migration);
     let (Some(on), Some(off)) = (of("on"), of("off")) else { return Vec::new() };
     let claim = |what: &str, metric: &'static str, bound: f64| {
-        let what = format!(
-            "{what} with migration against without, {count} warehouses ({}) on {workers} workers,",
+        let series = format!(
+            "{what} with migration against without, by warehouses ({}) on {workers} workers,",
             form.name
         );
-        Claim::ratio(what, Some(on), Some(off), (metric, metric), bound)
+        let claim = Claim::ratio("", Some(on), Some(off), (metric, metric), bound);
+        Claim::of_series(series, count.to_string(), claim)
     };
     let mut claims = Vec::new();
     if !count.is_multiple_of(workers as u64) {
@@ -165,7 +171,7 @@ fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
     }
     if form.name == "busy" {
         claims.push(claim("time of a transaction", "", 1.01));
-    } else {
+    } else if !count.is_multiple_of(workers as u64) {
         // Throughput rises by the idle time recovered: it rises, and the time not idle buys as much as before.
         claims.push(claim("time of a transaction", "", 1.0));
         claims.push(claim("processor time of a transaction", "busy_ns", 1.01));
@@ -181,7 +187,8 @@ fn remarks(run: &Run) -> Vec<String> {
             for count in counts(run) {
                 let of = |migration| find(run, workers, count, form, migration);
                 remarks.extend(of("on").zip(of("off")).and_then(|(on, off)| {
-                    let what = format!("{count} warehouses ({}) on {workers} workers", form.name);
+                    let plural = if count == 1 { "" } else { "s" };
+                    let what = format!("{count} warehouse{plural} ({}) on {workers} workers", form.name);
                     compared(&what, workers, on, off)
                 }));
             }

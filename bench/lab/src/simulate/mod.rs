@@ -207,7 +207,7 @@ fn figures(run: &Run) -> Vec<Figure> {
     lines.push(Line { name: "ideal".into(), points: ideal, colour: 7, dashed: true });
     let work_us = figure(first.number("work_ns") / 1e3);
     let title = format!("SIMULATED: {} processes of {work_us} us, spawned by one", first.param("count"));
-    let (x, y) = (Axis::log("workers (simulated)"), Axis::log("speed-up over one worker"));
+    let (x, y) = (Axis::log2("workers (simulated)"), Axis::log2("speed-up over one worker"));
     vec![("speedup", chart(&title, x, y, &lines))]
 }
 

@@ -179,8 +179,8 @@ mod tests {
         let said = sentences(&[claim("1", 0.6), claim("10", 0.6), claim("99", 0.4)]);
         assert_eq!(
             said[0],
-            "T2/T1 at must be at most 0.600 (medians, 95 % intervals): it holds at 1: 0.500 (0.500 to 0.500), 10: 0.500 \
-             (0.500 to 0.500)."
+            "T2/T1 at must be at most 0.600 (medians, 95 % intervals): it holds at 1: 0.500 (0.500 to 0.500), 10: \
+             0.500 (0.500 to 0.500)."
         );
         assert!(said[1].starts_with("T2/T1 at 99, must be at most 0.400: 0.500"), "{}", said[1]);
     }

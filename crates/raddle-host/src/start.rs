@@ -2,8 +2,8 @@
 //! May use: one OS thread of the standard library, until the workers are there.
 //! Never: starts anything for a program that has no work for several.
 //!
-//! To start two workers takes a fraction of a millisecond, in which nobody would run the program: so an OS thread of its
-//! own starts them, on a core that is idle by assumption, and the program is handed over when they are there.
+//! To start two workers takes a fraction of a millisecond, in which nobody would run the program: so an OS thread of
+//! its own starts them, on a core that is idle by assumption, and the program is handed over when they are there.
 
 use raddle_core::{BuildError, Builder, Runtime};
 use std::panic::resume_unwind;
@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 /// Workers that may be wanted, or are being started.
 pub(crate) enum Start {
     /// Nobody has wanted them yet.
-    Planned(Builder),
+    Planned(Box<Builder>),
     /// The OS thread starts them, or has.
     Begun(JoinHandle<Result<Runtime, BuildError>>),
 }

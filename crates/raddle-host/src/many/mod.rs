@@ -209,7 +209,7 @@ pub(crate) fn run(
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
     let mut outside = Outside::new(world.clone());
-    outside.start = Some(Start::Planned(runtime.workers(workers)));
+    outside.start = Some(Start::Planned(Box::new(runtime.workers(workers))));
     let begun = if options.at_once {
         let ready = [machine.main()].into();
         Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false }))

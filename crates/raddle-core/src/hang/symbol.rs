@@ -3,7 +3,7 @@
 //! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
@@ -106,38 +106,72 @@ impl Table {
     }
 }
 
-/// The names that have been found, by module and address: a program that hangs is asked more than once.
-static KNOWN: Mutex<Option<HashMap<(usize, usize), String>>> = Mutex::new(None);
-/// So many are kept.
-const KNOWN_MAX: usize = 20_000;
+/// What has been read and found: a program that hangs is asked more than once.
+#[derive(Default)]
+struct Known {
+    /// How many libraries had been unloaded by then: another may be loaded in the place of one.
+    unloaded: u64,
+    names: HashMap<usize, Option<String>>,
+    tables: Vec<(Module, Option<Table>)>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+/// So many names are kept.
+const NAMES_MAX: usize = 20_000;
+
+impl Known {
+    fn name(&mut self, address: usize) -> Option<String> {
+        if let Some(name) = self.names.get(&address) {
+            return name.clone();
+        }
+        let name = self.find(address);
+        self.names.insert(address, name.clone());
+        name
+    }
+
+    fn find(&mut self, address: usize) -> Option<String> {
+        let module = Module::of(address)?;
+        let at = self.tables.iter().position(|(known, _)| *known == module).unwrap_or_else(|| {
+            let table = Table::read(&module.file);
+            self.tables.push((module, table));
+            self.tables.len() - 1
+        });
+        let (module, table) = &self.tables[at];
+        Some(module.name(table.as_ref(), address))
+    }
+}
+
+/// How many libraries have been unloaded.
+fn unloaded() -> u64 {
+    /// Called for the first loaded file only.
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, count: *mut c_void) -> c_int {
+        // SAFETY: the loader's own description.
+        let subs = unsafe { (*info).dlpi_subs };
+        // SAFETY: what `unloaded` has given.
+        unsafe { count.cast::<u64>().write(subs) };
+        1
+    }
+    let mut count = 0_u64;
+    // SAFETY: `note` gets the address of the count, and does not keep it.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut count).cast()) };
+    count
+}
 
 /// The functions that the calls before these return addresses are in, each with the distance from its begin.
 pub(super) fn functions(addresses: &[usize]) -> Vec<String> {
+    if addresses.is_empty() {
+        return Vec::new();
+    }
     let mut fresh = None;
     // Somebody else may have it, in a parent that has forked even for ever.
     let mut guard = KNOWN.try_lock().ok();
     let known = guard.as_deref_mut().unwrap_or(&mut fresh).get_or_insert_default();
-    if known.len() > KNOWN_MAX {
-        known.clear();
+    let unloaded = unloaded();
+    if known.unloaded != unloaded || known.names.len() > NAMES_MAX {
+        *known = Known { unloaded, ..Known::default() };
     }
-    let mut read: Vec<(Module, Option<Table>)> = Vec::new();
-    let mut name = |address: usize| {
-        let module = Module::of(address)?;
-        if let Some(name) = known.get(&(module.base, address)) {
-            return Some(name.clone());
-        }
-        let at = read.iter().position(|(known, _)| *known == module).unwrap_or_else(|| {
-            let table = Table::read(&module.file);
-            read.push((module, table));
-            read.len() - 1
-        });
-        let (module, table) = &read[at];
-        let name = module.name(table.as_ref(), address);
-        known.insert((module.base, address), name.clone());
-        Some(name)
-    };
     // A return address may be the begin of the next function.
-    addresses.iter().filter_map(|address| name(address.saturating_sub(1))).collect()
+    addresses.iter().filter_map(|address| known.name(address.saturating_sub(1))).collect()
 }
 
 /// Of these functions those of the program: from the first that is not ours on, up to the process's own.

@@ -3,7 +3,7 @@
 //! Never: a claim from runs of two machines; it says that they were two.
 //!
 //! The runs were not interleaved, so a ratio of medians is all that can be said, and only where the two ranges from
-//! quartile to quartile do not overlap is it called a change.
+//! quartile to quartile, of five rounds at least, do not overlap is it called a change.
 
 use raddle_measure::stats::percentile;
 use raddle_measure::table::{Table, figure};
@@ -48,7 +48,8 @@ pub fn compare(a: &Run, b: &Run) -> Result<String, String> {
 fn change(before: &Cell, after: &Cell) -> &'static str {
     let quartiles = |cell: &Cell| {
         let figures: Vec<f64> = cell.series("").into_iter().flatten().collect();
-        percentile(&figures, 25.0).zip(percentile(&figures, 75.0))
+        // Quartiles of fewer say nothing.
+        percentile(&figures, 25.0).zip(percentile(&figures, 75.0)).filter(|_| figures.len() >= 5)
     };
     match quartiles(before).zip(quartiles(after)) {
         Some(((low, _), (_, high))) if high < low => "less",
@@ -68,6 +69,9 @@ mod tests {
         let text = compare(&of(10.0), &of(5.0)).unwrap();
         assert!(text.lines().last().is_some_and(|line| line.ends_with("0.500  less")), "{text}");
         assert!(!compare(&of(10.0), &of(10.0)).unwrap().contains("more"));
+        let mut few = of(5.0);
+        few.cells[0].rounds.truncate(4);
+        assert!(!compare(&of(10.0), &few).unwrap().contains("less"));
         let mut other = of(1.0);
         other.machine = "another".into();
         assert!(compare(&of(1.0), &other).unwrap().contains("two machines"));

@@ -6,13 +6,14 @@
 //! does fewer rounds (occam from 1000 on), so that a sample stays below seconds: the figure per round does not depend
 //! on how many there are. OS threads do 20 rounds.
 
+mod figures;
+
 use std::collections::BTreeSet;
 
 use raddle_measure::table::figure;
 
-use super::{Experiment, Figure, Settings, Size, Spec, cores, triangle};
+use super::{Experiment, Settings, Size, Spec, cores, triangle};
 use crate::claim::Claim;
-use crate::figure::{Axis, Line, chart};
 use crate::run::{Cell, Run};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -25,7 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     cells,
     claims,
     remarks,
-    figures,
+    figures: figures::figures,
     afterwards: None,
 };
 
@@ -226,71 +227,6 @@ fn metg(run: &Run, runtime: &str, kind: &str, workers: usize) -> Option<f64> {
     let Some(&(before, low)) = reached.checked_sub(1).and_then(|at| points.get(at)) else { return Some(ns) };
     let share = (0.5 - low) / (high - low);
     Some((before.ln() + share * (ns.ln() - before.ln())).exp())
-}
-
-fn figures(run: &Run) -> Vec<Figure> {
-    let lines_of = |workers: usize| -> Vec<Line> {
-        let forms = all_forms().chain([("floor", "kind=process", "the work alone, on one")]);
-        let line = |(colour, (runtime, kind, name)): (usize, (&str, &str, &str))| {
-            let on = if runtime == "floor" { 1 } else { workers };
-            let point = |grain| Some((grain as f64, find(run, runtime, on, grain, kind)?.median("")?));
-            let points = measured(run).into_iter().filter_map(point).collect();
-            Line { name: name.to_owned(), points, colour, dashed: runtime == "floor" }
-        };
-        forms.enumerate().map(line).collect()
-    };
-    let time = |workers: usize, title: &str| {
-        let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time of a round (ns)"));
-        chart(title, x, y, &lines_of(workers))
-    };
-    let most = run.workers().into_iter().filter(|workers| *workers <= cores()).max().unwrap_or(1);
-    vec![
-        ("time", by_workers(run)),
-        ("alone", time(1, "Replicated PAR on 1 worker: time of a round against granularity")),
-        (
-            "together",
-            time(most, &format!("Replicated PAR on {most} workers: time of a round against granularity")),
-        ),
-        ("gain", gain(run)),
-    ]
-}
-
-/// The figure of 2007: time against granularity by the number of workers, and the OS threads that it was then.
-fn by_workers(run: &Run) -> String {
-    let mut lines = Vec::new();
-    for (runtime, name, first) in [("raddle", "light processes", 0), ("std", "OS threads", 4)] {
-        for (colour, workers) in run.workers().into_iter().enumerate() {
-            let point =
-                |grain| Some((grain as f64, find(run, runtime, workers, grain, "kind=process")?.median("")?));
-            let points = measured(run).into_iter().filter_map(point).collect();
-            let name = format!("{name}, {workers} worker{}", if workers == 1 { "" } else { "s" });
-            lines.push(Line { name, points, colour: first + colour, dashed: workers > cores() });
-        }
-    }
-    let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time of a round (ns)"));
-    chart("Replicated PAR: time against granularity, by number of workers", x, y, &lines)
-}
-
-/// From which granularity on a second worker helps, and what more workers than cores cost.
-fn gain(run: &Run) -> String {
-    let mut lines = Vec::new();
-    for (colour, (runtime, kind, name)) in all_forms().enumerate() {
-        for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
-            let point = |grain| {
-                let of = |workers| find(run, runtime, workers, grain, kind)?.median("");
-                Some((grain as f64, of(workers)? / of(1)?))
-            };
-            let points = measured(run).into_iter().filter_map(point).collect();
-            lines.push(Line {
-                name: format!("{name}, {workers}"),
-                points,
-                colour,
-                dashed: workers > cores(),
-            });
-        }
-    }
-    let (x, y) = (Axis::log("granularity (updates a round)"), Axis::linear("time / time on 1 worker"));
-    chart("Replicated PAR: time against that on 1 worker (dashed: more workers than cores)", x, y, &lines)
 }
 
 #[cfg(test)]

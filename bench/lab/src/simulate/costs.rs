@@ -11,7 +11,6 @@ use bench_runner::programs::{self, Program, progress};
 use bench_runner::session::is_set;
 use raddle_measure::Sample;
 use raddle_measure::rounds::order;
-use raddle_measure::stats::median;
 use raddle_measure::table::figure;
 
 use super::Real;
@@ -131,11 +130,10 @@ fn summary(count: usize, probes: &[Probe], got: &[f64]) -> Round {
 }
 
 impl Costs {
-    /// The median of each.
-    pub fn median(rounds: &[Round]) -> Option<Costs> {
-        let of = |cost: fn(&Costs) -> f64| {
-            median(&rounds.iter().map(|round| cost(&round.costs)).collect::<Vec<_>>())
-        };
+    /// The least of each: what else the machine does only ever adds to it.
+    pub fn least(rounds: &[Round]) -> Option<Costs> {
+        let of =
+            |cost: fn(&Costs) -> f64| rounds.iter().map(|round| cost(&round.costs)).min_by(f64::total_cmp);
         Some(Costs {
             spawn_ns: of(|c| c.spawn_ns)?,
             turn_ns: of(|c| c.turn_ns)?,

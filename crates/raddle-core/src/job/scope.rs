@@ -162,8 +162,8 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// A job of a scope that may be cancelled: its waits end with those of the scope's maker, whoever runs it; and if it
-    /// is cancelled before it has begun, it does not run.
+    /// A job of a scope that may be cancelled: its waits end with those of the scope's maker, whoever runs it; and if
+    /// it is cancelled before it has begun, it does not run.
     #[cold]
     #[inline(never)]
     fn run_in<Body: FnOnce(&Scope<'scope>)>(&self, region: &Arc<cancel::Node>, body: Body) {

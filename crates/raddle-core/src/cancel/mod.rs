@@ -254,6 +254,11 @@ pub(crate) fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> 
     f()
 }
 
+/// Enters a region of its own below `above`, until what is returned goes.
+pub(crate) fn stay_below(above: &Arc<Node>) -> Inherited {
+    Inherited::new(above)
+}
+
 /// The stay of a process in what it was born into.
 pub(crate) struct Inherited(Stay);
 

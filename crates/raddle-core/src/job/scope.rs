@@ -12,6 +12,7 @@
 
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use super::slab::Slot;
+use crate::cancel;
 use crate::header::{AWAY, Header};
 use crate::process::scope::ScopeData;
 use crate::protocol::jobs::{How, Node};
@@ -24,7 +25,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::{null, null_mut};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Panic = Box<dyn Any + Send>;
 
@@ -155,6 +156,26 @@ impl<'scope> Scope<'scope> {
     /// Runs one job; a panic is kept for the owner.
     #[inline(always)]
     fn run<Body: FnOnce(&Scope<'scope>)>(&self, body: Body) {
+        match self.data.region() {
+            None => self.run_plainly(body),
+            Some(region) => self.run_in(region, body),
+        }
+    }
+
+    /// A job of a scope that may be cancelled: its waits end with those of the scope's maker, whoever runs it; and if
+    /// it is cancelled before it has begun, it does not run.
+    #[cold]
+    #[inline(never)]
+    fn run_in<Body: FnOnce(&Scope<'scope>)>(&self, region: &Arc<cancel::Node>, body: Body) {
+        let _stay = cancel::stay_below(region);
+        self.run_plainly(|scope| {
+            cancel::check();
+            body(scope);
+        });
+    }
+
+    #[inline(always)]
+    fn run_plainly<Body: FnOnce(&Scope<'scope>)>(&self, body: Body) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(self))) {
             self.keep(panic);
         }

@@ -276,6 +276,32 @@ fn whatever_is_spawned_in_a_region_is_cancelled_with_it() {
     });
 }
 
+/// Jobs wait with their scope's region, whoever runs them, and one that was not begun in time does not run.
+#[test]
+fn jobs_of_a_scope_are_cancelled_with_it() {
+    for workers in [1, 2] {
+        runtime(workers).run(|| {
+            let (begun, token) = (AtomicUsize::new(0), Token::new());
+            let ended = token.run(|| {
+                raddle_core::scope(|s| {
+                    for _ in 0..3 {
+                        s.spawn(|_| {
+                            begun.fetch_add(1, Ordering::Relaxed);
+                            csp::sleep(HOUR);
+                        });
+                    }
+                    while begun.load(Ordering::Relaxed) == 0 {
+                        csp::yield_now();
+                    }
+                    token.cancel();
+                    s.spawn(|_| unreachable!("it was cancelled before it began"));
+                });
+            });
+            ended.expect_err("its jobs were cancelled");
+        });
+    }
+}
+
 #[test]
 fn a_deadline_ends_all_waits_of_a_region() {
     runtime(2).run(|| {

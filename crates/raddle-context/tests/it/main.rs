@@ -11,6 +11,6 @@ mod switch;
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 mod syscalls;
 mod tls;
-// There is no walk under these.
-#[cfg(not(any(raddle_tsan, raddle_twin)))]
+// There is no walk under the twin and ThreadSanitizer; and AddressSanitizer's frames have parts that nobody may read.
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin)))]
 mod walk;

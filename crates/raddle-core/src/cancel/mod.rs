@@ -15,7 +15,7 @@
 //!
 //! *What it costs.* The flag that a process is in a region is tested with those that each wait tests anyway: who is in
 //! none pays nothing. Who is in one waits the long way, as with a deadline, and leaves what ends its wait at its own
-//! [`Node`] (a lock that hardly anybody else takes) as it would leave an alarm with a clock: a cancellation is an alarm
+//! node (a lock that hardly anybody else takes) as it would leave an alarm with a clock: a cancellation is an alarm
 //! that somebody else rings. The other way considered was to mark any process from outside, at its worker, and to take
 //! it out of whatever it waits in: a rendezvous is emptied by a plain store of the peer, a queue lock by its holder,
 //! and each of them would pay for the possibility.

@@ -173,7 +173,7 @@ mod rows {
         JOBS_UNLOCK: Release, pairs with "JOBS_LOCK",
             "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
 
-        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (release), JOIN_REGISTER, JOIN_DETACH (acquire)",
+        JOIN_FINISH: AcqRel, pairs with "JOIN_SEE_DONE, JOIN_REGISTER_LOST (as release), JOIN_REGISTER, JOIN_DETACH",
             "the joiner would read a result, or the finisher a joiner, that it does not see yet";
         JOIN_SEE_JOINER: Acquire, pairs with "JOIN_REGISTER",
             "the finisher would wake a joiner whose saved context it does not see yet";

@@ -157,7 +157,8 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
         needs: &[],
         steps: &[
-            "cargo test --no-fail-fast --release --package raddle-core --package raddle-context",
+            "cargo test --no-fail-fast --release --package raddle-core --package raddle-context \
+                  --test it --test stress --test faults",
             "cargo run --profile abort --package raddle --example skynet",
         ],
     },
@@ -173,7 +174,7 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
                   link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
-                  STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+                  STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=none \
                   RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   TSAN_OPTIONS=\"report_thread_leaks=0 suppressions=$PWD/xtask/tsan.supp\" \
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
@@ -189,7 +190,7 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
         // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
         // and resident sizes of memory are its own, too.
-        steps: &["STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 \
+        steps: &["STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=none \
                   RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \

@@ -173,7 +173,13 @@ impl Module {
                     b'R' => encoding = data.byte()?,
                     b'L' => data.skip(1)?,
                     b'P' => {
-                        let bytes = if data.byte()? & 0x0f == 0 { 8 } else { 4 };
+                        // On aarch64 it is eight bytes even where it is relative.
+                        let bytes = match data.byte()? & 0x0f {
+                            0x00 | 0x04 | 0x0c => 8,
+                            0x03 | 0x0b => 4,
+                            0x02 | 0x0a => 2,
+                            _ => return None,
+                        };
                         data.skip(bytes)?;
                     }
                     b'S' | b'B' | b'G' => {}

@@ -10,7 +10,6 @@
 mod many;
 mod one;
 mod screen;
-mod start;
 mod watch;
 mod world;
 

@@ -3,7 +3,6 @@
 //! Never: another thread than the one that reads keys.
 
 use crate::screen::Screen;
-use crate::start::Start;
 use crate::watch::{Keys, News};
 use crate::world::World;
 use crate::{Failure, Outcome};
@@ -26,8 +25,6 @@ pub(crate) struct Outside {
     /// A key has been asked for.
     pub(crate) asked: bool,
     pub(crate) begun: Instant,
-    /// The workers that it is handed over to when it has work for several.
-    pub(crate) start: Option<Start>,
     ticked: Instant,
 }
 
@@ -36,7 +33,7 @@ impl Outside {
         let (keys, news) = Keys::new(world.clone());
         let screen = Screen::new(world.clone());
         let begun = Instant::now();
-        Outside { world, screen, keys, news, asked: false, begun, start: None, ticked: begun }
+        Outside { world, screen, keys, news, asked: false, begun, ticked: begun }
     }
 
     fn tick(&mut self) -> bool {
@@ -100,10 +97,6 @@ impl solo::World for &mut Outside {
 
     fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
         self.world.call(number, words)
-    }
-
-    fn takes_back(&mut self) -> bool {
-        self.start.as_mut().is_none_or(Start::is_ready)
     }
 }
 

@@ -172,8 +172,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
         if !enough || self.tight_at.get() == 0 {
             self.tight_at.set(now.max(1));
-        } else if now.saturating_sub(self.tight_at.get()) >= SLACK_US && self.world.borrow_mut().takes_back()
-        {
+        } else if now.saturating_sub(self.tight_at.get()) >= SLACK_US {
             self.slack.set(true);
         }
     }

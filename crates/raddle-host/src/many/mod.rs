@@ -11,7 +11,6 @@ mod scheduler;
 
 use crate::one::{Outside, report};
 use crate::screen::Screen;
-use crate::start::Start;
 use crate::watch::News;
 use crate::world::World;
 use crate::{Failure, Options, Outcome};
@@ -209,7 +208,6 @@ pub(crate) fn run(
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
     let mut outside = Outside::new(world.clone());
-    outside.start = Some(Start::Planned(Box::new(runtime.workers(workers))));
     let begun = if options.at_once {
         let ready = [machine.main()].into();
         Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false }))
@@ -220,12 +218,11 @@ pub(crate) fn run(
         Err(failure) => Err(failure),
         Ok(None) => Ok(()),
         Ok(Some(rest)) => {
-            let spread = spread(&machine, workers, world, rest, (&mut outside, &mut lane));
+            let spread = spread(&machine, (runtime, workers), world, rest, (&mut outside, &mut lane));
             spread.inspect_err(|_| outside.screen.flush())?
         }
     };
     outside.screen.flush();
-    outside.start.take().into_iter().for_each(Start::give_up);
     let report = result.err().and_then(|failure| report(&machine, failure));
     Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
@@ -233,13 +230,12 @@ pub(crate) fn run(
 /// The rest of a program, on several workers.
 fn spread(
     machine: &Machine<Link>,
-    workers: usize,
+    (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
     rest: Rest<'_, Link>,
     (outside, lane): (&mut Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
-    let start = outside.start.take().expect("planned before the program began");
-    let runtime = start.runtime()?;
+    let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
     let mut ready = rest.ready.iter().copied();
     let first = ready.next().expect("who has work for several has somebody ready");

@@ -38,9 +38,4 @@ pub trait World {
     fn output(&mut self, port: Port, bytes: &[u8]);
     /// A call to the host; `None` if there is none of that number.
     fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
-    /// The program has had work for several for a while: whether to give it back now. If not it goes on, and this is
-    /// asked again as long as there is work for several.
-    fn takes_back(&mut self) -> bool {
-        true
-    }
 }

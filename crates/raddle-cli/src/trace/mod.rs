@@ -81,7 +81,7 @@ struct Run {
     /// Write the trace as the program runs, so that it is there even if the program is killed
     #[arg(long)]
     stream: bool,
-    /// What `raddle run` takes: a path, and after a further `--` its arguments, or options of `raddle run`
+    /// A path and its arguments; or what `raddle run` takes: options, a path, and after a further `--` its arguments
     #[arg(value_name = "PROGRAM", last = true, required = true)]
     program: Vec<OsString>,
 }
@@ -175,9 +175,19 @@ impl Run {
         if self.stream {
             command.arg("--trace-stream");
         }
-        let error = command.args(self.program).exec();
+        let error = command.args(for_run(self.program)).exec();
         Error::CannotRun(format!("could not run raddle itself: {error}"))
     }
+}
+
+/// The words as `raddle run` takes them: what follows a path, and is no option, begins the program's own arguments.
+fn for_run(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_plain =
+        |word: Option<&OsString>| word.is_some_and(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    if is_plain(words.first()) && is_plain(words.get(1)) {
+        words.insert(1, "--".into());
+    }
+    words
 }
 
 impl Export {
@@ -241,4 +251,21 @@ fn time(text: &str) -> Result<u64, String> {
 fn times_have_units() {
     assert_eq!((time("1500us"), time("2s"), time("0ns")), (Ok(1_500_000), Ok(2_000_000_000), Ok(0)));
     assert!(time("12").is_err() && time("us").is_err() && time("99999999999s").is_err());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_run;
+
+    #[test]
+    fn arguments_of_a_program_may_follow_it_at_once() {
+        let words = |line: &str| -> String {
+            let words = for_run(line.split(' ').map(Into::into).collect());
+            words.iter().map(|word| word.to_str().expect("it was text")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(words("line 200 --fast 2"), "line -- 200 --fast 2");
+        for line in ["line", "line -- 200", "line --workers 2", "--workers 2 line -- 200"] {
+            assert_eq!(words(line), line);
+        }
+    }
 }

@@ -74,14 +74,11 @@ impl Claim {
         let (Some(interval), Some(verdict)) = (self.interval, self.verdict()) else {
             return format!("{required}: not measured.");
         };
-        let found = format!(
-            "{required}: {} (95 % interval {} to {}, {} round{})",
-            figure(interval.median),
-            figure(interval.low),
-            figure(interval.high),
-            interval.count,
-            if interval.count == 1 { "" } else { "s" }
-        );
+        let [median, low, high] = [interval.median, interval.low, interval.high].map(figure);
+        let found = match interval.count {
+            1 => format!("{required}: {median} (one round)"),
+            count => format!("{required}: {median} (95 % interval {low} to {high}, {count} rounds)"),
+        };
         let margin = 100.0 * (interval.median / self.bound - 1.0).abs();
         let by = match interval.median <= self.bound {
             true => format!("{margin:.0} % below the bound"),
@@ -113,6 +110,7 @@ fn series(claims: &[Claim]) -> String {
         let figure = |claim: &Claim| {
             let place = claim.series.as_ref().map_or("", |(_, place)| place);
             match claim.interval {
+                Some(found) if found.count == 1 => format!("{place}: {}", figure(found.median)),
                 Some(found) => {
                     let [median, low, high] = [found.median, found.low, found.high].map(figure);
                     format!("{place}: {median} ({low} to {high})")
@@ -155,6 +153,7 @@ mod tests {
         assert!(sentence(0.66, 0.6, 15).ends_with("it does not hold, 10 % above the bound."));
         assert!(sentence(0.54, 0.6, 5).contains("too few rounds to claim it"));
         assert!(sentence(0.66, 0.6, 5).contains("looks as if not"));
+        assert!(sentence(0.54, 0.6, 1).contains(": 0.540 (one round); too few rounds"));
     }
 
     #[test]

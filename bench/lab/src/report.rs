@@ -13,8 +13,9 @@ use crate::run::{Cell, Run};
 /// Machine, commit and command: without them no figure means anything.
 pub fn heading(run: &Run) -> String {
     let state = if run.complete { "" } else { ", interrupted" };
+    let plural = if run.rounds() == 1 { "" } else { "s" };
     format!(
-        "machine  {}\ncommit   {}\ncommand  {}\nsize     {}, {} rounds{state}\n",
+        "machine  {}\ncommit   {}\ncommand  {}\nsize     {}, {} round{plural}{state}\n",
         run.machine,
         run.commit,
         run.command,

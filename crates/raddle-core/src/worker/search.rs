@@ -7,9 +7,10 @@
 //! *Profit.* A steal that gave less work than it cost (the thief is dry again within `PROFIT_NS`) doubles a number of
 //! looks during which windows are left alone; one that paid clears it. If what was stolen keeps waking its old
 //! worker, the two are coupled: the rest of the catch goes home at once, and the thief backs off as if it had been
-//! unprofitable. (Fresh lists are exempt: what has never run has no peers yet. So are ready lists: a thread has waited
-//! there for longer than a steal costs, while its owner had other things to do. With them under this rule, threads
-//! behind an endless slice waited for 64 looks: bench `started` took 40 ms on two workers, as on one.)
+//! unprofitable. (What has waited in a fresh list is exempt: it has never run, and has no peers yet. So is what has
+//! waited in a ready list: it has waited for longer than a steal costs, while its owner had other things to do. With
+//! them under this rule, threads behind an endless slice waited for 64 looks: bench `started` took 40 ms on two
+//! workers, as on one.)
 
 use super::Worker;
 use super::looks::{Look, Seen};
@@ -166,7 +167,7 @@ impl Worker {
             }
         }
         if self.shared().policy.moves_started()
-            && let Some(thread) = self.steal_threads(victim, now)
+            && let Some(thread) = self.steal_threads(victim, now, passes_by > 0)
         {
             return Some(thread);
         }
@@ -180,10 +181,13 @@ impl Worker {
     }
 
     /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
-    fn steal_threads(&self, victim: &Worker, now: u64) -> Option<Runnable> {
+    fn steal_threads(&self, victim: &Worker, now: u64, passes_by: bool) -> Option<Runnable> {
         let aged = self.aged_threads(victim, now);
         let caught = Fifo::new();
-        victim.ready.steal_half(aged, |runnable| caught.push(runnable));
+        let count = victim.ready.steal_half(aged, |runnable| caught.push(runnable));
+        if count == 0 && !passes_by {
+            self.probe(victim, READY, now, &caught);
+        }
         let oldest = caught.pop()?;
         while let Some(thread) = caught.pop() {
             // SAFETY: this is the owner's OS thread.
@@ -197,6 +201,9 @@ impl Worker {
         let caught = Fifo::new();
         let aged = self.aged_fresh(victim, now);
         let mut count = victim.fresh.steal_half(aged, |runnable| caught.push(runnable));
+        if count == 0 && !passes_by && self.shared().policy.moves_started() {
+            count = self.probe(victim, FRESH, now, &caught);
+        }
         if count == 0 && !passes_by {
             count = victim.later.steal_half(victim.later.reach(), |runnable| caught.push(runnable));
             if count > 0 {
@@ -212,10 +219,26 @@ impl Worker {
         oldest
     }
 
+    /// Half of a list in which none waits for long, but some always wait: a steal that will be judged.
+    fn probe(&self, victim: &Worker, which: usize, now: u64, caught: &Fifo) -> usize {
+        let list = if which == FRESH { &victim.fresh } else { &victim.ready };
+        let reach = self
+            .with_looks(victim.index, |looks| if looks[READY].flows() { looks[which].probe() } else { 0 });
+        if reach == 0 {
+            return 0;
+        }
+        let count = list.steal_half(reach, |runnable| caught.push(runnable));
+        if count > 0 {
+            self.note_catch(victim, now);
+        }
+        count
+    }
+
     /// Everything below this index of the victim's ready list has waited longer than a steal costs.
     fn aged_threads(&self, victim: &Worker, now: u64) -> usize {
         let list = &victim.ready;
-        self.with_looks(victim.index, |looks| looks[READY].threads(now, list.reach(), list.mark()))
+        let seen = Seen { reach: list.reach(), passed: list.passed(), ..Seen::default() };
+        self.with_looks(victim.index, |looks| looks[READY].threads(now, seen, list.mark()))
     }
 
     /// Everything below this index of the victim's fresh list has waited longer than a steal costs, and is worth one.

@@ -229,6 +229,32 @@ fn started_threads_spread_over_the_workers() {
     });
 }
 
+/// None of them ever waits for as long as a steal costs; they are always some, though.
+#[test]
+fn threads_that_only_yield_spread_over_the_workers() {
+    let _dog = watched("a thread that yields to move");
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            while migrations(&runtime) == 0 {
+                std::thread::yield_now();
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        runtime.run(|| {
+            let yields = || {
+                while !over.load(Ordering::Relaxed) {
+                    csp::yield_now()
+                }
+            };
+            raddle_core::thread::scope(|threads| {
+                (0..8).for_each(|_| drop(threads.spawn(yields)));
+            });
+        });
+    });
+}
+
 #[test]
 fn with_migration_off_threads_stay() {
     let runtime = Runtime::builder().workers(2).migration(false).scatter_threads(true).build().unwrap();

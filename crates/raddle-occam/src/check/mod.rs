@@ -20,7 +20,8 @@ mod spec;
 mod target;
 mod types;
 
-pub(crate) use constant::{range, wrap};
+pub(crate) use constant::{compute, range, wrap};
+pub(crate) use operator::sign;
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};

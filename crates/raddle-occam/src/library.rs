@@ -32,23 +32,51 @@ const COURSE_NAMES: &[&str] = &[
 /// What a program reads its command line with.
 const ARGUMENTS: &str = include_str!("../library/arguments.occ");
 
+/// Constants for real numbers.
+const MATHVALS: &str = include_str!("../library/mathvals.occ");
+
+/// Libraries of the INMOS toolset whose routines are predefined here.
+const PREDEFINED_LIBRARIES: &[&str] = &[
+    "convert",
+    "convert.lib",
+    "dblmath",
+    "dblmath.lib",
+    "snglmath",
+    "snglmath.lib",
+    "tbmaths",
+    "tbmaths.lib",
+];
+
 /// The library of that name, and how to show it; for files that are found nowhere else.
 pub(crate) fn text(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "arguments" | "arguments.module" => Some(("arguments.occ (of raddle)", ARGUMENTS)),
+        "mathvals.inc" => Some(("mathvals.occ (of raddle)", MATHVALS)),
+        _ if PREDEFINED_LIBRARIES.contains(&name) => Some(("predefined (of raddle)", "")),
         _ => COURSE_NAMES.contains(&name).then_some(("course.occ (of raddle)", COURSE)),
     }
 }
 
+/// The library to include for a name.
+pub(crate) fn that_declares(name: &str) -> Option<&'static str> {
+    let libraries = [("course.module", COURSE), ("arguments.module", ARGUMENTS)];
+    libraries.into_iter().find(|(_, text)| declared(text).any(|it| it == name)).map(|(library, _)| library)
+}
+
 /// The names of what [`PREDEFINED`] declares.
 pub(crate) fn predefined_names() -> impl Iterator<Item = &'static str> {
+    declared(PREDEFINED)
+}
+
+/// The names of the PROCs and FUNCTIONs of a text.
+fn declared(text: &'static str) -> impl Iterator<Item = &'static str> {
     let heading = |line: &'static str| {
         let before = line.split(" (").next()?;
         let mut words = before.split(' ');
         let known = words.any(|word| word == "FUNCTION" || word == "PROC");
         (known && !line.starts_with(' ') && !line.starts_with("--")).then(|| words.next()).flatten()
     };
-    PREDEFINED.lines().filter_map(heading)
+    text.lines().filter_map(heading)
 }
 
 #[test]

@@ -128,8 +128,11 @@ impl fmt::Display for Report {
             for other in process.waits_for.iter().map(|&other| &self.processes[other]) {
                 writeln!(f, "      for `{}` at {}", other.name, other.place)?;
             }
-            for around in &process.within {
-                writeln!(f, "      {around}")?;
+            for around in process.within.chunk_by(|one, two| one == two) {
+                match around {
+                    [line] => writeln!(f, "      {line}")?,
+                    _ => writeln!(f, "      {} ({} times)", around[0], around.len())?,
+                }
             }
         }
         if self.more > 0 {

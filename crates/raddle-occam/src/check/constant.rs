@@ -45,6 +45,47 @@ fn bits(basic: Basic) -> i64 {
     }
 }
 
+/// What an operator makes of two values of a type; `None` where it would stop the program.
+pub(crate) fn compute(operator: Dyadic, left: i64, right: i64, basic: Basic) -> Option<i64> {
+    use Dyadic::*;
+    let (a, b) = (i128::from(left), i128::from(right));
+    let flag = |flag| Some(i64::from(flag));
+    match operator {
+        Add => in_range(a + b, basic),
+        Subtract => in_range(a - b, basic),
+        Multiply => in_range(a * b, basic),
+        Divide | Remainder if b == 0 => None,
+        Divide => in_range(a / b, basic),
+        Remainder => Some((a % b) as i64),
+        Plus => Some(wrap(a + b, basic)),
+        Minus => Some(wrap(a - b, basic)),
+        Times => Some(wrap(a * b, basic)),
+        BitAnd => Some(left & right),
+        BitOr => Some(left | right),
+        BitXor => Some(left ^ right),
+        ShiftLeft | ShiftRight if right < 0 || right > bits(basic) => None,
+        ShiftLeft => Some(wrap(a << right, basic)),
+        ShiftRight => Some(wrap((a & ((1_i128 << bits(basic)) - 1)) >> right, basic)),
+        And => Some(left & right),
+        Or => Some(left | right),
+        Equal => flag(a == b),
+        NotEqual => flag(a != b),
+        Less => flag(a < b),
+        Greater => flag(a > b),
+        LessEqual => flag(a <= b),
+        GreaterEqual => flag(a >= b),
+        After => flag(
+            wrap(a - b, basic) > 0 && basic != Basic::Byte
+                || basic == Basic::Byte && wrap(a - b, basic) < 128 && a != b,
+        ),
+    }
+}
+
+fn in_range(value: i128, basic: Basic) -> Option<i64> {
+    let (low, high) = range(basic);
+    (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
+}
+
 impl Checker<'_> {
     /// The value of an expression that must be constant, or a complaint.
     pub(super) fn needed_constant(&mut self, expr: ExprId) -> Option<i64> {
@@ -143,10 +184,9 @@ impl Checker<'_> {
     }
 
     fn in_range(&mut self, value: i128, basic: Basic) -> Option<i64> {
-        let (low, high) = range(basic);
-        let fits = value >= i128::from(low) && value <= i128::from(high);
-        self.fault |= !fits;
-        fits.then_some(value as i64)
+        let value = in_range(value, basic);
+        self.fault |= value.is_none();
+        value
     }
 
     fn constant_monadic(&mut self, operator: Monadic, value: ExprId, ty: TypeId) -> Option<i64> {
@@ -167,53 +207,18 @@ impl Checker<'_> {
     }
 
     fn constant_dyadic(&mut self, operator: Dyadic, left: ExprId, right: ExprId) -> Option<i64> {
-        use Dyadic::*;
         let basic = self.program.types.basic(self.type_of(left))?;
         if matches!(basic, Basic::Real32 | Basic::Real64) {
             return None;
         }
         let left = self.constant(left)?;
-        if matches!((operator, left), (And, 0) | (Or, 1)) {
+        if matches!((operator, left), (Dyadic::And, 0) | (Dyadic::Or, 1)) {
             return Some(left);
         }
         let right = self.constant(right)?;
-        let (a, b) = (i128::from(left), i128::from(right));
-        let flag = |flag| Some(i64::from(flag));
-        match operator {
-            Add => self.in_range(a + b, basic),
-            Subtract => self.in_range(a - b, basic),
-            Multiply => self.in_range(a.checked_mul(b)?, basic),
-            Divide | Remainder if b == 0 => {
-                self.fault = true;
-                None
-            }
-            Divide => self.in_range(a / b, basic),
-            Remainder => Some((a % b) as i64),
-            Plus => Some(wrap(a + b, basic)),
-            Minus => Some(wrap(a - b, basic)),
-            Times => Some(wrap(a.wrapping_mul(b), basic)),
-            BitAnd => Some(left & right),
-            BitOr => Some(left | right),
-            BitXor => Some(left ^ right),
-            ShiftLeft | ShiftRight if right < 0 || right > bits(basic) => {
-                self.fault = true;
-                None
-            }
-            ShiftLeft => Some(wrap(a << right, basic)),
-            ShiftRight => Some(wrap((a & ((1_i128 << bits(basic)) - 1)) >> right, basic)),
-            And => Some(left & right),
-            Or => Some(left | right),
-            Equal => flag(a == b),
-            NotEqual => flag(a != b),
-            Less => flag(a < b),
-            Greater => flag(a > b),
-            LessEqual => flag(a <= b),
-            GreaterEqual => flag(a >= b),
-            After => flag(
-                wrap(a - b, basic) > 0 && basic != Basic::Byte
-                    || basic == Basic::Byte && wrap(a - b, basic) < 128 && a != b,
-            ),
-        }
+        let value = compute(operator, left, right, basic);
+        self.fault |= value.is_none();
+        value
     }
 
     /// One element of a constant table or string.

@@ -359,12 +359,20 @@ impl Checker<'_> {
             return self.program.name(id).ty;
         }
         let of = self.ty_at_run_time(node);
+        if matches!(self.program.types.get(of), Type::Mobile(_)) {
+            return of;
+        }
         self.program.types.intern(Type::Mobile(of))
     }
 
     /// Checks a value process; the types of its results.
     pub(super) fn valof(&mut self, valof: &Valof, wants: &[TypeId]) -> Vec<TypeId> {
-        self.frames.push(Frame { function: true, assigns_level: u32::MAX, communicates: false });
+        self.frames.push(Frame {
+            function: true,
+            assigns_level: u32::MAX,
+            communicates: false,
+            first_name: self.program.names.len(),
+        });
         let types = self.scope(|checker| {
             checker.specs(&valof.specs);
             checker.process_in_scope(valof.body);

@@ -20,7 +20,8 @@ mod spec;
 mod target;
 mod types;
 
-pub(crate) use constant::{range, wrap};
+pub(crate) use constant::{compute, range, wrap};
+pub(crate) use operator::sign;
 
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
@@ -35,6 +36,8 @@ struct Frame {
     function: bool,
     assigns_level: u32,
     communicates: bool,
+    /// The first name that is declared in it.
+    first_name: usize,
 }
 
 struct Checker<'a> {
@@ -187,18 +190,42 @@ impl Checker<'_> {
         if self.program.ast.unread.contains(&name.symbol) {
             return self.new_name(name, NameKind::Error, Types::ERROR);
         }
-        let text = self.text(name.symbol);
-        let mut complaint =
-            Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));
-        if let Some(near) = self.similar(&text) {
-            complaint = complaint.help(format!("`{near}` is declared; is it what you mean?"));
-        }
+        let complaint = self.undeclared(name);
         self.diagnostics.push(complaint);
         let id = self.new_name(name, NameKind::Error, Types::ERROR);
         if let Some(entry) = self.bindings.get_mut(name.symbol.0 as usize) {
             *entry = id;
         }
         id
+    }
+
+    /// The complaint of a name that is not in scope, with what may have been meant.
+    fn undeclared(&self, name: Ident) -> Diagnostic {
+        let text = self.program.symbols.text(name.symbol);
+        let complaint =
+            Diagnostic::new(Code::Undeclared, name.span, format!("`{text}` is not declared here"));
+        if let Some(ended) = self.out_of_scope(name) {
+            return complaint
+                .also(ended, "this declaration holds for the one process that follows it")
+                .help("put SEQ or PAR between the two, with all below it that uses the name");
+        }
+        if let Some(near) = self.similar(text) {
+            return complaint.help(format!("`{near}` is declared; is it what you mean?"));
+        }
+        match crate::library::that_declares(text) {
+            Some(library) => {
+                complaint.help(format!("it comes with `#INCLUDE \"{library}\"` at the program's beginning"))
+            }
+            None => complaint,
+        }
+    }
+
+    /// The last declaration of that name in this routine, whose scope is over.
+    fn out_of_scope(&self, name: Ident) -> Option<Span> {
+        let (first, level) = (self.frames.last()?.first_name, self.level());
+        let declared =
+            |it: &&Name| it.symbol == name.symbol && it.level == level && it.kind != NameKind::Error;
+        self.program.names[first..].iter().rev().find(declared).map(|it| it.span)
     }
 
     /// A name in scope that differs by case or by one letter.

@@ -210,7 +210,8 @@ pub(super) fn compares(operator: Dyadic) -> bool {
     matches!(operator, Equal | NotEqual | Less | Greater | LessEqual | GreaterEqual | After)
 }
 
-fn sign(operator: Dyadic) -> &'static str {
+/// The operator as a name that a program may define: in quotes.
+pub(crate) fn sign(operator: Dyadic) -> &'static str {
     use Dyadic::*;
     match operator {
         Add => "\"+\"",

@@ -40,6 +40,7 @@ impl Checker<'_> {
                 function: heading.function,
                 assigns_level: u32::MAX,
                 communicates: false,
+                first_name: checker.program.names.len(),
             });
             let formals = heading.formals.iter().zip(types);
             let list =

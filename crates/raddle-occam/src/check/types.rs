@@ -53,7 +53,14 @@ impl Checker<'_> {
             TypeKind::Any => Type::Any,
             &TypeKind::Port(of) => Type::Port(self.resolve(of, false)),
             TypeKind::Timer => Type::Timer,
-            &TypeKind::Mobile(of) => Type::Mobile(self.resolve(of, true)),
+            &TypeKind::Mobile(of) => {
+                let of = self.resolve(of, true);
+                if matches!(self.program.types.get(of), Type::Mobile(_)) {
+                    // A MOBILE RECORD is one already.
+                    return of;
+                }
+                Type::Mobile(of)
+            }
             &TypeKind::End { name, direction, shared } => return self.end_type(name, direction, shared),
             TypeKind::Error => Type::Error,
         };

@@ -38,6 +38,11 @@ pub struct Lexed {
     pub complaints: Vec<Diagnostic>,
 }
 
+/// The reserved word that is spelt so.
+pub(crate) fn keyword(text: &str) -> Option<Kind> {
+    Kind::word(text)
+}
+
 /// Reads a file into tokens.
 ///
 /// ```

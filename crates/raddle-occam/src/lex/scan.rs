@@ -25,7 +25,8 @@ impl<'a> Scanner<'a> {
             text,
             bytes: text.as_bytes(),
             base,
-            at: 0,
+            // A mark of the encoding at the beginning says nothing.
+            at: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 },
             symbols,
             lexed: Lexed { tokens: Vec::with_capacity(text.len() / 5), ..Lexed::default() },
         }

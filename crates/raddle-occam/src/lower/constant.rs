@@ -5,8 +5,8 @@
 use super::function::{Dim, View};
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
-use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::check::wrap;
+use crate::ast::{Basic, ExprId, ExprKind, Mode, Monadic, Renaming};
+use crate::check::{compute, wrap};
 use crate::program::{NameId, NameKind};
 use crate::types::TypeId;
 
@@ -55,7 +55,7 @@ impl Lowerer<'_> {
                 if types.is_real(self.program.type_of(left)) {
                     return None;
                 }
-                fold_dyadic(operator, self.fold(left)?, self.fold(right)?, basic)
+                compute(operator, self.fold(left)?, self.fold(right)?, basic)
             }
             &ExprKind::Convert { value, .. } => {
                 let basic = types.basic(ty)?;
@@ -250,33 +250,4 @@ impl Lowerer<'_> {
 fn fits(value: i128, basic: Basic) -> Option<i64> {
     let (low, high) = crate::check::range(basic);
     (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
-}
-
-fn fold_dyadic(operator: Dyadic, left: i64, right: i64, basic: Basic) -> Option<i64> {
-    use Dyadic::*;
-    let (a, b) = (i128::from(left), i128::from(right));
-    let flag = |flag| Some(i64::from(flag));
-    match operator {
-        Add => fits(a + b, basic),
-        Subtract => fits(a - b, basic),
-        Multiply => fits(a.checked_mul(b)?, basic),
-        Divide if b != 0 => fits(a / b, basic),
-        Remainder if b != 0 => Some((a % b) as i64),
-        Plus => Some(wrap(a + b, basic)),
-        Minus => Some(wrap(a - b, basic)),
-        Times => Some(wrap(a.wrapping_mul(b), basic)),
-        BitAnd => Some(left & right),
-        BitOr => Some(left | right),
-        BitXor => Some(left ^ right),
-        And => Some(left & right),
-        Or => Some(left | right),
-        Equal => flag(a == b),
-        NotEqual => flag(a != b),
-        Less => flag(a < b),
-        Greater => flag(a > b),
-        LessEqual => flag(a <= b),
-        GreaterEqual => flag(a >= b),
-        ShiftLeft if (0..16).contains(&right) => Some(wrap(a << right, basic)),
-        _ => None,
-    }
 }

@@ -4,7 +4,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Dyadic, ExprId, ExprKind, Monadic, Rounding};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::lex::Kind;
 
 impl Parser<'_> {
@@ -38,11 +38,9 @@ impl Parser<'_> {
             operands.push(self.operand()?);
             if !mixed && operands.len() > 2 && (next != operator || !associative(operator)) {
                 mixed = true;
-                self.complain(
-                    Code::NeedsBrackets,
-                    span,
-                    "operators have no precedence here: brackets must say what belongs together".to_owned(),
-                );
+                let message = "operators have no precedence here: brackets must say what belongs together";
+                let complaint = Diagnostic::new(Code::NeedsBrackets, span, message);
+                self.diagnostics.push(complaint.help("write `(a + b) * c`, or `a + (b * c)`"));
             }
         }
         if mixed {

@@ -6,6 +6,7 @@
 //! `Err(Failed)`; the line's process or specification becomes an `Error` node, and reading goes on behind the line
 //! and the block that belongs to it. So a mistake costs one message, and the next line gets its own chance.
 
+mod advice;
 mod choice;
 mod declare;
 mod expr;

@@ -14,9 +14,15 @@ impl Parser<'_> {
         if self.kind() != Kind::Indent {
             let complaint =
                 Diagnostic::new(Code::MissingBody, self.last_span(), format!("this {what} has no body"));
-            self.diagnostics
-                .push(complaint.help("write SKIP, two columns further right, if nothing is to be done"));
-            return self.new_process(ProcessKind::Error, self.last_span());
+            self.diagnostics.push(
+                complaint
+                    .help("it stands two columns further right; where nothing is to be done, it is SKIP"),
+            );
+            // What stands in the next line is the body, if it can be nothing else.
+            return match self.at_process(what) {
+                true => self.process(),
+                false => self.new_process(ProcessKind::Error, self.last_span()),
+            };
         }
         self.bump();
         let start = self.span();
@@ -150,7 +156,8 @@ impl Parser<'_> {
             (_, false) => Order::Par,
             (_, true) => Order::PriPar,
         };
-        if matches!(self.kind(), Kind::Enroll | Kind::Barrier) {
+        let barrier = |kind| matches!(kind, Kind::Enroll | Kind::Barrier);
+        if barrier(self.kind()) {
             return self.not_supported(self.span(), "barriers are");
         }
         if self.eat(Kind::Newline) {
@@ -162,7 +169,7 @@ impl Parser<'_> {
             return Ok(ProcessKind::Construct { order, replicator: None, body });
         }
         let replicator = Some(Box::new(self.replicator()?));
-        if self.kind() == Kind::Enroll {
+        if barrier(self.kind()) {
             return self.not_supported(self.span(), "barriers are");
         }
         self.end_of_line()?;
@@ -211,7 +218,7 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 Ok(ProcessKind::Output { channel: first, items })
             }
-            _ => self.unexpected("`:=`, `?` or `!`"),
+            _ => self.no_action(first),
         }
     }
 

@@ -9,15 +9,29 @@ use crate::source::Span;
 use crate::symbol::Symbol;
 use std::rc::Rc;
 
+/// Slices of slices that are remembered.
+const WITHIN_MAX: usize = 3;
+
+/// How many elements a step chooses from, and what is known of the slices that it was chosen through.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Extent {
+    /// The size of the array, if it is known.
+    pub(crate) size: Option<u32>,
+    /// First element and count of the slices that the step was taken in, the innermost first.
+    pub(crate) within: Vec<(Poly, Poly)>,
+}
+
 /// One step from a variable into a part of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// `[index]`, of an array of that size if it is known.
-    Index(Poly, Option<u32>),
+    /// `[index]`.
+    Index(Poly, Extent),
     /// `FROM first FOR count`.
-    Range(Poly, Poly, Option<u32>),
+    Range(Poly, Poly, Extent),
     /// A field.
     Field(Symbol),
+    /// How many elements a MOBILE array has; who gives it another array changes that.
+    Size,
 }
 
 /// A variable or a part of it.
@@ -109,12 +123,35 @@ pub(crate) struct Access {
     pub(crate) via: Rc<[NameId]>,
 }
 
+impl Extent {
+    pub(crate) fn of(size: Option<u32>) -> Self {
+        Self { size, within: Vec::new() }
+    }
+
+    fn map(&self, with: &mut impl FnMut(&Poly) -> Poly) -> Self {
+        let within = self.within.iter().map(|(from, count)| (with(from), with(count))).collect();
+        Self { size: self.size, within }
+    }
+
+    /// What a running program has checked before it takes the elements `from` up to `end`.
+    fn bounds(&self, from: &Poly, end: Option<&Poly>, facts: &mut Vec<Fact>) {
+        let size = self.size.map(|size| (Poly::default(), Poly::constant(i64::from(size))));
+        for (first, count) in self.within.iter().chain(&size) {
+            facts.extend(Fact::at_most(first, from));
+            let last = first.plus(count, 1);
+            facts.extend(last.zip(end).and_then(|(last, end)| Fact::at_most(end, &last)));
+        }
+        facts.push(Fact::NotNegative(from.clone()));
+    }
+}
+
 impl Step {
     pub(crate) fn map(&self, with: &mut impl FnMut(&Poly) -> Poly) -> Self {
         match self {
-            Self::Index(at, size) => Self::Index(with(at), *size),
-            Self::Range(from, count, size) => Self::Range(with(from), with(count), *size),
+            Self::Index(at, extent) => Self::Index(with(at), extent.map(with)),
+            Self::Range(from, count, extent) => Self::Range(with(from), with(count), extent.map(with)),
             Self::Field(name) => Self::Field(*name),
+            Self::Size => Self::Size,
         }
     }
 
@@ -125,41 +162,43 @@ impl Step {
                 each(from);
                 each(count);
             }
-            Self::Field(_) => {}
+            Self::Field(_) | Self::Size => {}
         }
     }
 
     /// A step into what this step leaves: an index into a slice becomes an index into the array.
     pub(crate) fn then(&self, next: &Self, table: &mut Table) -> Option<Self> {
-        let Self::Range(from, _, size) = self else { return None };
-        let unknown = |table: &mut Table| Poly::symbol(table.fresh());
-        match next {
-            Self::Index(at, _) => {
-                Some(Self::Index(from.plus(at, 1).unwrap_or_else(|| unknown(table)), *size))
+        let Self::Range(from, count, extent) = self else { return None };
+        let mut moved = |by: &Poly| from.plus(by, 1).unwrap_or_else(|| Poly::symbol(table.fresh()));
+        let (next, inner) = match next {
+            Self::Index(at, inner) => (Self::Index(moved(at), Extent::default()), inner),
+            Self::Range(first, length, inner) => {
+                (Self::Range(moved(first), length.clone(), Extent::default()), inner)
             }
-            Self::Range(inner, count, _) => {
-                let first = from.plus(inner, 1).unwrap_or_else(|| unknown(table));
-                Some(Self::Range(first, count.clone(), *size))
-            }
-            Self::Field(_) => None,
-        }
+            Self::Field(_) | Self::Size => return None,
+        };
+        let mut within: Vec<(Poly, Poly)> =
+            inner.within.iter().map(|(first, length)| (moved(first), length.clone())).collect();
+        within.push((from.clone(), count.clone()));
+        within.extend(extent.within.iter().cloned());
+        within.truncate(WITHIN_MAX);
+        let whole = Extent { size: extent.size, within };
+        Some(match next {
+            Self::Index(at, _) => Self::Index(at, whole),
+            Self::Range(first, length, _) => Self::Range(first, length, whole),
+            Self::Field(_) | Self::Size => return None,
+        })
     }
 
     /// What a running program has checked before it takes the step.
     pub(crate) fn bounds(&self, facts: &mut Vec<Fact>) {
         match self {
-            Self::Index(at, size) => {
-                facts.push(Fact::NotNegative(at.clone()));
-                facts.extend(size.and_then(|size| Fact::less(at, &Poly::constant(i64::from(size)))));
-            }
-            Self::Range(from, count, size) => {
-                facts.push(Fact::NotNegative(from.clone()));
+            Self::Index(at, extent) => extent.bounds(at, at.add(1).as_ref(), facts),
+            Self::Range(from, count, extent) => {
                 facts.extend(count.add(-1).map(Fact::NotNegative));
-                let end = from.plus(count, 1);
-                let size = size.map(|size| Poly::constant(i64::from(size)));
-                facts.extend(end.zip(size).and_then(|(end, size)| Fact::at_most(&end, &size)));
+                extent.bounds(from, from.plus(count, 1).as_ref(), facts);
             }
-            Self::Field(_) => {}
+            Self::Field(_) | Self::Size => {}
         }
     }
 }

@@ -325,6 +325,11 @@ impl Walker<'_> {
             let fact = fact.map(&mut |poly| Some(self.outer(poly, substitution)));
             self.table.define(fresh, fact);
         }
+        self.table.list[fresh.0 as usize].range = self.table.info(symbol).range.clone();
+        if let Some(how) = self.table.info(symbol).computed.clone() {
+            let how = how.map(&mut |poly| self.outer(poly, substitution));
+            self.table.list[fresh.0 as usize].computed = Some(how.into());
+        }
         if let Some((name, value)) = self.table.shown(symbol) {
             let value = self.outer(&value, substitution);
             self.table.show(fresh, name, value);
@@ -354,7 +359,7 @@ impl Walker<'_> {
 fn constant(step: &Step) -> bool {
     match step {
         Step::Index(at, _) => at.as_constant().is_some(),
-        Step::Field(_) => true,
+        Step::Field(_) | Step::Size => true,
         Step::Range(..) => false,
     }
 }

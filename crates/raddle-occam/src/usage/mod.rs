@@ -15,6 +15,7 @@ mod alias;
 mod assigned;
 mod call;
 mod choice;
+mod computed;
 mod overlap;
 mod parallel;
 mod place;
@@ -29,6 +30,7 @@ mod spec;
 mod state;
 mod table;
 mod terms;
+mod tried;
 mod value;
 mod walk;
 mod witness;
@@ -97,6 +99,8 @@ struct Walker<'a> {
     told: FastMap<NameId, ()>,
     solved: u32,
     searches: u32,
+    /// Points that were tried one by one.
+    points: u64,
 }
 
 /// How strict the checks are.
@@ -142,6 +146,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         told: FastMap::default(),
         solved: 0,
         searches: 0,
+        points: 0,
     };
     for &spec in &program.ast.top {
         walker.spec(spec);

@@ -74,6 +74,9 @@ impl Walker<'_> {
                 return None;
             }
         }
+        if self.tried_apart(one, two, instances) {
+            return None;
+        }
         let (mut witness, mut searched) = (None, false);
         if self.searches < super::SEARCHES_MAX {
             self.searches += 1;
@@ -105,6 +108,9 @@ impl Walker<'_> {
                 seen.push(symbol);
                 let info = self.table.info(symbol);
                 found.extend(info.product.iter().flatten());
+                if let Some(how) = &info.computed {
+                    how.polys(&mut |poly| found.extend(poly.terms.iter().map(|term| term.0)));
+                }
                 facts.extend(info.facts.iter().cloned());
             }
             at += 1;
@@ -138,6 +144,10 @@ fn rename_symbol(table: &mut Table, symbol: Sym, mark: u32, renamed: &mut FastMa
         let fact = fact.map(&mut |poly| Some(rename(table, poly, mark, renamed)));
         table.define(other, fact);
     }
+    if let Some(how) = table.info(symbol).computed.clone() {
+        let how = how.map(&mut |poly| rename(table, poly, mark, renamed));
+        table.list[other.0 as usize].computed = Some(how.into());
+    }
     if let Some((name, value)) = table.shown(symbol) {
         let value = rename(table, &value, mark, renamed);
         table.show(other, name, value);
@@ -151,6 +161,11 @@ fn overlap(one: &[Step], two: &[Step], table: &mut Table) -> Option<Vec<Fact>> {
     for (left, right) in one.iter().zip(two) {
         match (left, right) {
             (Step::Field(left), Step::Field(right)) if left != right => return None,
+            // Elements come and go with the whole array only.
+            (Step::Size, Step::Index(..) | Step::Range(..))
+            | (Step::Index(..) | Step::Range(..), Step::Size) => {
+                return None;
+            }
             (Step::Index(left, _), Step::Index(right, _)) => {
                 let difference = left.minus(right).unwrap_or_else(|| Poly::symbol(table.fresh()));
                 match difference.as_constant() {

@@ -3,13 +3,13 @@
 //! Never: compares accesses.
 
 use super::Walker;
-use super::access::{Access, PathId, Place, Step, Use};
+use super::access::{Access, Extent, PathId, Place, Step, Use};
 use super::state::Defined;
 use crate::ast::{ExprId, ExprKind, Mode, Valof};
 use crate::diag::{Code, Diagnostic, Severity};
 use crate::program::{NameId, NameKind};
 use crate::source::Span;
-use crate::types::Type;
+use crate::types::{Type, TypeId};
 
 impl Walker<'_> {
     /// The places that an expression names, subscripts read; none for a value.
@@ -35,7 +35,7 @@ impl Walker<'_> {
                     return places;
                 }
                 let step = |walker: &mut Self, place: Place| {
-                    place.step(Step::Range(first.clone(), count.clone(), size), &mut walker.table)
+                    place.step(Step::Range(first.clone(), count.clone(), Extent::of(size)), &mut walker.table)
                 };
                 places.into_iter().map(|place| step(self, place)).collect()
             }
@@ -102,7 +102,7 @@ impl Walker<'_> {
                     None => places,
                 };
             }
-            Step::Index(at, self.array_size(base))
+            Step::Index(at, Extent::of(self.array_size(base)))
         };
         let places = self.places(base);
         places.into_iter().map(|place| place.step(step.clone(), &mut self.table)).collect()
@@ -122,7 +122,7 @@ impl Walker<'_> {
                 }
                 self.read_base(expr);
             }
-            &ExprKind::Monadic(crate::ast::Monadic::Size, _) => {}
+            &ExprKind::Monadic(crate::ast::Monadic::Size, of) => self.read_size(of, span),
             &ExprKind::Monadic(_, value) | &ExprKind::Clone(value) | &ExprKind::Convert { value, .. } => {
                 self.read(value);
                 self.operator_call(expr);
@@ -150,6 +150,23 @@ impl Walker<'_> {
             ExprKind::Valof(valof) => self.valof(valof),
             _ => {}
         }
+    }
+
+    /// The size of an array is known where it is declared; that of a MOBILE is read.
+    fn read_size(&mut self, of: ExprId, span: Span) {
+        if !self.has_open_size(self.program.type_of(of)) {
+            return;
+        }
+        for place in self.places(of) {
+            let place = place.step(Step::Size, &mut self.table);
+            self.touch(&place, Use::Read, span);
+        }
+    }
+
+    /// Whether it is a MOBILE array that has as many elements as it was given last, none at first.
+    fn has_open_size(&self, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        matches!(types.get(ty), Type::Mobile(_)) && matches!(types.as_array(ty), Some((None, _)))
     }
 
     /// Reads what is below subscripts when it is no variable, as in `f (x)[3]`.
@@ -188,6 +205,9 @@ impl Walker<'_> {
             }
             Use::Write if place.path.is_empty() || place.opaque => self.forget(place.root),
             Use::Write => {
+                if self.has_open_size(self.program.name(place.root).ty) {
+                    self.check_defined(place, span);
+                }
                 let value = self.states.get(place.root).value.clone();
                 self.set(place.root, Defined::Yes, value);
             }

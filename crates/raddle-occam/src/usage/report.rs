@@ -4,6 +4,7 @@
 
 use super::Walker;
 use super::access::{Access, Step, Use};
+use super::computed::Computed;
 use super::overlap::{Instances, Meeting};
 use super::poly::{Poly, Sym};
 use super::witness;
@@ -65,7 +66,8 @@ impl Walker<'_> {
             step.polys(&mut |poly| {
                 all &= poly.terms.iter().all(|&(symbol, _)| {
                     let info = self.table.info(symbol);
-                    info.product.is_some() || self.table.shown(symbol).is_some() || !info.facts.is_empty()
+                    let made = info.product.is_some() || info.computed.is_some();
+                    made || self.table.shown(symbol).is_some() || !info.facts.is_empty()
                 });
             });
         }
@@ -82,6 +84,7 @@ impl Walker<'_> {
                     text = format!("[{text} FROM {} FOR {}]", self.show_poly(from), self.show_poly(count));
                 }
                 Step::Field(name) => text.push_str(&format!("[{}]", self.program.symbols.text(*name))),
+                Step::Size => text = format!("SIZE {text}"),
             }
         }
         text
@@ -107,7 +110,23 @@ impl Walker<'_> {
                 format!("({})", names.join(" * "))
             }
             (None, Some((name, _))) => self.program.spelling(name).to_owned(),
-            (None, None) => "...".to_owned(),
+            (None, None) => {
+                info.computed.as_ref().map_or_else(|| "...".to_owned(), |how| self.show_computed(how))
+            }
+        }
+    }
+
+    fn show_computed(&self, how: &Computed) -> String {
+        match how {
+            Computed::Operator(operator, left, right, _) => {
+                let sign = crate::check::sign(*operator).trim_matches('"');
+                format!("({} {sign} {})", self.show_poly(left), self.show_poly(right))
+            }
+            Computed::Element(name, subscripts) => {
+                let subscripts: String =
+                    subscripts.iter().map(|at| format!("[{}]", self.show_poly(at))).collect();
+                format!("{}{subscripts}", self.program.spelling(*name))
+            }
         }
     }
 
@@ -164,6 +183,7 @@ impl Walker<'_> {
                     text = format!("[{text} FROM {} FOR {}]", value(from)?, value(count)?);
                 }
                 Step::Field(name) => text.push_str(&format!("[{}]", self.program.symbols.text(*name))),
+                Step::Size => text = format!("SIZE {text}"),
             }
         }
         Some(text)

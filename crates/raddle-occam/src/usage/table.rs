@@ -5,9 +5,12 @@
 //! The age decides what differs between two instances of a replicated PAR: a symbol born inside the PAR's body
 //! stands for another value in each instance, an older one for the same.
 
+use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly, Sym};
+use crate::ast::{Basic, Dyadic};
 use crate::program::NameId;
 use crate::symbol::FastMap;
+use std::rc::Rc;
 
 /// A symbol.
 pub(crate) struct Info {
@@ -19,6 +22,8 @@ pub(crate) struct Info {
     pub(crate) facts: Vec<Fact>,
     /// Its smallest and largest value, where the text says so.
     pub(crate) range: Option<Box<(i64, i64)>>,
+    /// How it comes from others, where that is no sum.
+    pub(crate) computed: Option<Rc<Computed>>,
     /// The name to show for it (or none), and that name's value unless it is the symbol itself.
     name: NameId,
     shown: Option<Box<Poly>>,
@@ -29,6 +34,8 @@ pub(crate) struct Table {
     pub(crate) list: Vec<Info>,
     products: FastMap<Box<[Sym]>, Sym>,
     quotients: FastMap<(Poly, Poly), Sym>,
+    computed: FastMap<Computed, Sym>,
+    pub(crate) constants: FastMap<NameId, Option<Rc<Constants>>>,
 }
 
 /// Factors of a product; more are an unknown value.
@@ -52,6 +59,7 @@ impl Table {
             product: None,
             facts: Vec::new(),
             range: None,
+            computed: None,
             name: NameId::NONE,
             shown: None,
         });
@@ -146,9 +154,8 @@ impl Table {
         if let Some(&symbol) = self.quotients.get(&key) {
             return Some(Poly::symbol(symbol));
         }
-        let birth =
-            value.terms.iter().chain(&by.terms).map(|&(symbol, _)| self.birth(symbol)).max().unwrap_or(0);
-        let symbol = self.fresh_born(birth);
+        let symbol =
+            self.compute(Computed::Operator(Dyadic::Divide, value.clone(), by.clone(), Basic::Int64));
         let quotient = Poly::symbol(symbol);
         let product = self.times(&quotient, by);
         let rest = product.and_then(|product| value.minus(&product));
@@ -156,6 +163,52 @@ impl Table {
         self.define(symbol, fact);
         self.quotients.insert(key, symbol);
         Some(quotient)
+    }
+
+    /// The symbol for what is computed so; the same for the same operands.
+    pub(crate) fn compute(&mut self, how: Computed) -> Sym {
+        if let Some(&symbol) = self.computed.get(&how) {
+            return symbol;
+        }
+        let mut birth = 0;
+        how.polys(&mut |poly| {
+            birth = poly.terms.iter().map(|&(symbol, _)| self.birth(symbol)).max().unwrap_or(0).max(birth);
+        });
+        let symbol = self.fresh_born(birth);
+        self.list[symbol.0 as usize].computed = Some(Rc::new(how.clone()));
+        self.computed.insert(how, symbol);
+        symbol
+    }
+
+    /// The value of a symbol where those that it comes from have values.
+    pub(crate) fn symbol_value(&self, symbol: Sym, of: &impl Fn(Sym) -> Option<i64>) -> Option<i64> {
+        let info = self.info(symbol);
+        match (&info.product, &info.computed) {
+            (Some(factors), _) => factors
+                .iter()
+                .try_fold(1_i64, |product, &factor| product.checked_mul(self.symbol_value(factor, of)?)),
+            (None, Some(how)) => self.computed_value(how, of),
+            (None, None) => of(symbol),
+        }
+    }
+
+    /// The value that is computed so; `None` too if that would stop the program.
+    pub(crate) fn computed_value(&self, how: &Computed, of: &impl Fn(Sym) -> Option<i64>) -> Option<i64> {
+        let value = |poly: &Poly| poly.value(|symbol| self.symbol_value(symbol, of));
+        match how {
+            Computed::Operator(operator, left, right, basic) => {
+                crate::check::compute(*operator, value(left)?, value(right)?, *basic)
+            }
+            Computed::Element(name, subscripts) => {
+                let table = self.constants.get(name)?.as_ref()?;
+                let mut at = 0;
+                for (subscript, &size) in subscripts.iter().zip(&table.sizes) {
+                    let subscript = usize::try_from(value(subscript)?).ok().filter(|&it| it < size)?;
+                    at = at * size + subscript;
+                }
+                table.values.get(at).copied()
+            }
+        }
     }
 
     fn birth(&self, symbol: Sym) -> u32 {

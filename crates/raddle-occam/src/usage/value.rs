@@ -3,11 +3,16 @@
 //! Never: records accesses; `place` does.
 
 use super::Walker;
+use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly};
-use crate::ast::{Dyadic, ExprId, ExprKind, Monadic};
+use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
 use crate::check::wrap;
-use crate::program::NameId;
+use crate::program::{NameId, NameKind};
 use crate::types::Types;
+use std::rc::Rc;
+
+/// Elements of a constant table that are remembered.
+const CONSTANTS_MAX: usize = 10_000;
 
 impl Walker<'_> {
     /// The value of an expression; an unknown one is a symbol of its own.
@@ -43,8 +48,12 @@ impl Walker<'_> {
                 if self.program.name_of(expr) != NameId::NONE {
                     return None;
                 }
+                let basic = types.basic(self.program.type_of(left))?;
                 let (left, right) = (self.value(left), self.value(right));
-                self.arithmetic(operator, &left, &right)
+                self.arithmetic(operator, &left, &right, basic)
+            }
+            ExprKind::Index { .. } if types.is_integer(self.program.type_of(expr)) => {
+                self.element_value(expr)
             }
             &ExprKind::Convert { value, .. } => {
                 let both = types.is_integer(self.program.type_of(expr))
@@ -55,7 +64,7 @@ impl Walker<'_> {
         }
     }
 
-    fn arithmetic(&mut self, operator: Dyadic, left: &Poly, right: &Poly) -> Option<Poly> {
+    fn arithmetic(&mut self, operator: Dyadic, left: &Poly, right: &Poly, basic: Basic) -> Option<Poly> {
         match operator {
             Dyadic::Add => left.plus(right, 1),
             Dyadic::Subtract => left.minus(right),
@@ -66,8 +75,73 @@ impl Walker<'_> {
                 let product = self.table.times(&quotient, right)?;
                 left.minus(&product)
             }
+            Dyadic::BitAnd
+            | Dyadic::BitOr
+            | Dyadic::BitXor
+            | Dyadic::ShiftLeft
+            | Dyadic::ShiftRight
+            | Dyadic::Plus
+            | Dyadic::Minus
+            | Dyadic::Times => {
+                if let Some((left, right)) = left.as_constant().zip(right.as_constant()) {
+                    return crate::check::compute(operator, left, right, basic).map(Poly::constant);
+                }
+                let how = Computed::Operator(operator, left.clone(), right.clone(), basic);
+                Some(Poly::symbol(self.table.compute(how)))
+            }
             _ => None,
         }
+    }
+
+    /// An element of a table that the text gives.
+    fn element_value(&mut self, expr: ExprId) -> Option<Poly> {
+        let (mut at, mut subscripts) = (expr, Vec::new());
+        while let &ExprKind::Index { base, index } = &self.ast.expr(at).kind {
+            subscripts.push(index);
+            at = base;
+        }
+        let name = self.program.name_of(at);
+        if name == NameId::NONE || !matches!(self.ast.expr(at).kind, ExprKind::Name(_)) {
+            return None;
+        }
+        let table = self.constants_of(name)?;
+        if table.sizes.len() != subscripts.len() {
+            return None;
+        }
+        let subscripts: Vec<Poly> = subscripts.into_iter().rev().map(|index| self.value(index)).collect();
+        let how = Computed::Element(name, subscripts);
+        if let Some(value) = self.table.computed_value(&how, &|_| None) {
+            return Some(Poly::constant(value));
+        }
+        Some(Poly::symbol(self.table.compute(how)))
+    }
+
+    /// The values of a name that is VAL and a table of constants.
+    fn constants_of(&mut self, name: NameId) -> Option<Rc<Constants>> {
+        if let Some(known) = self.table.constants.get(&name) {
+            return known.clone();
+        }
+        let value = match self.program.name(name).kind {
+            NameKind::Abbreviation { mode: Mode::Val, renaming: Renaming::Is, value } => value,
+            _ => return None,
+        };
+        let mut constants = Constants { sizes: Vec::new(), values: Vec::new() };
+        let known = self.add_constants(value, 0, &mut constants).map(|()| Rc::new(constants));
+        self.table.constants.insert(name, known.clone());
+        known
+    }
+
+    fn add_constants(&mut self, value: ExprId, depth: usize, into: &mut Constants) -> Option<()> {
+        let ExprKind::Table { elements, .. } = &self.ast.expr(value).kind else {
+            into.values.push(self.value(value).as_constant()?);
+            return (into.sizes.len() == depth && into.values.len() <= CONSTANTS_MAX).then_some(());
+        };
+        match into.sizes.get(depth) {
+            None => into.sizes.push(elements.len()),
+            Some(&size) if size != elements.len() => return None,
+            Some(_) => {}
+        }
+        elements.iter().try_for_each(|&element| self.add_constants(element, depth + 1, into))
     }
 
     /// The value of a name, or of what it abbreviates.

@@ -37,24 +37,30 @@ struct Searcher<'a> {
 /// Looks for values of the symbols under which every fact holds.
 pub(crate) fn find(table: &Table, facts: &[Fact]) -> Search {
     let mut symbols = Vec::new();
-    for fact in facts {
-        fact.polys(&mut |poly| {
-            for &(symbol, _) in &poly.terms {
-                match &table.info(symbol).product {
-                    Some(factors) => symbols.extend(factors.iter().copied()),
-                    None => symbols.push(symbol),
-                }
-            }
-        });
-    }
+    facts.iter().for_each(|fact| fact.polys(&mut |poly| add_symbols(table, poly, &mut symbols)));
     symbols.sort_unstable();
-    symbols.dedup();
     let mut searcher =
         Searcher { table, facts, symbols, values: FastMap::default(), steps: 0, complete: true };
     match (searcher.run(), searcher.complete) {
         (true, _) => Search::Found(searcher.values),
         (false, true) => Search::Impossible,
         (false, false) => Search::Unknown,
+    }
+}
+
+/// The symbols of a polynomial, and those that they come from.
+fn add_symbols(table: &Table, poly: &Poly, symbols: &mut Vec<Sym>) {
+    for &(symbol, _) in &poly.terms {
+        let info = table.info(symbol);
+        for &part in info.product.as_deref().unwrap_or(&[symbol]) {
+            if symbols.contains(&part) {
+                continue;
+            }
+            symbols.push(part);
+            if let Some(how) = &table.info(part).computed {
+                how.polys(&mut |poly| add_symbols(table, poly, symbols));
+            }
+        }
     }
 }
 
@@ -86,7 +92,7 @@ impl Searcher<'_> {
             let of = |symbol| symbol_value(self.table, &self.values, symbol);
             let holds: Option<Vec<bool>> = self.facts.iter().map(|fact| fact.holds(&of)).collect();
             self.complete &= holds.is_some();
-            return holds.is_some_and(|holds| holds.into_iter().all(|holds| holds));
+            return holds.is_some_and(|holds| holds.into_iter().all(|holds| holds)) && self.as_computed();
         };
         let (list, all) = candidates(low, high);
         self.complete &= all;
@@ -106,11 +112,28 @@ impl Searcher<'_> {
         self.facts.iter().all(|fact| fact.holds(&of) != Some(false))
     }
 
+    /// The value of a symbol that comes from others which have theirs.
+    fn computed(&self, symbol: Sym) -> Option<i64> {
+        let how = self.table.info(symbol).computed.as_ref()?;
+        self.table.computed_value(how, &|symbol| self.values.get(&symbol).copied())
+    }
+
+    /// Whether what comes from others has the value that it must have.
+    fn as_computed(&self) -> bool {
+        let right = |(&symbol, &value)| {
+            self.table.info(symbol).computed.is_none() || self.computed(symbol) == Some(value)
+        };
+        self.values.iter().all(right)
+    }
+
     /// The symbol with the narrowest bounds, and those bounds.
     fn next(&self) -> Option<(Sym, Option<i64>, Option<i64>)> {
         let open = self.symbols.iter().copied().filter(|symbol| !self.values.contains_key(symbol));
         let bounded = open.map(|symbol| {
             let (mut low, mut high) = (None, None);
+            if let Some(value) = self.computed(symbol) {
+                return (symbol, Some(value), Some(value));
+            }
             self.facts.iter().for_each(|fact| self.bound(fact, symbol, &mut low, &mut high));
             (symbol, low, high)
         });

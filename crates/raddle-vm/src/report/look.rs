@@ -69,20 +69,42 @@ impl<L: Default> Machine<L> {
         let mut frames = self.frames(at, process.fp.get());
         let mut process = process;
         while lines.len() < CALLS_MAX {
-            for &(at, _) in &frames[1..] {
-                lines.push(format!("called at {} in `{}`", self.place_of(at), self.function_name(at)));
-            }
-            let start = process.start.get();
-            let Some(parent) = self.processes.get(process.parent.get()).filter(|_| process.parent.get() != 0)
-            else {
+            let (start, number) = (self.place_of(process.start.get()), process.parent.get());
+            let Some(parent) = self.processes.get(number).filter(|_| number != 0) else {
+                self.add_calls(&frames, &Place::default(), &mut lines);
                 break;
             };
-            let by = self.function_name(self.stands_at(parent));
-            lines.push(format!("begun at {} by `{by}`", self.place_of(start)));
+            let above = self.frames(self.stands_at(parent), parent.fp.get());
+            let (own, forked) = self.forked_in(&frames, &above);
+            // A branch that is one call is begun there; once is enough.
+            self.add_calls(&frames[..=own], &start, &mut lines);
+            lines.push(format!("begun at {start} by `{}`", self.function_name(above[forked].0)));
+            frames = above;
+            frames.drain(..forked);
             process = parent;
-            frames = self.frames(self.stands_at(parent), parent.fp.get());
         }
         lines
+    }
+
+    /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
+    fn add_calls(&self, frames: &[(u32, u32)], begun: &Place, lines: &mut Vec<String>) {
+        let entry = Some(self.program.module().entry);
+        for &(at, _) in &frames[1..] {
+            let place = self.place_of(at);
+            if place != *begun && self.program.module().function_at(at) != entry {
+                lines.push(format!("called at {place} in `{}`", self.function_name(at)));
+            }
+        }
+    }
+
+    /// The outermost of a process's own frames, and the frame of its parent that forked it: the same one for the
+    /// branch of a PAR, the one in its slot 1 for an instance of a replicated one.
+    fn forked_in(&self, frames: &[(u32, u32)], above: &[(u32, u32)]) -> (usize, usize) {
+        let place = |wanted: u32| above.iter().position(|&(_, fp)| fp == wanted);
+        let shared = frames.iter().enumerate().find_map(|(own, &(_, fp))| Some((own, place(fp)?)));
+        let last = frames.len() - 1;
+        let link = self.memory.load_w(frames[last].1.wrapping_add(4)).unwrap_or(0);
+        shared.unwrap_or_else(|| (last, place(link).unwrap_or(0)))
     }
 
     /// The ends that a piece of code holds, and the channels that they are of.

@@ -69,6 +69,7 @@ use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
+use raddle_trace::Event;
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
@@ -510,7 +511,11 @@ unsafe fn wake_from_outside(header: *mut Header) {
     if !runtime.is_here() {
         return; // of a process that has forked this one: what waits there does not exist here
     }
-    if waiting.is(MOVABLE) && runtime.policy.moves_started() {
+    let moves = waiting.is(MOVABLE) && runtime.policy.moves_started();
+    if runtime.trace.looks_outside() {
+        home.trace_outside(Event::WakeOutside, waiting, (!moves).then_some(home.index));
+    }
+    if moves {
         runtime.inject(runnable);
     } else {
         home.deliver(runnable);

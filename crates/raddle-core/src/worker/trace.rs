@@ -139,6 +139,14 @@ impl Worker {
         }
     }
 
+    /// An OS thread that is no worker of this runtime is about to queue something: at worker `target`, or for any. From
+    /// any thread: of this worker only the public half is used.
+    #[cold]
+    pub(crate) fn trace_outside(&self, event: Event, header: &Header, target: Option<usize>) {
+        let target = target.map_or(u8::MAX, |target| target.min(254) as u8);
+        self.shared().trace.note_outside(event, self.number_of(header), target);
+    }
+
     /// Something is about to be queued for the first time: here, or where the program has placed it.
     #[cold]
     pub(super) fn trace_spawn(&self, fresh: *mut Header, placed: Option<usize>) {

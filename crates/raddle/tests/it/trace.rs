@@ -4,7 +4,7 @@ use raddle::csp::{self, Builder};
 use raddle::trace::{Level, Mark};
 use raddle::{Balance, Runtime};
 use raddle_trace::StopReason;
-use raddle_trace::analysis::{Analysis, Class, WaitObject};
+use raddle_trace::analysis::{Analysis, Class, Edge, WaitObject};
 use raddle_trace::event::Event;
 use raddle_trace::log::Log;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -171,6 +171,21 @@ fn waits_have_their_place_in_the_program() {
     let here = |wait: &&WaitObject| wait.site.as_ref().is_some_and(|site| site.contains("trace.rs:"));
     let of = |reason: StopReason| analysis.waits.iter().filter(here).any(|wait| wait.reason == reason);
     assert!(of(StopReason::Receive) && of(StopReason::Sleep) && of(StopReason::Join), "{:?}", analysis.waits);
+}
+
+/// A call that blocks is made by an OS thread that is no worker, and ends by its wake.
+#[test]
+fn wakes_by_os_threads_say_by_which() {
+    let (log, analysis) = traced("outside", Balance::Steal, || {
+        let caller = Builder::new().name("caller").spawn(|| raddle::blocking(|| 7));
+        assert_eq!(caller.expect("there is memory").join().expect("it does not panic"), 7);
+    });
+    let wakes = log.outside.events.iter().filter(|at| at.event == Event::WakeOutside);
+    assert!(wakes.map(|at| log.os_thread(at)).any(|who| who.starts_with("OS thread raddle-spare ")));
+    // The test's own OS thread made the first process.
+    assert!(log.outside.events.iter().any(|at| at.event == Event::SpawnOutside));
+    let by_spare = |edge: &&Edge| edge.outside && edge.from == "OS thread raddle-spare" && edge.to == "caller";
+    assert_eq!(analysis.edges.iter().filter(by_spare).map(|edge| edge.count).sum::<u64>(), 1);
 }
 
 #[test]

@@ -353,7 +353,7 @@ impl Shared {
     pub(crate) fn total(&self) -> Stats {
         let mut total = Stats::default();
         for worker in self.workers() {
-            total += worker.counters.snapshot();
+            total += worker.stats();
         }
         total
     }

@@ -10,6 +10,7 @@
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
 use super::{OPERATIONS, RECORDED, Worker, current_header};
+use crate::counters::Stats;
 use crate::engine;
 use crate::header::{Header, Kind};
 use crate::load::Always;
@@ -209,13 +210,16 @@ impl Worker {
         }
     }
 
+    /// What its counters say, with what is counted in its batch until the next boundary.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.counters.snapshot();
+        stats.local_wakes += self.batch.woken() as u64;
+        stats
+    }
+
     /// All that is always counted of it.
     pub(crate) fn always(&self) -> Always {
-        Always {
-            stats: self.counters.snapshot(),
-            idle: self.idle_times.snapshot(),
-            load: self.loads.snapshot(),
-        }
+        Always { stats: self.stats(), idle: self.idle_times.snapshot(), load: self.loads.snapshot() }
     }
 
     /// The worker was idle for so long.

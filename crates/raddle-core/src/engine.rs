@@ -13,6 +13,7 @@ use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::runtime::Runtime;
 use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::Worker;
+use raddle_trace::Event;
 pub use raddle_trace::StopReason;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -199,7 +200,12 @@ impl Runtime {
     pub unsafe fn ready(&self, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
-        self.shared().inject(runnable.expect("it is not null"));
+        let runnable = runnable.expect("it is not null");
+        let shared = self.shared();
+        if shared.trace.looks_outside() {
+            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), None);
+        }
+        shared.inject(runnable);
     }
 
     /// Takes an alarm back that was set on this runtime.

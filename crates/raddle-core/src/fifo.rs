@@ -9,6 +9,12 @@ use crate::glance::GlanceUsize;
 use crate::header::{Header, MOVABLE, Runnable};
 use std::cell::Cell;
 
+/// How a push of what was woken counts beside the push: in the same addition. PERF: a counter of its own would be one
+/// more instruction for each wake, and so for each communication; bench `line`.
+const WOKEN: usize = if cfg!(raddle_uncounted) { 0 } else { 1 << PUSHES_BITS };
+/// The lower bits count pushes and pops: more than can be between two calls of [`Fifo::take_woken`].
+const PUSHES_BITS: u32 = 30;
+
 /// A private first-in-first-out queue. All methods take `&self`: the owner is one thread, and no reference into
 /// the queue is ever handed out, so a queue may be used again from inside what it queued.
 #[derive(Debug)]
@@ -16,7 +22,8 @@ pub(crate) struct Fifo {
     first: Cell<*mut Header>,
     last: Cell<*mut Header>,
     /// Ever pushed, ever popped. Two counters that only grow: one that goes up and down would be a chain of two
-    /// dependent additions through memory in every switch (PERF: 1.5 ns a yield, bench `yield2`).
+    /// dependent additions through memory in every switch (PERF: 1.5 ns a yield, bench `yield2`). The upper bits of
+    /// `pushed` count how many of those were woken.
     pushed: GlanceUsize,
     popped: GlanceUsize,
     movable: Cell<usize>,
@@ -26,7 +33,22 @@ impl Fifo {
     /// How many there are, at a glance from anywhere.
     #[cfg(not(loom))]
     pub(crate) fn len_hint(&self) -> usize {
-        self.pushed.get().saturating_sub(self.popped.get())
+        let ahead = length(self.pushed.get(), self.popped.get());
+        // What is read of the two need not be of one moment.
+        if ahead >> (PUSHES_BITS - 1) == 0 { ahead } else { 0 }
+    }
+
+    /// How many were pushed that had been woken, since the owner last took that number.
+    pub(crate) fn woken(&self) -> usize {
+        self.pushed.get() >> PUSHES_BITS
+    }
+
+    /// As [`woken`](Self::woken), and counts from 0 again. By the owner.
+    pub(crate) fn take_woken(&self) -> usize {
+        let (woken, length) = (self.woken(), self.len());
+        self.pushed.set(length);
+        self.popped.set(0);
+        woken
     }
 
     pub(crate) const fn new() -> Self {
@@ -41,7 +63,7 @@ impl Fifo {
 
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.pushed.get().wrapping_sub(self.popped.get())
+        length(self.pushed.get(), self.popped.get())
     }
 
     /// How many of them any worker may run.
@@ -60,9 +82,27 @@ impl Fifo {
     /// As [`push`](Self::push), for one that the caller knows not to be movable.
     #[inline(always)]
     pub(crate) fn push_bound(&self, runnable: Runnable) {
+        self.link(runnable, 1);
+    }
+
+    /// As [`push_bound`](Self::push_bound), for one that has been woken.
+    #[inline(always)]
+    pub(crate) fn push_woken(&self, runnable: Runnable) {
+        self.link(runnable, 1 + WOKEN);
+    }
+
+    /// As [`push_woken`](Self::push_woken), for one that the caller knows to be movable.
+    #[inline(always)]
+    pub(crate) fn push_woken_movable(&self, runnable: Runnable) {
+        self.movable.set(self.movable.get() + 1);
+        self.link(runnable, 1 + WOKEN);
+    }
+
+    #[inline(always)]
+    fn link(&self, runnable: Runnable, counts: usize) {
         let header = runnable.header();
         header.link.set(std::ptr::null_mut());
-        self.pushed.set(self.pushed.get().wrapping_add(1));
+        self.pushed.set(self.pushed.get().wrapping_add(counts));
         // SAFETY: `last` is null or a runnable that this queue holds.
         match unsafe { Runnable::from_raw(self.last.get()) } {
             Some(last) => last.header().link.set(runnable.as_ptr()),
@@ -149,6 +189,12 @@ impl Fifo {
         self.movable.set(0);
         chain
     }
+}
+
+/// How many are between what was pushed and what was popped.
+#[inline(always)]
+fn length(pushed: usize, popped: usize) -> usize {
+    pushed.wrapping_sub(popped) & ((1 << PUSHES_BITS) - 1)
 }
 
 // SAFETY: a queue is the right to run what it holds, and refers to nothing of the thread that made it.

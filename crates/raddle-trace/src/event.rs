@@ -106,6 +106,10 @@ events! {
         "Records that were overwritten before they could be written out.";
     12 Site Sched, "the string of the place", "0",
         "The running thread is about to stop at this place in the program: its switch comes next.";
+    13 WakeOutside Sched, "the woken thread", "the worker it is queued at, 255 for any << 24 | the string of the waker",
+        "An OS thread that is no worker makes a waiting thread ready.";
+    14 SpawnOutside Sched, "the new thread", "the worker it is queued at, 255 for any << 24 | the string of the maker",
+        "An OS thread that is no worker makes a thread.";
     22 Operation Sync, "the string of its name", "0",
         "The running thread begins an operation on a channel, a lock, a barrier or the like, whether or not it waits.";
     23 Promoted Sync, "the job", "0", "The oldest fork of the running thread became a job that others may take.";
@@ -117,6 +121,23 @@ events! {
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
     42 Mark User, "the string of its text", "a value", "The program says that it is here.";
     43 Counter User, "the string of its name", "the value", "The program's own measure.";
+}
+
+impl Event {
+    /// Whether it makes a waiting thread ready.
+    pub fn wakes(self) -> bool {
+        matches!(self, Event::Wake | Event::WakeOutside)
+    }
+
+    /// Whether it makes a thread ready, be it a new one.
+    pub fn makes_ready(self) -> bool {
+        self.wakes() || matches!(self, Event::Spawn | Event::SpawnOutside)
+    }
+
+    /// Whether an OS thread that is no worker did it.
+    pub fn is_outside(self) -> bool {
+        matches!(self, Event::WakeOutside | Event::SpawnOutside)
+    }
 }
 
 /// Why a thread stopped running.

@@ -3,8 +3,8 @@
 //! Never: a judgement.
 
 use crate::clock::Scale;
-use crate::event::{Event, Record};
-use crate::file::{self, Contents, Damage, ReadError, Run, Sample};
+use crate::event::{Event, Record, unpack};
+use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, Run, Sample};
 use std::collections::BTreeMap;
 
 /// No trace is longer: 104 days in nanoseconds. What claims to be has a damaged clock, and sums of it must still fit.
@@ -28,6 +28,9 @@ pub struct At {
     pub b: u32,
 }
 
+/// The number that stands for a worker where OS threads that are none did something.
+pub const OUTSIDE: u32 = NO_WORKER;
+
 /// One worker's events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worker {
@@ -50,6 +53,8 @@ pub struct Log {
     pub about: Vec<(String, String)>,
     /// The workers, by number.
     pub workers: Vec<Worker>,
+    /// What OS threads did that are no workers: of its fields, events and losses.
+    pub outside: Worker,
     /// Threads' names: what they were called, else where they were spawned.
     names: BTreeMap<u32, String>,
     /// The strings of the file.
@@ -96,6 +101,9 @@ impl Log {
             worker.number = *number;
             worker.add_samples(samples.get(number).into_iter().flatten(), &scale);
         }
+        let mut outside = Worker { number: OUTSIDE, ..Worker::default() };
+        outside.add(contents.outside, &scale);
+        outside.events.retain(|at| at.event.is_outside());
         let workers: Vec<Worker> = workers.into_values().collect();
         let last_event = workers.iter().filter_map(|worker| worker.events.last()).map(|at| at.ns).max();
         let mut log = Log {
@@ -108,6 +116,7 @@ impl Log {
             ended: contents.ended,
             damage: contents.damage,
             workers,
+            outside,
         };
         log.begin_ns = log.first_complete_ns();
         Some(log)
@@ -115,7 +124,7 @@ impl Log {
 
     /// A worker that lost its oldest records says nothing of the time before its first one.
     fn first_complete_ns(&self) -> u64 {
-        let late = self.workers.iter().filter(|worker| worker.lost > 0);
+        let late = self.workers.iter().chain([&self.outside]).filter(|worker| worker.lost > 0);
         late.filter_map(|worker| worker.events.first()).map(|at| at.ns).max().unwrap_or(0).min(self.end_ns)
     }
 
@@ -133,6 +142,14 @@ impl Log {
         self.strings.get(&number).cloned().unwrap_or_else(|| format!("string {number}"))
     }
 
+    /// What to call the OS thread that did this: an event of which [`Event::is_outside`] holds.
+    pub fn os_thread(&self, at: &At) -> String {
+        match unpack(at.b).1 {
+            0 => "an OS thread".to_owned(),
+            name => format!("OS thread {}", self.string(name)),
+        }
+    }
+
     /// The value of a line about the program.
     pub fn about(&self, key: &str) -> Option<&str> {
         self.about.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
@@ -143,10 +160,12 @@ impl Log {
         self.end_ns - self.begin_ns
     }
 
-    /// All events with their workers' numbers, by time; those of one worker keep their order.
+    /// All events with their workers' numbers, by time; those of one worker keep their order. Those of OS threads that
+    /// are no workers stand under [`OUTSIDE`], before what others did at the same time.
     pub fn by_time(&self) -> Vec<(u32, At)> {
         let each = |worker: &Worker| worker.events.iter().map(|at| (worker.number, *at)).collect::<Vec<_>>();
-        let mut all: Vec<(u32, At)> = self.workers.iter().flat_map(each).collect();
+        let mut all: Vec<(u32, At)> =
+            [&self.outside].into_iter().chain(&self.workers).flat_map(each).collect();
         all.sort_by_key(|(_, at)| at.ns);
         all
     }
@@ -217,13 +236,14 @@ pub(crate) mod tests {
         records: BTreeMap<u32, Vec<Record>>,
         names: Vec<(u32, String)>,
         pub(crate) samples: Vec<Sample>,
+        outside: Vec<Record>,
         end_ns: u64,
     }
 
     impl Script {
         pub(crate) fn new(workers: u32, end_ns: u64) -> Script {
             let records = (0..workers).map(|w| (w, Vec::new())).collect();
-            Script { records, names: Vec::new(), samples: Vec::new(), end_ns }
+            Script { records, names: Vec::new(), samples: Vec::new(), outside: Vec::new(), end_ns }
         }
 
         pub(crate) fn put(&mut self, worker: u32, ns: u64, event: Event, a: u32, b: u32) -> &mut Script {
@@ -238,6 +258,12 @@ pub(crate) mod tests {
 
         pub(crate) fn wake(&mut self, worker: u32, ns: u64, woken: u32, target: u8) -> &mut Script {
             self.put(worker, ns, Event::Wake, woken, pack(target, 0))
+        }
+
+        /// An OS thread wakes; it goes by the name that was given as that number, from 1.
+        pub(crate) fn wake_outside(&mut self, ns: u64, name: u32, woken: u32, target: u8) -> &mut Script {
+            self.outside.push(Record::new(ns, Event::WakeOutside, woken, pack(target, name)));
+            self
         }
 
         pub(crate) fn idle(&mut self, worker: u32, from: u64, to: u64, cause: IdleCause) -> &mut Script {
@@ -266,6 +292,7 @@ pub(crate) mod tests {
                 records.sort_by_key(|record| record.ticks());
                 writer.records(*worker, 0, &records).unwrap();
             }
+            writer.outside(0, &self.outside).unwrap();
             writer.clock(&[at(self.end_ns)]).unwrap();
             writer.end().unwrap()
         }

@@ -22,6 +22,8 @@ fn good() -> Vec<u8> {
         writer.records(worker, 0, &records).unwrap();
         writer.counters(worker, [("spawns", 7)]).unwrap();
     }
+    let outside = |n: u32| Record::new(u64::from(n) * 900, Event::WakeOutside, n % 5, (n << 24) | (n % 4));
+    writer.outside(0, &(0..90).map(outside).collect::<Vec<_>>()).unwrap();
     writer.end().unwrap()
 }
 

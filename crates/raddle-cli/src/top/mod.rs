@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::program::Error;
-use page::{Page, frame};
+use page::{Page, Room, fitted, frame};
 
 /// What the runtime calls its page among a program's open files.
 const NAME: &str = "/memfd:raddle-top";
@@ -48,23 +48,39 @@ impl Top {
                 "process {pid} shows nothing: no program of Raddle's, not yours, or it has run for less than 100 ms"
             )));
         };
-        let clears = io::stdout().is_terminal();
         let mut before = None;
         let mut shown = 0;
         while let Some(now) = read(&file) {
-            let home = if clears { "\x1b[H\x1b[J" } else { "" };
-            if !print(&format!("{home}{}\n", frame(&program_of(pid), before.as_ref(), &now))) {
+            let columns = room().map_or(usize::MAX, |room| room.columns);
+            let text = frame(&program_of(pid), before.as_ref(), &now, columns);
+            let whole = match room() {
+                Some(room) => print(&format!("\x1b[H\x1b[J{}", fitted(&text, room))),
+                None => print(&format!("{text}\n")),
+            };
+            if !whole {
                 break;
             }
             before = Some(now);
             shown += 1;
-            if self.count.is_some_and(|count| shown >= count) || !lives(pid) {
+            if self.count.is_some_and(|count| shown >= count) {
+                break;
+            }
+            if !lives(pid) {
+                print(&format!("process {pid} has ended\n"));
                 break;
             }
             thread::sleep(Duration::from_secs_f64(self.every));
         }
         Ok(())
     }
+}
+
+/// The size of the terminal that is written to, if it is one. It may change from frame to frame.
+fn room() -> Option<Room> {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    let known = size.map(|(width, height)| Room { columns: width.0.into(), lines: height.0.into() });
+    // Some terminals do not say.
+    io::stdout().is_terminal().then(|| known.unwrap_or(Room { columns: usize::MAX, lines: usize::MAX }))
 }
 
 /// Whether anybody still reads.
@@ -83,7 +99,8 @@ fn lives(pid: u32) -> bool {
 fn program_of(pid: u32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+    // Without what would command the terminal.
+    words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ").replace(char::is_control, "\u{fffd}")
 }
 
 /// The pages of a process, its oldest runtime's first. Those that it has inherited are another's.

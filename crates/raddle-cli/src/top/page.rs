@@ -86,8 +86,32 @@ fn many(value: f64) -> String {
     }
 }
 
-/// What is shown of a program: since the page before, else since its beginning.
-pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page) -> String {
+/// The columns and lines of a terminal.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) columns: usize,
+    pub(super) lines: usize,
+}
+
+/// The columns beside the rates: worker, busy, ready, backlog.
+const OTHER_COLUMNS: usize = 34;
+const RATE_COLUMNS: usize = 10;
+
+/// Cut to what there is room for: a line that is folded would push others out of sight.
+pub(super) fn fitted(text: &str, room: Room) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let fits = lines.len() < room.lines;
+    let shown = if fits { lines.len() } else { room.lines.saturating_sub(2) };
+    let mut out: Vec<String> =
+        lines[..shown].iter().map(|line| line.chars().take(room.columns).collect()).collect();
+    if !fits {
+        out.push(format!("... and {} lines more", lines.len() - shown).chars().take(room.columns).collect());
+    }
+    out.join("\n") + "\n"
+}
+
+/// What is shown of a program: since the page before, else since its beginning. As many rates as so many columns hold.
+pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page, columns: usize) -> String {
     let workers = 0..now.workers;
     let busy: f64 = workers.clone().map(|worker| now.busy(before, worker)).sum();
     let since = if before.is_some() { "" } else { ", since its beginning" };
@@ -97,12 +121,13 @@ pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page) -> String 
         duration(now.ns),
         now.workers
     );
+    let rates = &RATES[..RATES.len().min(columns.saturating_sub(OTHER_COLUMNS) / RATE_COLUMNS)];
     let _ = write!(text, "{:<8}{:>8}", "worker", "busy");
-    RATES.iter().for_each(|(title, _)| text.push_str(&format!("{title:>10}")));
+    rates.iter().for_each(|(title, _)| text.push_str(&format!("{title:>10}")));
     let _ = writeln!(text, "{:>8}{:>10}", "ready", "backlog");
     for worker in workers.clone() {
         let _ = write!(text, "{worker:<8}{:>6.1} %", 100.0 * now.busy(before, worker));
-        for (_, names) in RATES {
+        for (_, names) in rates {
             let _ = write!(text, "{:>10}", many(now.rate(before, names, worker)));
         }
         let backlog = duration(now.at("backlog_ns", worker));
@@ -147,7 +172,7 @@ mod tests {
     fn a_frame_is_what_changed_between_two_pages() {
         let one = Page::of(&page(1, 1_000_000_000, 500, 0, 1)).unwrap();
         let two = Page::of(&page(11, 2_000_000_000, 2_000_500, 250_000_000, 1)).unwrap();
-        let text = frame("line 2000", Some(&one), &two);
+        let text = frame("line 2000", Some(&one), &two, usize::MAX);
         assert!(text.contains("pid 7, runs for 2.00 s: 0.75 of 2 workers busy\n"), "{text}");
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(rows.iter().any(|row| row.starts_with(&["0", "75.0", "%", "2.0M", "0"])), "{text}");
@@ -156,7 +181,21 @@ mod tests {
             "it slept all the time: {text}"
         );
         assert!(rows.iter().any(|row| row.starts_with(&["0-10", "us", "3", "=", "900", "ns"])), "{text}");
-        let still = frame("line 2000", Some(&two), &two);
+        let still = frame("line 2000", Some(&two), &two, usize::MAX);
         assert!(still.contains("0.00 of 2 workers busy"), "nothing was written: all sleep: {still}");
+    }
+
+    #[test]
+    fn a_frame_fits_into_its_terminal() {
+        let page = Page::of(&page(1, 1_000_000_000, 500, 0, 1)).unwrap();
+        for (columns, lines) in [(120, 50), (80, 24), (40, 10), (20, 5), (1, 1), (0, 0)] {
+            let text = fitted(&frame("a program", None, &page, columns), Room { columns, lines });
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+            assert!(text.lines().count() <= lines.max(1), "{lines}: {text}");
+            // What waits at each worker has room sooner than what it did.
+            assert!(columns < 34 || lines < 10 || text.contains("backlog"), "{columns}: {text}");
+        }
+        let text = fitted("one\ntwo\nthree\nfour\n", Room { columns: 80, lines: 4 });
+        assert_eq!(text, "one\ntwo\n... and 2 lines more\n");
     }
 }

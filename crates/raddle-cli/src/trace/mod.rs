@@ -142,8 +142,8 @@ impl Trace {
                 Ok(Said::well(text))
             }
             What::Diff { one, two } => {
-                let ((_, one), (_, two)) = (read(&one)?, read(&two)?);
-                Ok(Said::well(diff(&one, &two).to_string()))
+                let ((log, one), (_, two)) = (read(&one)?, read(&two)?);
+                Ok(Said::well(diff(&one, &two).predicted(&log, &one).to_string()))
             }
             What::View { output, file } => {
                 let (log, analysis) = read(&file)?;

@@ -91,20 +91,58 @@ impl Party {
 #[inline(always)]
 #[track_caller]
 pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<Word>) -> Result<(), Refused> {
-    let Value { data, copy, .. } = value;
     let site = Location::caller();
     let Some(block) = wait::light_caller() else {
+        let Value { data, copy, .. } = value;
         // SAFETY: passed on to the caller.
         return unsafe { exchange_otherwise(word, data, call, copy, site) };
     };
     // SAFETY: `block` is what runs here.
     let watched = unsafe { Worker::of(&block.header) }.watched();
-    if watched != 0
+    if watched != 0 {
         // SAFETY: passed on to the caller; `block` runs here and is bound.
-        && let Some(done) = unsafe { exchange_watched(watched, block, word, value, call, site) }
-    {
-        return done;
+        if let Some(done) = unsafe { exchange_watched(watched, block, word, value, call, site) } {
+            return done;
+        }
+        if watched & RECORDED != 0 {
+            // SAFETY: as above.
+            return unsafe { exchange_recorded(block, word, value, call, site) };
+        }
     }
+    // SAFETY: as above.
+    unsafe { exchange_plainly::<false>(block, word, value, call, site) }
+}
+
+/// As any other, and what comes next on this worker is recorded.
+///
+/// # Safety
+/// As for [`exchange_plainly`].
+#[cold]
+#[inline(never)]
+unsafe fn exchange_recorded(
+    block: &'static Block,
+    word: &Word,
+    value: Value,
+    call: &'static CallOn<Word>,
+    site: &'static Location<'static>,
+) -> Result<(), Refused> {
+    // SAFETY: passed on to the caller.
+    unsafe { exchange_plainly::<true>(block, word, value, call, site) }
+}
+
+/// Meets the peer, or waits for it; whether that is recorded, has been looked at.
+///
+/// # Safety
+/// As for [`exchange`]; `block` is what runs here, and is bound.
+#[inline(always)]
+unsafe fn exchange_plainly<const IS_RECORDED: bool>(
+    block: &'static Block,
+    word: &Word,
+    value: Value,
+    call: &'static CallOn<Word>,
+    site: &'static Location<'static>,
+) -> Result<(), Refused> {
+    let Value { data, copy, .. } = value;
     match word.look_for_firm() {
         Ok(Some(peer)) => {
             // SAFETY: the word has just shown it.
@@ -130,8 +168,13 @@ pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<W
     let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
-    // SAFETY: it waits in the word, and is not movable.
-    unsafe { worker.leave_here(block) };
+    if IS_RECORDED {
+        // SAFETY: it waits in the word, and is not movable.
+        unsafe { worker.leave_here(block) };
+    } else {
+        // SAFETY: as above.
+        unsafe { worker.leave_here_unseen(block) };
+    }
     party.outcome()
 }
 

@@ -75,7 +75,7 @@ impl Runtime {
 
     /// The counters of each worker now.
     pub fn stats(&self) -> Vec<Stats> {
-        self.shared.workers().iter().map(|w| w.counters.snapshot()).collect()
+        self.shared.workers().iter().map(Worker::stats).collect()
     }
 
     /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a

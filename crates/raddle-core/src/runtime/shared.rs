@@ -7,7 +7,7 @@ use crate::counters::{Counters, Stats};
 use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::fork;
-use crate::header::{MOVABLE, PLACED, Runnable};
+use crate::header::{Header, MOVABLE, PLACED, Runnable};
 use crate::live::Live;
 use crate::load::{Always, Sampler};
 use crate::policy::Policy;
@@ -18,6 +18,7 @@ use crate::timer::{Alarm, AlarmId};
 use crate::trace::{Plan, Session};
 use crate::worker::Worker;
 use raddle_context::SizeClass;
+use raddle_trace::Event;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -171,6 +172,7 @@ impl Shared {
         let fresh = unsafe { block.as_runnable() };
         self.spawned_outside.fetch_add(1, Ordering::Relaxed);
         self.trace.note_birth(block);
+        self.trace_spawn_outside(fresh.header(), placed);
         if let Some(index) = placed {
             let flags = &fresh.header().flags;
             flags.set(flags.get() & !MOVABLE | PLACED);
@@ -182,7 +184,14 @@ impl Shared {
     /// Hands over a cell that was made outside.
     pub(crate) fn inject_cell(&self, cell: Runnable) {
         self.spawned_outside.fetch_add(1, Ordering::Relaxed);
+        self.trace_spawn_outside(cell.header(), None);
         self.inject_fresh(cell);
+    }
+
+    fn trace_spawn_outside(&self, fresh: &Header, placed: Option<usize>) {
+        if self.trace.looks_outside() {
+            self.worker(0).trace_outside(Event::SpawnOutside, fresh, placed);
+        }
     }
 
     fn inject_fresh(&self, fresh: Runnable) {
@@ -344,7 +353,7 @@ impl Shared {
     pub(crate) fn total(&self) -> Stats {
         let mut total = Stats::default();
         for worker in self.workers() {
-            total += worker.counters.snapshot();
+            total += worker.stats();
         }
         total
     }

@@ -9,6 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `tracer` | one worker's rings and names |
+//! | `outside` | what OS threads do that are no workers |
 //! | `session` | one runtime's trace: its levels, its helper, its requests |
 //! | `waits` | what is sampled beside the records |
 //! | `target` | where the file lies, whole or not at all |
@@ -22,6 +23,7 @@
 mod ends;
 mod job;
 mod output;
+mod outside;
 mod session;
 mod target;
 mod tracer;

@@ -2,11 +2,13 @@
 //! May use: the workers' rings and names; `raddle-trace`'s writer.
 //! Never: a record twice.
 
+use super::outside::Outside;
 use super::session::Birth;
 use super::tracer::{PLACE_OF_SITE, mark_at, site_at, text_at};
 use crate::runtime::Shared;
 use crate::worker::Worker;
 use raddle_trace::clock::{Reading, Source};
+use raddle_trace::event::{pack, unpack};
 use raddle_trace::file::{Sample, Writer};
 use raddle_trace::{Event, Record};
 use std::collections::HashMap;
@@ -29,7 +31,8 @@ pub(super) struct Output<W: Write> {
     writer: Writer<W>,
     /// How far each worker's rings and names have been written.
     done: Vec<Done>,
-    outside: usize,
+    births_outside: usize,
+    records_outside: usize,
     clock: usize,
     samples: usize,
     strings: HashMap<String, u32>,
@@ -45,7 +48,15 @@ struct Done {
 impl<W: Write> Output<W> {
     pub(super) fn begin(out: W, about: &[(&str, String)]) -> io::Result<Output<W>> {
         let writer = Writer::begin(out, about.iter().map(|(key, value)| (*key, value.as_str())))?;
-        Ok(Output { writer, done: Vec::new(), outside: 0, clock: 0, samples: 0, strings: HashMap::new() })
+        Ok(Output {
+            writer,
+            done: Vec::new(),
+            births_outside: 0,
+            records_outside: 0,
+            clock: 0,
+            samples: 0,
+            strings: HashMap::new(),
+        })
     }
 
     /// Writes what is new since the last time.
@@ -59,15 +70,41 @@ impl<W: Write> Output<W> {
         self.threads(shared, births)?;
         self.writer.samples(seen.samples.get(self.samples..).unwrap_or(&[]))?;
         self.samples = seen.samples.len();
+        self.outside(&shared.trace.outside)?;
         shared.workers().iter().try_for_each(|worker| self.records(worker))
+    }
+
+    /// What OS threads did that are no workers. In the ring stand their numbers, in a file the strings of their names.
+    fn outside(&mut self, outside: &Outside) -> io::Result<()> {
+        let Some(ring) = outside.ring() else { return Ok(()) };
+        let end = ring.head();
+        while self.records_outside < end {
+            let mut copied = ring.copy(self.records_outside, RECORDS_A_CHUNK);
+            // Who is in a record has a name: it was given before.
+            let (names, mut new) = (outside.names(), Vec::new());
+            for record in &mut copied.records {
+                let (worker, who) = unpack(record.b);
+                let name = (who as usize).checked_sub(1).and_then(|place| names.get(place));
+                let string = name.map_or(0, |name| self.string(name.clone(), &mut new));
+                record.b = pack(worker, if string >> 24 == 0 { string } else { 0 });
+            }
+            self.writer.strings(new.iter().map(|(number, text)| (*number, text.as_str())))?;
+            self.writer.outside(copied.first, &copied.records)?;
+            let before = self.records_outside;
+            self.records_outside = copied.first + copied.records.len();
+            if self.records_outside <= before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The names of what was spawned; of two of one thread, the one that it was given comes last, and counts.
     fn threads(&mut self, shared: &Shared, births: &[Birth]) -> io::Result<()> {
         let mut named: Vec<(u32, String)> = Vec::new();
-        let outside = births.get(self.outside..).unwrap_or(&[]);
+        let outside = births.get(self.births_outside..).unwrap_or(&[]);
         named.extend(outside.iter().map(|birth| (birth.number, birth.name())));
-        self.outside = births.len();
+        self.births_outside = births.len();
         for (worker, done) in shared.workers().iter().zip(&mut self.done) {
             let Some(rings) = worker.tracer.rings() else { continue };
             let births = rings.births.copy(done.births, usize::MAX);

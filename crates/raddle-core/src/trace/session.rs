@@ -8,6 +8,7 @@
 
 use super::ends;
 use super::output::{Output, Seen, about};
+use super::outside::Outside;
 use super::target;
 use super::waits::Waits;
 use crate::explore;
@@ -16,8 +17,8 @@ use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
 use crate::report;
 use crate::runtime::Shared;
-use raddle_trace::Level;
 use raddle_trace::clock::Source;
+use raddle_trace::{Event, Level};
 use std::fs::File;
 use std::io;
 use std::panic::Location;
@@ -55,6 +56,7 @@ pub(crate) struct Session {
     control: Mutex<Control>,
     changed: Condvar,
     births: Mutex<Vec<Birth>>,
+    pub(super) outside: Outside,
     /// Places that engines have named, numbered from 1.
     sites: Mutex<Vec<String>>,
     on: AtomicBool,
@@ -100,6 +102,7 @@ impl Session {
             control: Mutex::default(),
             changed: Condvar::new(),
             births: Mutex::default(),
+            outside: Outside::new(),
             sites: Mutex::default(),
             on: AtomicBool::new(false),
             failed: AtomicBool::new(false),
@@ -127,14 +130,30 @@ impl Session {
     /// Records from now on what belongs to `level`.
     pub(crate) fn set_level(&self, shared: &Shared, level: Level) {
         if level != Level::Off && !self.on.swap(true, Ordering::Relaxed) {
-            let records = self.plan.last_bytes / raddle_trace::Record::BYTES;
-            shared.workers().iter().for_each(|worker| worker.tracer.make_rings(records));
+            shared.workers().iter().for_each(|worker| worker.tracer.make_rings(self.records()));
             self.start_helper(shared.hold());
         }
         if level >= Level::Sync {
             explore::turn_on_points();
         }
+        self.outside.switch(level != Level::Off, self.records());
         shared.workers().iter().for_each(|worker| worker.set_trace_level(level));
+    }
+
+    /// How many records each ring keeps.
+    fn records(&self) -> usize {
+        self.plan.last_bytes / raddle_trace::Record::BYTES
+    }
+
+    /// Whether is recorded what OS threads do that are no workers.
+    #[inline]
+    pub(crate) fn looks_outside(&self) -> bool {
+        self.outside.is_on()
+    }
+
+    /// An OS thread that is no worker makes a thread ready, for that worker; 255 for any.
+    pub(crate) fn note_outside(&self, event: Event, thread: u32, worker: u8) {
+        self.outside.record(event, thread, worker);
     }
 
     fn start_helper(&self, shared: Arc<Shared>) {
@@ -225,6 +244,7 @@ impl Session {
         }
         control.stopping = true;
         // The time in which the file is written is none of the program's.
+        self.outside.switch(false, 0);
         shared.workers().iter().for_each(|worker| worker.set_trace_level(Level::Off));
         control.seen.clock.push(Source::of_this_machine().read());
         self.changed.notify_all();

@@ -79,6 +79,7 @@ impl Worker {
         let given = self.pace.budget_given.get();
         let used = u64::from(given - self.budget.get());
         Counters::add(&self.counters.dispatches, used);
+        Counters::add(&self.counters.local_wakes, self.batch.take_woken() as u64);
         let elapsed = now - self.pace.boundary_ns.replace(now);
         let slice = elapsed / used.max(1);
         self.pace.slice_ns.set((self.pace.slice_ns.get() * 3 + slice) / 4);

@@ -156,6 +156,28 @@ impl Worker {
     pub(crate) unsafe fn leave_here(&self, block: &Block) {
         self.let_go(&block.header);
         let to = self.pick_next();
+        // SAFETY: passed on to the caller.
+        unsafe { self.leave_here_to(block, to) };
+    }
+
+    /// As [`leave_here`](Self::leave_here), for a caller who has just seen that nothing is recorded here.
+    ///
+    /// PERF: who waits has most often tested already what watches its worker; bench `line`.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(crate) unsafe fn leave_here_unseen(&self, block: &Block) {
+        self.let_go(&block.header);
+        let to = self.pick_next_unseen();
+        // SAFETY: passed on to the caller.
+        unsafe { self.leave_here_to(block, to) };
+    }
+
+    /// # Safety
+    /// As for [`leave_here`](Self::leave_here), to what has been picked.
+    #[inline(always)]
+    unsafe fn leave_here_to(&self, block: &Block, to: Next) {
         if to.storage == 0 {
             // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
             unsafe { transfer_here(block.context.get(), to.context) };
@@ -170,6 +192,11 @@ impl Worker {
     #[inline(never)]
     fn pick_next(&self) -> Next {
         self.pick()
+    }
+
+    #[inline(never)]
+    fn pick_next_unseen(&self) -> Next {
+        self.pick_plainly()
     }
 
     /// The running process waits for `child`, which is the very next to start here: goes there directly. False if it is

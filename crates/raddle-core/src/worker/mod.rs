@@ -69,6 +69,7 @@ use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
 use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
+use raddle_trace::Event;
 use search::Hunter;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
@@ -346,6 +347,21 @@ impl Worker {
         }
     }
 
+    /// As [`queue`](Self::queue), for what has been woken and belongs here: the batch counts it as it takes it.
+    #[inline(always)]
+    fn queue_woken(&self, runnable: Runnable) {
+        const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
+        let flags = runnable.header().flags.get();
+        if flags & MOVABLE == 0 {
+            self.batch.push_woken(runnable);
+        } else if flags & OPEN == OPEN && self.threads_are_open {
+            Counters::add(&self.counters.local_wakes, 1);
+            self.queue_thread(runnable);
+        } else {
+            self.batch.push_woken_movable(runnable);
+        }
+    }
+
     #[inline(always)]
     fn queue_thread(&self, thread: Runnable) {
         // SAFETY: this is the owner's OS thread.
@@ -407,10 +423,9 @@ impl Worker {
         let waiting = unsafe { &*header };
         let belongs_here = waiting.worker.get() == self.as_word() && self.wakes_stay.load(Ordering::Relaxed);
         if belongs_here {
-            Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.
             let runnable = unsafe { Runnable::from_raw(header) };
-            self.queue(runnable.expect("a reference is not null"));
+            self.queue_woken(runnable.expect("a reference is not null"));
         } else {
             // SAFETY: as above.
             unsafe { self.wake_elsewhere(header) };
@@ -510,7 +525,11 @@ unsafe fn wake_from_outside(header: *mut Header) {
     if !runtime.is_here() {
         return; // of a process that has forked this one: what waits there does not exist here
     }
-    if waiting.is(MOVABLE) && runtime.policy.moves_started() {
+    let moves = waiting.is(MOVABLE) && runtime.policy.moves_started();
+    if runtime.trace.looks_outside() {
+        home.trace_outside(Event::WakeOutside, waiting, (!moves).then_some(home.index));
+    }
+    if moves {
         runtime.inject(runnable);
     } else {
         home.deliver(runnable);

@@ -10,6 +10,7 @@
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
 use super::{OPERATIONS, RECORDED, Worker, current_header};
+use crate::counters::Stats;
 use crate::engine;
 use crate::header::{Header, Kind};
 use crate::load::Always;
@@ -139,6 +140,14 @@ impl Worker {
         }
     }
 
+    /// An OS thread that is no worker of this runtime is about to queue something: at worker `target`, or for any. From
+    /// any thread: of this worker only the public half is used.
+    #[cold]
+    pub(crate) fn trace_outside(&self, event: Event, header: &Header, target: Option<usize>) {
+        let target = target.map_or(u8::MAX, |target| target.min(254) as u8);
+        self.shared().trace.note_outside(event, self.number_of(header), target);
+    }
+
     /// Something is about to be queued for the first time: here, or where the program has placed it.
     #[cold]
     pub(super) fn trace_spawn(&self, fresh: *mut Header, placed: Option<usize>) {
@@ -201,13 +210,16 @@ impl Worker {
         }
     }
 
+    /// What its counters say, with what is counted in its batch until the next boundary.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.counters.snapshot();
+        stats.local_wakes += self.batch.woken() as u64;
+        stats
+    }
+
     /// All that is always counted of it.
     pub(crate) fn always(&self) -> Always {
-        Always {
-            stats: self.counters.snapshot(),
-            idle: self.idle_times.snapshot(),
-            load: self.loads.snapshot(),
-        }
+        Always { stats: self.stats(), idle: self.idle_times.snapshot(), load: self.loads.snapshot() }
     }
 
     /// The worker was idle for so long.

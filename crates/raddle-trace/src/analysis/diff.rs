@@ -2,7 +2,8 @@
 //! May use: the two analyses.
 //! Never: a cause that the figures do not show.
 
-use super::{Advice, Analysis, Class};
+use super::{Advice, Analysis, Class, predict};
+use crate::log::Log;
 use std::fmt;
 
 /// One kind of worker time in two traces.
@@ -32,10 +33,14 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// Wakes that crossed workers.
     pub crossing: [u64; 2],
+    /// Wakes by OS threads that are no workers.
+    pub outside: [u64; 2],
     /// The second suffers from wakes that cross workers, and the first does not.
     pub crosses: bool,
     /// What to do about the second.
     pub advice: Advice,
+    /// How long it would take then, in nanoseconds, if that is known.
+    pub predicted_ns: Option<u64>,
 }
 
 /// Compares two traces, the second of which is to be explained.
@@ -50,9 +55,26 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         workers: [one.workers.len(), two.workers.len()],
         changes,
         crosses: two.verdict.crossed.is_some() && one.verdict.crossed.is_none(),
-        crossing: both(&|a| a.edges.iter().map(|edge| edge.count).sum()),
+        crossing: both(&|a| wakes(a, false)),
+        outside: both(&|a| wakes(a, true)),
         advice: two.verdict.advice.clone(),
+        predicted_ns: two.predicted_ns,
     }
+}
+
+impl Diff {
+    /// With a forecast for an advised placement, if the first trace is of one worker: its log, and its analysis.
+    pub fn predicted(mut self, log: &Log, one: &Analysis) -> Diff {
+        if let (Advice::Segments(label, segments), [1, workers]) = (&self.advice, self.workers) {
+            self.predicted_ns = Some(predict::placed(log, one, workers, label, segments));
+        }
+        self
+    }
+}
+
+/// How many wakes crossed workers, or came from outside.
+fn wakes(analysis: &Analysis, outside: bool) -> u64 {
+    analysis.edges.iter().filter(|edge| edge.outside == outside).map(|edge| edge.count).sum()
 }
 
 impl fmt::Display for Diff {
@@ -88,7 +110,17 @@ impl fmt::Display for Diff {
             None => writeln!(f, "nothing was added")?,
         }
         writeln!(f, "wakes that crossed workers: {} and {}", self.crossing[0], self.crossing[1])?;
+        if self.outside != [0, 0] {
+            writeln!(
+                f,
+                "wakes by OS threads that are no workers: {} and {}",
+                self.outside[0], self.outside[1]
+            )?;
+        }
         writeln!(f, "advice: {}", self.advice)?;
+        if let Some(ns) = self.predicted_ns {
+            writeln!(f, "predicted with that: {}", d(ns))?;
+        }
         writeln!(f)?;
         writeln!(f, "{:<52} {:>12} {:>12} {:>13}", "worker time", "first", "second", "more")?;
         for change in &self.changes {

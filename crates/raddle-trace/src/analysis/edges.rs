@@ -1,4 +1,4 @@
-//! Owns: who woke whom across workers, and what was waited for.
+//! Owns: who woke whom across workers or from outside of them, and what was waited for.
 //! May use: `labels`, `timeline`, `log`.
 //! Never: an edge within one worker; those cost nothing worth showing.
 
@@ -8,7 +8,7 @@ use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Wakes from the members of one label to those of another, on different workers.
+/// Wakes from the members of one label to those of another, on different workers; or from OS threads that are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Who woke.
@@ -21,6 +21,8 @@ pub struct Edge {
     pub latency_ns: u64,
     /// How many of them went from one member to the next of the same label: number `n` to `n + 1` or back.
     pub neighbours: u64,
+    /// An OS thread woke that is no worker.
+    pub outside: bool,
 }
 
 /// What the threads of a label waited for.
@@ -51,13 +53,18 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
             Event::Switch => {
                 running.insert(*worker, at.a);
             }
-            Event::Wake => {
+            event if event.wakes() => {
                 let Some((ran_ns, ran_on)) = next_start(&starts, at.a, at.ns) else { continue };
                 if ran_on == *worker {
                     continue;
                 }
-                let waker = running.get(worker).copied().unwrap_or(0);
-                let [(from, m), (to, n)] = [waker, at.a].map(|thread| names.of(log, thread));
+                let outside = event.is_outside();
+                let (from, m) = if outside {
+                    names.of_name(&log.os_thread(at))
+                } else {
+                    names.of(log, running.get(worker).copied().unwrap_or(0))
+                };
+                let (to, n) = names.of(log, at.a);
                 let next_to = from == to && matches!((m, n), (Some(m), Some(n)) if m.abs_diff(n) == 1);
                 let edge = edges.entry((from, to)).or_insert_with(|| Edge {
                     from: names.labels[from].clone(),
@@ -65,6 +72,7 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
                     count: 0,
                     latency_ns: 0,
                     neighbours: 0,
+                    outside,
                 });
                 edge.count += 1;
                 edge.latency_ns = edge.latency_ns.saturating_add(ran_ns - at.ns);
@@ -165,14 +173,19 @@ impl Names {
         if let Some(known) = self.threads.get(&thread) {
             return *known;
         }
-        let name = log.name(thread);
-        let (label, member) = labels::split(&name);
+        let found = self.of_name(&log.name(thread));
+        self.threads.insert(thread, found);
+        found
+    }
+
+    /// The number of a name's label, and its own number in that.
+    fn of_name(&mut self, name: &str) -> (usize, Option<u64>) {
+        let (label, member) = labels::split(name);
         let next = self.labels.len();
         let number = *self.numbers.entry(label.to_owned()).or_insert(next);
         if number == next {
             self.labels.push(label.to_owned());
         }
-        self.threads.insert(thread, (number, member));
         (number, member)
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | class | the part of a gap in which |
 //! |---|---|
-//! | hand-off | the thread that ends it had been woken for this worker by another, and was on its way |
+//! | hand-off | the thread that ends it had been woken by another worker or OS thread, and was on its way |
 //! | stealing | ready threads were elsewhere, and this worker got one of them by its own doing |
 //! | misplaced | ready threads were elsewhere, and this worker did not get any |
 //! | starved | no thread was ready anywhere |
@@ -116,7 +116,7 @@ impl Ready {
         let mut steps = vec![(begin, 0)];
         for (worker, at) in by_time {
             match at.event {
-                Event::Spawn | Event::Wake => {
+                event if event.makes_ready() => {
                     ready.insert(at.a);
                 }
                 Event::Switch => {
@@ -198,14 +198,14 @@ pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready:
 fn wakes_by_thread(by_time: &[(u32, At)]) -> HashMap<u32, Vec<(u64, u32)>> {
     let mut wakes: HashMap<u32, Vec<(u64, u32)>> = HashMap::new();
     for (worker, at) in by_time {
-        if matches!(at.event, Event::Wake | Event::Spawn) {
+        if at.event.makes_ready() {
             wakes.entry(at.a).or_default().push((at.ns, *worker));
         }
     }
     wakes
 }
 
-/// When the thread that ran after a gap of `worker` was last woken, if another worker did it.
+/// When the thread that ran after a gap of `worker` was last woken, if it was not this worker that did it.
 fn gap_ending_wake(
     wakes: &HashMap<u32, Vec<(u64, u32)>>,
     thread: u32,

@@ -4,8 +4,8 @@
 //!
 //! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).
 //! From that come the verdict (`verdict`), the wake edges and wait objects (`edges`), the spread (`spread`), and the
-//! comparison of two traces (`diff`). Two more things are there to be looked at: the chain of what waited for what
-//! (`path`), and what the program itself said (`own`).
+//! comparison of two traces (`diff`), and what an advice would bring (`predict`). Two more things are there to be
+//! looked at: the chain of what waited for what (`path`), and what the program itself said (`own`).
 
 mod diff;
 mod edges;
@@ -15,6 +15,7 @@ mod kernel;
 mod labels;
 mod own;
 mod path;
+mod predict;
 mod spread;
 mod text;
 mod timeline;
@@ -60,6 +61,8 @@ pub struct Analysis {
     pub own: Own,
     /// What it comes to.
     pub verdict: Verdict,
+    /// How long the run would have taken if the verdict's advice had been followed, if the trace says so.
+    pub predicted_ns: Option<u64>,
 }
 
 impl Analysis {
@@ -83,6 +86,7 @@ impl Analysis {
             path: path::of(log, &workers),
             jobs: jobs::of(&by_time),
             own: own::of(&by_time),
+            predicted_ns: predict::followed(&verdict.advice, log.wall_ns(), &workers),
             verdict,
             workers,
             edges,

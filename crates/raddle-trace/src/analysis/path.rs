@@ -3,15 +3,16 @@
 //! Never: a path that does not go back in time.
 //!
 //! A run had to wait for the run that woke its thread; if no run did, for the last one of its own, after which it was
-//! ready, or slept until an alarm or something outside woke it. What lies on the path from there to here is the waker's
-//! run up to the wake, and the time from the wake to the run: on its way if another worker woke it, else waiting for
-//! its turn. To shorten anything else makes the program no faster. The page walks the same way (`view/data.js`,
-//! `cause`).
+//! ready, or slept until an alarm or an OS thread outside of the workers woke it. What lies on the path from there to
+//! here is the waker's run up to the wake, and the time from the wake to the run: on its way if another worker or an OS
+//! thread woke it, else waiting for its turn. To shorten anything else makes the program no faster. The page walks the
+//! same way (`view/data.js`, `cause`).
 
 use super::labels;
 use super::timeline::WorkerTime;
 use crate::event::Event;
 use crate::log::Log;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The critical path, added up.
@@ -29,23 +30,30 @@ pub struct Path {
 const ON_ITS_WAY: &str = "on its way to another worker";
 /// The time from a wake here, or from its own last run, to the run.
 const ITS_TURN: &str = "ready, waiting for its turn";
-/// The time from its own last run to the alarm, or to what else woke it that is no run.
+/// The time from its own last run to the alarm, or to what else woke it that was not recorded.
 const ASLEEP: &str = "asleep, or waiting for something outside of the workers";
-/// An alarm or a thread outside woke it.
+/// An alarm woke it, or what else was not recorded.
 const FROM_OUTSIDE: &str = "woken by an alarm or from outside, on its way";
 
 /// A run: the place of a worker, and of the slice there.
-type Run = (usize, usize);
+pub(super) type Run = (usize, usize);
 
 /// What happened to threads, by thread and time: when, and which run it was or was done by.
 #[derive(Default)]
-struct Threads {
+pub(super) struct Threads {
     runs: HashMap<u32, Vec<(u64, Run)>>,
-    wakes: HashMap<u32, Vec<(u64, usize)>>,
+    wakes: HashMap<u32, Vec<(u64, Waker)>>,
+}
+
+/// Where a thread was woken: on the worker at this place, or by an OS thread, which is this event of those outside.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Waker {
+    Outside(usize),
+    Worker(usize),
 }
 
 impl Threads {
-    fn of(log: &Log, workers: &[WorkerTime]) -> Threads {
+    pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Threads {
         let mut threads = Threads::default();
         for (place, worker) in workers.iter().enumerate() {
             for (slice, of) in worker.slices.iter().enumerate() {
@@ -54,12 +62,20 @@ impl Threads {
         }
         for (place, worker) in log.workers.iter().enumerate() {
             for at in worker.events.iter().filter(|at| matches!(at.event, Event::Wake | Event::Spawn)) {
-                threads.wakes.entry(at.a).or_default().push((at.ns, place));
+                threads.wakes.entry(at.a).or_default().push((at.ns, Waker::Worker(place)));
             }
+        }
+        for (place, at) in log.outside.events.iter().enumerate() {
+            threads.wakes.entry(at.a).or_default().push((at.ns, Waker::Outside(place)));
         }
         threads.runs.values_mut().for_each(|runs| runs.sort_unstable());
         threads.wakes.values_mut().for_each(|wakes| wakes.sort_unstable());
         threads
+    }
+
+    /// The last run of a thread that began before `ns`.
+    pub(super) fn last_run(&self, thread: u32, ns: u64) -> Option<Run> {
+        Threads::last(self.runs.get(&thread), ns, true).map(|(_, run)| run)
     }
 
     /// The last of these that is not after `ns`, or before it if `strictly`.
@@ -71,27 +87,32 @@ impl Threads {
 }
 
 /// Why a run could not begin before it did.
-enum Cause {
+pub(super) enum Cause {
     /// This run woke its thread then.
     Woken(u64, Run),
-    /// Something woke it that is no run.
-    Outside(u64),
+    /// Something woke it that is no run, and it had not run before.
+    Unknown(u64),
+    /// An OS thread that is no worker woke it then, by that event; it had run before, unless it was new.
+    Outside(u64, usize, Option<Run>),
     /// No run woke it since this one of its own; this did, which is none, if it was recorded.
     Own(Run, Option<u64>),
 }
 
-fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Option<Cause> {
+pub(super) fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Option<Cause> {
     let run = &workers[worker].slices[slice];
     let own = Threads::last(threads.runs.get(&run.thread), run.begin_ns, true);
     let wake = Threads::last(threads.wakes.get(&run.thread), run.begin_ns, false);
     let wake = wake.filter(|(ns, _)| own.is_none_or(|(begin, _)| *ns > begin));
-    if let Some((ns, by)) = wake {
+    if let Some((ns, Waker::Outside(event))) = wake {
+        return Some(Cause::Outside(ns, event, own.map(|(_, own)| own)));
+    }
+    if let Some((ns, Waker::Worker(by))) = wake {
         let slices = &workers[by].slices;
         let waker = slices.partition_point(|slice| slice.begin_ns <= ns).checked_sub(1);
         let waker = waker.filter(|at| slices[*at].end_ns >= ns && (by, *at) != (worker, slice));
         match (waker, own) {
             (Some(waker), _) => return Some(Cause::Woken(ns, (by, waker))),
-            (None, None) => return Some(Cause::Outside(ns)),
+            (None, None) => return Some(Cause::Unknown(ns)),
             (None, Some(_)) => (),
         }
     }
@@ -104,7 +125,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
     let Some((end, place)) = lasts.max() else { return Path::default() };
     let threads = Threads::of(log, workers);
     let mut running: HashMap<u32, u64> = HashMap::new();
-    let mut waiting: HashMap<&'static str, u64> = HashMap::new();
+    let mut waiting: HashMap<Cow<'static, str>, u64> = HashMap::new();
     let (mut run, mut until, mut path) = ((place, workers[place].slices.len() - 1), end, Path::default());
     let all: usize = workers.iter().map(|worker| worker.slices.len()).sum();
     // No run is on it twice: what is longer goes round in a circle of clocks that disagree.
@@ -115,20 +136,28 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         *running.entry(slice.thread).or_default() += until.saturating_sub(slice.begin_ns);
         let mut after_wake = 0;
         let (why, since, next) = match cause(&threads, workers, run) {
-            Some(Cause::Woken(ns, by)) if by.0 == run.0 => (ITS_TURN, ns, Some(by)),
-            Some(Cause::Woken(ns, by)) => (ON_ITS_WAY, ns, Some(by)),
+            Some(Cause::Woken(ns, by)) if by.0 == run.0 => (ITS_TURN.into(), ns, Some(by)),
+            Some(Cause::Woken(ns, by)) => (ON_ITS_WAY.into(), ns, Some(by)),
+            Some(Cause::Outside(ns, event, own)) => {
+                let name = log.os_thread(&log.outside.events[event]);
+                let (who, _) = labels::split(&name);
+                let ended = own.map_or(ns, |own| workers[own.0].slices[own.1].end_ns).min(slice.begin_ns);
+                after_wake = slice.begin_ns - ns.clamp(ended, slice.begin_ns);
+                *waiting.entry(format!("woken by {who}, on its way").into()).or_default() += after_wake;
+                (format!("waiting for {who}").into(), ended, own)
+            }
             Some(Cause::Own(own, woken)) => {
                 let before = &workers[own.0].slices[own.1];
                 let asleep = !before.stopped.is_ready();
                 if let Some(ns) = woken.filter(|_| asleep) {
                     // Of that time, it was ready since.
                     let ready = slice.begin_ns - ns.clamp(before.end_ns.min(slice.begin_ns), slice.begin_ns);
-                    *waiting.entry(FROM_OUTSIDE).or_default() += ready;
+                    *waiting.entry(FROM_OUTSIDE.into()).or_default() += ready;
                     after_wake = ready;
                 }
-                (if asleep { ASLEEP } else { ITS_TURN }, before.end_ns, Some(own))
+                (if asleep { ASLEEP } else { ITS_TURN }.into(), before.end_ns, Some(own))
             }
-            Some(Cause::Outside(ns)) => (FROM_OUTSIDE, ns, None),
+            Some(Cause::Unknown(ns)) => (FROM_OUTSIDE.into(), ns, None),
             None => break,
         };
         let since = since.min(slice.begin_ns);
@@ -141,7 +170,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
     for (thread, ns) in running {
         *parts.entry(format!("{} runs", labels::split(&log.name(thread)).0)).or_default() += ns;
     }
-    parts.extend(waiting.into_iter().map(|(why, ns)| (why.to_owned(), ns)));
+    parts.extend(waiting.into_iter().map(|(why, ns)| (why.into_owned(), ns)));
     path.parts = parts.into_iter().filter(|(_, ns)| *ns > 0).collect();
     path.parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     path
@@ -179,6 +208,23 @@ mod tests {
         let parts = [(ASLEEP, 500), ("sleeper runs", 150), (FROM_OUTSIDE, 50)];
         assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
         assert_eq!((path.steps, path.ns), (2, 700));
+    }
+
+    #[test]
+    fn an_os_thread_that_is_waited_for_is_named() {
+        let mut script = Script::new(1, 1000);
+        script.name(1, "sink").name(2, "feeder 4711");
+        script.switch(0, 0, StopReason::None, 1).switch(0, 100, StopReason::Receive, 0);
+        script.idle(0, 110, 590, IdleCause::Mail).wake_outside(500, 2, 1, 0);
+        script.switch(0, 600, StopReason::None, 1).switch(0, 700, StopReason::Exit, 0);
+        let analysis = Analysis::of(&script.log());
+        let parts = [
+            ("waiting for OS thread feeder", 400),
+            ("sink runs", 200),
+            ("woken by OS thread feeder, on its way", 100),
+        ];
+        assert_eq!(analysis.path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
+        assert_eq!((analysis.path.steps, analysis.path.ns), (2, 700));
     }
 
     #[test]

@@ -269,3 +269,54 @@ fn a_comparison_names_what_was_added_first() {
     assert_eq!(diff.crossing, [0, 1]);
     assert!(diff.to_string().starts_with("1.00 us with 1 workers, 1.90 us with 2: 1.90 times\n"), "{diff}");
 }
+
+/// A worker that an OS thread feeds: each time it waits for the way from there.
+#[test]
+fn what_an_os_thread_wakes_is_its_hand_off_and_no_workers() {
+    let mut script = Script::new(2, 10_000);
+    script.name(1, "sink").name(2, "feeder 4711");
+    for step in 0..5 {
+        let begin = step * 2000;
+        script.idle(0, begin, begin + 1000, IdleCause::Mail).wake_outside(begin + 100, 2, 1, 0);
+        script.switch(0, begin + 1000, StopReason::None, 1).switch(0, begin + 2000, StopReason::Receive, 0);
+    }
+    script.idle(1, 0, 10_000, IdleCause::Stop);
+    let log = script.log();
+    let analysis = Analysis::of(&log);
+    conserved(&analysis);
+    // Worker 1 had nothing to run, but while the sink was ready it was elsewhere.
+    assert_eq!(
+        (analysis.idle_ns(Class::HandOff), analysis.workers[1].idle_ns(Class::Misplaced)),
+        (4500, 4500)
+    );
+    let [edge] = &analysis.edges[..] else { panic!("{:?}", analysis.edges) };
+    assert_eq!((edge.from.as_str(), edge.to.as_str(), edge.outside), ("OS thread feeder", "sink", true));
+    assert_eq!((edge.count, edge.latency_ns), (5, 4500));
+    let said = report(&log, &analysis);
+    assert!(
+        said.contains(
+            "wakes by OS threads that are no workers\n        5 x    900 ns  OS thread feeder -> sink"
+        ),
+        "{said}"
+    );
+    assert!(!said.contains("wakes across workers"), "{said}");
+}
+
+#[test]
+fn who_waits_for_an_os_thread_is_told_to_do_without_it() {
+    let mut script = Script::new(2, 10_000);
+    script.name(1, "sink").name(2, "main");
+    for step in 0..5 {
+        let begin = step * 2000;
+        script.idle(0, begin, begin + 1900, IdleCause::Mail).wake_outside(begin, 2, 1, 0);
+        script.switch(0, begin + 1900, StopReason::None, 1).switch(0, begin + 2000, StopReason::Receive, 0);
+    }
+    script.switch(1, 0, StopReason::None, 3);
+    let verdict = Analysis::of(&script.log()).verdict;
+    assert_eq!(verdict.advice, Advice::Inside("OS thread main".to_owned(), "sink".to_owned()));
+    let said = verdict.to_string();
+    assert!(
+        said.contains("48 % of worker time is hand-off from OS thread main, which is no worker"),
+        "{said}"
+    );
+}

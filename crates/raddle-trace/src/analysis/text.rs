@@ -2,7 +2,7 @@
 //! May use: `serde_json`.
 //! Never: a number that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, Jobs, Slice, WorkerTime};
+use super::{Analysis, Class, Decades, Edge, Jobs, Slice, WorkerTime};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -32,7 +32,11 @@ pub fn duration(ns: u64) -> String {
 /// The report of `raddle trace stats`.
 pub fn report(log: &Log, analysis: &Analysis) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}\n", analysis.verdict);
+    let _ = writeln!(text, "{}", analysis.verdict);
+    if let Some(ns) = analysis.predicted_ns {
+        let _ = writeln!(text, "predicted with that: {}", duration(ns));
+    }
+    text.push('\n');
     let wall = duration(analysis.wall_ns);
     let _ = writeln!(text, "wall {wall}, at least two workers at once {}", duration(analysis.together_ns));
     let lost: u64 = log.workers.iter().map(|worker| worker.lost).sum();
@@ -150,13 +154,8 @@ fn counter_table(text: &mut String, log: &Log) {
 
 fn lists(text: &mut String, analysis: &Analysis) {
     let _ = writeln!(text, "\nmigrations {}, steals {}", analysis.migrations, analysis.steals);
-    if !analysis.edges.is_empty() {
-        let _ = writeln!(text, "\nwakes across workers");
-        for edge in analysis.edges.iter().take(ROWS) {
-            let mean = duration(edge.latency_ns / edge.count.max(1));
-            let _ = writeln!(text, "{:>9} x {:>9}  {} -> {}", edge.count, mean, edge.from, edge.to);
-        }
-    }
+    edges(text, analysis, false, "wakes across workers");
+    edges(text, analysis, true, "wakes by OS threads that are no workers");
     if !analysis.waits.is_empty() {
         let _ = writeln!(text, "\nwaits");
         for wait in analysis.waits.iter().take(ROWS) {
@@ -191,6 +190,17 @@ fn lists(text: &mut String, analysis: &Analysis) {
     }
 }
 
+fn edges(text: &mut String, analysis: &Analysis, outside: bool, title: &str) {
+    let edges: Vec<&Edge> = analysis.edges.iter().filter(|edge| edge.outside == outside).collect();
+    if !edges.is_empty() {
+        let _ = writeln!(text, "\n{title}");
+    }
+    for edge in edges.into_iter().take(ROWS) {
+        let mean = duration(edge.latency_ns / edge.count.max(1));
+        let _ = writeln!(text, "{:>9} x {:>9}  {} -> {}", edge.count, mean, edge.from, edge.to);
+    }
+}
+
 /// The same as JSON; times are in nanoseconds.
 pub fn json(log: &Log, analysis: &Analysis) -> Value {
     json!({
@@ -198,6 +208,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "finding": analysis.verdict.finding(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.advice.to_string(),
+        "predicted_ns": analysis.predicted_ns,
         "wall_ns": analysis.wall_ns,
         "together_ns": analysis.together_ns,
         "ended": log.ended,
@@ -211,6 +222,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         }).collect::<Vec<_>>(),
         "edges": analysis.edges.iter().map(|edge| json!({
             "from": edge.from, "to": edge.to, "count": edge.count, "latency_ns": edge.latency_ns,
+            "outside": edge.outside,
         })).collect::<Vec<_>>(),
         "waits": analysis.waits.iter().map(|wait| json!({
             "label": wait.label, "reason": wait.reason.words(), "site": wait.site, "objects": wait.objects,

@@ -52,6 +52,8 @@ pub enum Advice {
     Coarser,
     /// Use so many workers.
     FewerWorkers(usize),
+    /// What this OS thread does, which wakes members of that label, is better done by a process.
+    Inside(String, String),
 }
 
 impl fmt::Display for Advice {
@@ -87,6 +89,9 @@ impl fmt::Display for Advice {
             Advice::FewerWorkers(n) => {
                 write!(f, "use no more workers than there are free cores: RADDLE_WORKERS={n}")
             }
+            Advice::Inside(from, to) => {
+                write!(f, "have a process do what {from} does, which wakes {to} from outside of the workers")
+            }
         }
     }
 }
@@ -99,7 +104,13 @@ impl Verdict {
             text +=
                 &format!("; {:.0} % of wakes cross workers, between runs that are shorter", share * 100.0);
         } else if let Some((class, share)) = self.worst {
-            text += &format!("; {:.0} % of worker time is {}", share * 100.0, class.words());
+            let words = match (&self.advice, class) {
+                (Advice::Inside(from, _), Class::HandOff) => {
+                    format!("hand-off from {from}, which is no worker")
+                }
+                _ => class.words().to_owned(),
+            };
+            text += &format!("; {:.0} % of worker time is {words}", share * 100.0);
         }
         if let Some(share) = self.kernel {
             text += &format!("; besides, {:.0} % was {}", share * 100.0, Class::Kernel.words());
@@ -127,9 +138,13 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
     let kernel = Some(share(Class::Kernel)).filter(|share| *share >= WORTH_SAYING);
     let kernel = kernel.filter(|_| worst.is_some_and(|(class, _)| class != Class::Kernel));
     let crossed = crossed(log, workers, edges);
+    let inner = edges.iter().find(|edge| !edge.outside);
     let advice = match worst {
-        _ if crossed.is_some() => together(log, workers, edges),
-        Some((Class::HandOff, _)) => together(log, workers, edges),
+        _ if crossed.is_some() => together(log, workers, inner),
+        Some((Class::HandOff, _)) => match edges.first() {
+            Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
+            _ => together(log, workers, inner),
+        },
         Some((Class::Misplaced, _)) if moves_already(log) => Advice::MakeMovable,
         Some((Class::Misplaced, _)) => Advice::Migrate,
         Some((Class::Starved, _)) => longest_alone(log, workers),
@@ -167,7 +182,7 @@ const MUCH_CROSSING: f64 = 0.2;
 fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
     let events = log.workers.iter().flat_map(|worker| &worker.events);
     let wakes = events.filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns).count();
-    let crossing: u64 = edges.iter().map(|edge| edge.count).sum();
+    let crossing: u64 = edges.iter().filter(|edge| !edge.outside).map(|edge| edge.count).sum();
     let slices: usize = workers.iter().map(|worker| worker.slices.len()).sum();
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
     let share = crossing as f64 / wakes.max(1) as f64;
@@ -188,8 +203,8 @@ fn moves_already(log: &Log) -> bool {
 }
 
 /// Who should stand together, so that fewer wakes cross.
-fn together(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Advice {
-    let Some(worst) = edges.first() else { return Advice::MoreWork };
+fn together(log: &Log, workers: &[WorkerTime], worst: Option<&Edge>) -> Advice {
+    let Some(worst) = worst else { return Advice::MoreWork };
     if worst.neighbours * 10 < worst.count * 8 {
         return Advice::Together(worst.from.clone(), worst.to.clone());
     }

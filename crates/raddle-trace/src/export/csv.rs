@@ -4,7 +4,7 @@
 
 use super::Options;
 use crate::event::{Event, StopReason, unpack};
-use crate::log::Log;
+use crate::log::{Log, OUTSIDE};
 use std::fmt::Write as _;
 
 /// Events of which the first word is the string of a name.
@@ -14,11 +14,12 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Columns: nanoseconds, worker, event, thread, name, why (of a switch: why the previous one stopped), a, b.
+/// Columns: nanoseconds, worker (none if an OS thread did it that is no worker), event, thread, name, why (of a switch:
+/// why the previous one stopped; of what an OS thread did: which one), a, b.
 pub(super) fn export(log: &Log, options: Options) -> String {
     let mut text = String::from("ns,worker,event,thread,name,why,a,b\n");
     for (worker, at) in log.by_time().iter().filter(|(_, at)| options.holds(at.ns)) {
-        let of_thread = matches!(at.event, Event::Switch | Event::Spawn | Event::Wake | Event::Migrate);
+        let of_thread = matches!(at.event, Event::Switch | Event::Migrate) || at.event.makes_ready();
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))
         } else if OWN.contains(&at.event) {
@@ -27,9 +28,11 @@ pub(super) fn export(log: &Log, options: Options) -> String {
             (String::new(), String::new())
         };
         let why = match at.event {
-            Event::Switch => StopReason::of_number(unpack(at.b).0).words(),
-            _ => "",
+            Event::Switch => StopReason::of_number(unpack(at.b).0).words().to_owned(),
+            event if event.is_outside() => quoted(&format!("by {}", log.os_thread(at))),
+            _ => String::new(),
         };
+        let worker = if *worker == OUTSIDE { String::new() } else { worker.to_string() };
         let ns = options.time(at.ns);
         let _ = writeln!(text, "{ns},{worker},{:?},{thread},{name},{why},{},{}", at.event, at.a, at.b);
     }

@@ -21,6 +21,7 @@ const STOP: Type = (2, Some(10), "Stop thread");
 const RUNNABLE: Type = (3, Some(4), "Thread runnable");
 const MIGRATE: Type = (4, Some(6), "Migrate thread");
 const WAKEUP: Type = (8, Some(6), "Wakeup thread");
+const MESSAGE: Type = (19, None, "User message");
 const BLOCK: Type = (18, Some(14), "Block marker");
 const CAPSET_CREATE: Type = (25, Some(6), "Create capability set");
 const CAPSET_ASSIGN: Type = (27, Some(6), "Add capability to capability set");
@@ -30,13 +31,14 @@ const PID: Type = (32, Some(8), "Process ID");
 const WALL_CLOCK: Type = (43, Some(16), "Wall clock time");
 const LABEL: Type = (44, None, "Thread label");
 const CAP_CREATE: Type = (45, Some(2), "Create capability");
-const TYPES: [Type; 15] = [
+const TYPES: [Type; 16] = [
     CREATE,
     RUN,
     STOP,
     RUNNABLE,
     MIGRATE,
     WAKEUP,
+    MESSAGE,
     BLOCK,
     CAPSET_CREATE,
     CAPSET_ASSIGN,
@@ -189,6 +191,13 @@ fn block(log: &Log, worker: u32, steps: &[(u64, Step)], owners: &mut Owners) -> 
                 out.event(WAKEUP, *ns, &Bytes::default().u32(thread).u16(target as u16))
             }
             Step::Wake { thread, .. } => out.event(RUNNABLE, *ns, &Bytes::default().u32(thread)),
+            Step::WokenOutside { thread, event } => {
+                // No capability of theirs is there to write it on.
+                let waker = log.os_thread(&log.outside.events[event]);
+                let text = format!("{waker} wakes {}", log.name(thread));
+                out.event(MESSAGE, *ns, &Bytes::default().text(&text));
+                out.event(RUNNABLE, *ns, &Bytes::default().u32(thread));
+            }
             Step::Spawn(_) => (),
         }
     }

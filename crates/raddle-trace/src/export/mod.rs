@@ -11,6 +11,7 @@ mod protobuf;
 use crate::analysis::Analysis;
 use crate::event::StopReason;
 use crate::log::Log;
+use std::collections::HashMap;
 
 /// The files that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +85,21 @@ impl Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Stop(u32, StopReason),
-    Migrate { thread: u32, to: u32 },
+    Migrate {
+        thread: u32,
+        to: u32,
+    },
     Spawn(u32),
     Run(u32),
-    Wake { thread: u32, target: u32 },
+    Wake {
+        thread: u32,
+        target: u32,
+    },
+    /// By an OS thread that is no worker: this event of those outside. Stands at the worker on which it then ran.
+    WokenOutside {
+        thread: u32,
+        event: usize,
+    },
 }
 
 /// What happens on each worker, in order; every run has its stop.
@@ -124,16 +136,38 @@ fn steps(log: &Log, analysis: &Analysis, options: Options) -> Vec<(u32, Vec<(u64
             }
         }
     }
+    outside(log, analysis, options, |worker, ns, step| slot(&mut all, worker, ns, step));
     // At one moment: stop, migrate, spawn, run, wake.
     let rank = |step: &Step| match step {
         Step::Stop(..) => 0,
         Step::Migrate { .. } => 1,
         Step::Spawn(_) => 2,
         Step::Run(_) => 3,
-        Step::Wake { .. } => 4,
+        Step::Wake { .. } | Step::WokenOutside { .. } => 4,
     };
     all.iter_mut().for_each(|(_, steps)| steps.sort_by_key(|(ns, step)| (*ns, rank(step))));
     all
+}
+
+/// The wakes by OS threads that are no workers, each at the worker on which its thread ran next.
+fn outside(log: &Log, analysis: &Analysis, options: Options, mut put: impl FnMut(u32, u64, Step)) {
+    let wakes = log.outside.events.iter().enumerate();
+    let wakes = wakes.filter(|(_, at)| at.event.wakes() && options.holds(at.ns));
+    let mut starts: HashMap<u32, Vec<(u64, u32)>> = wakes.clone().map(|(_, at)| (at.a, Vec::new())).collect();
+    for worker in &analysis.workers {
+        for slice in &worker.slices {
+            if let Some(of_thread) = starts.get_mut(&slice.thread) {
+                of_thread.push((slice.begin_ns, worker.number));
+            }
+        }
+    }
+    starts.values_mut().for_each(|of_thread| of_thread.sort_unstable());
+    for (event, at) in wakes {
+        let of_thread = &starts[&at.a];
+        if let Some((_, worker)) = of_thread.get(of_thread.partition_point(|(ns, _)| *ns < at.ns)) {
+            put(*worker, options.time(at.ns), Step::WokenOutside { thread: at.a, event });
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,21 +9,21 @@
 use super::protobuf::Message;
 use super::{Options, Step, own, steps};
 use crate::analysis::Analysis;
-use crate::event::{Event, StopReason};
-use crate::log::Log;
+use crate::event::{Event, StopReason, unpack};
+use crate::log::{At, Log};
 use std::collections::BTreeSet;
 
 /// Thread numbers of ours begin here: 0 is the idle thread.
 const FIRST_TID: u64 = 1000;
 /// Of the one process that they all belong to.
 pub(super) const PID: u64 = FIRST_TID - 1;
-/// Numbers of threads must fit into 31 bits.
-const TID_MAX: u64 = (1 << 31) - 1;
+/// Those of OS threads that are no workers, by the strings of their names; all must fit into 31 bits.
+const FIRST_OS_TID: u64 = 1 << 30;
 const PRIORITY: u64 = 120;
 
 /// The number of a thread of ours.
 pub(super) fn tid(thread: u32) -> u64 {
-    (FIRST_TID + u64::from(thread)).min(TID_MAX)
+    (FIRST_TID + u64::from(thread)).min(FIRST_OS_TID - 1)
 }
 
 pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8> {
@@ -41,6 +41,9 @@ pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8
         let sequence = 2 + place as u64;
         out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
     }
+    let sequence = 2 + all.len() as u64;
+    let bundle = outside(log, options);
+    let out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
     own::add(samples(out, log, options), log, analysis, options).into_bytes()
 }
 
@@ -56,14 +59,42 @@ fn process_tree(log: &Log, all: &[(u32, Vec<(u64, Step)>)]) -> Message {
         let message = Message::default().number(1, tid(thread)).bytes(2, name.as_bytes()).number(3, PID);
         tree = tree.message(2, &message);
     }
+    for (tid, name) in
+        log.outside.events.iter().map(|at| (os_tid(at), log.os_thread(at))).collect::<BTreeSet<_>>()
+    {
+        let message = Message::default().number(1, tid).bytes(2, name.as_bytes()).number(3, PID);
+        tree = tree.message(2, &message);
+    }
     Message::default().number(8, 0).number(10, 1).message(2, &tree)
 }
 
 fn thread_of(step: Step) -> u32 {
     match step {
         Step::Stop(thread, _) | Step::Spawn(thread) | Step::Run(thread) => thread,
-        Step::Migrate { thread, .. } | Step::Wake { thread, .. } => thread,
+        Step::Migrate { thread, .. } | Step::Wake { thread, .. } | Step::WokenOutside { thread, .. } => {
+            thread
+        }
     }
+}
+
+fn os_tid(at: &At) -> u64 {
+    FIRST_OS_TID + u64::from(unpack(at.b).1)
+}
+
+/// The wakes by OS threads that are no workers: on a processor behind the last worker, on which nothing runs.
+fn outside(log: &Log, options: Options) -> Message {
+    let none = log.workers.iter().map(|worker| u64::from(worker.number) + 1).max().unwrap_or(0);
+    let wakes = log.outside.events.iter().filter(|at| at.event.wakes() && options.holds(at.ns));
+    wakes.fold(Message::default().number(1, none), |bundle, at| {
+        let waking = waking(log, at.a, unpack(at.b).0.into());
+        let event = Message::default().number(1, options.time(at.ns)).number(2, os_tid(at));
+        bundle.message(2, &event.message(20, &waking))
+    })
+}
+
+fn waking(log: &Log, thread: u32, target: u64) -> Message {
+    let waking = Message::default().bytes(1, log.name(thread).as_bytes()).number(2, tid(thread));
+    waking.number(3, PRIORITY).number(4, 1).number(5, target)
 }
 
 /// One ftrace event: its time, its thread, and a switch or a waking.
@@ -90,11 +121,10 @@ fn sched_event(log: &Log, ns: u64, step: Step, running: &mut u32) -> Option<Mess
             (tid(thread), 4, switch((&name(thread), tid(thread)), state, idle))
         }
         Step::Wake { thread, target } => {
-            let waking = Message::default().bytes(1, &name(thread)).number(2, tid(thread));
             let waker = if *running == 0 { 0 } else { tid(*running) };
-            (waker, 20, waking.number(3, PRIORITY).number(4, 1).number(5, u64::from(target)))
+            (waker, 20, waking(log, thread, target.into()))
         }
-        Step::Spawn(_) | Step::Migrate { .. } => return None,
+        Step::Spawn(_) | Step::Migrate { .. } | Step::WokenOutside { .. } => return None,
     };
     Some(Message::default().number(1, ns).number(2, by).message(field, &event))
 }

@@ -28,7 +28,7 @@ fn read_eventlog(bytes: &[u8]) -> Vec<(Option<u16>, u16, u64, Vec<u8>)> {
     let be =
         |at: usize, n: usize| bytes[at..at + n].iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     assert_eq!(&bytes[..8], b"hdrbhetb");
-    let (mut at, mut sizes) = (8, std::collections::HashMap::new());
+    let (mut at, mut sizes) = (8, HashMap::new());
     while &bytes[at..at + 4] == b"etb\0" {
         let description = be(at + 8, 4) as usize;
         sizes.insert(be(at + 4, 2), be(at + 6, 2));
@@ -217,4 +217,54 @@ fn a_table_has_a_row_an_event() {
     assert_eq!(text.lines().count(), events + 1);
     assert!(text.contains("3000,0,Wake,2,\"stage 0\",,2,16777216\n"), "{text}");
     assert!(text.contains("4000,0,Switch,0,\"nothing\",waited for a join,0,"), "{text}");
+}
+
+/// An OS thread wakes stage 0, which then runs on worker 1.
+fn woken_outside() -> Log {
+    let mut script = Script::new(2, 10_000);
+    script.name(1, "main").name(2, "stage 0").name(3, "feeder 4711");
+    script.switch(0, 100, StopReason::None, 1).put(0, 200, Event::Spawn, 2, 0).switch(
+        0,
+        9000,
+        StopReason::Exit,
+        0,
+    );
+    script.switch(1, 1000, StopReason::None, 2).switch(1, 2000, StopReason::Receive, 0);
+    script.wake_outside(3000, 3, 2, 255).switch(1, 3600, StopReason::None, 2).switch(
+        1,
+        8000,
+        StopReason::Exit,
+        0,
+    );
+    script.log()
+}
+
+#[test]
+fn a_wake_by_an_os_thread_says_by_which_in_every_format() {
+    let log = woken_outside();
+    let exported = |format| export(&log, &Analysis::of(&log), format, Options::default());
+    let text = String::from_utf8(exported(Format::Csv)).unwrap();
+    assert!(text.contains("3000,,WakeOutside,2,\"stage 0\",\"by OS thread feeder 4711\",2,"), "{text}");
+    let events = read_eventlog(&exported(Format::Eventlog));
+    let said: Vec<_> = events.iter().filter(|event| event.1 == 19).collect();
+    let [(Some(1), 19, 3000, text)] = said[..] else { panic!("{said:?}") };
+    assert_eq!(text, b"OS thread feeder 4711 wakes stage 0");
+    // The waker, and the threads of the process with their names.
+    let (mut wakes, mut threads) = (Vec::new(), Vec::new());
+    for packet in inner(&fields(&exported(Format::Perfetto)), 1).into_iter().map(fields) {
+        for event in inner(&packet, 1).iter().flat_map(|bundle| inner(&fields(bundle), 2)).map(fields) {
+            let number =
+                |of: &[(u64, u64, &[u8])], field| of.iter().find(|f| f.0 == field).map_or(0, |f| f.1);
+            wakes.extend(
+                inner(&event, 20)
+                    .iter()
+                    .map(|w| (number(&event, 1), number(&event, 2), number(&fields(w), 2))),
+            );
+        }
+        for thread in inner(&packet, 2).iter().flat_map(|tree| inner(&fields(tree), 2)).map(fields) {
+            threads.push((thread[0].1, String::from_utf8_lossy(thread[1].2).into_owned()));
+        }
+    }
+    let [(3000, waker, 1002)] = wakes[..] else { panic!("{wakes:?}") };
+    assert!(threads.contains(&(waker, "OS thread feeder 4711".to_owned())), "{threads:?}");
 }

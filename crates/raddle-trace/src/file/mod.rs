@@ -55,6 +55,8 @@ pub enum Tag {
     Samples,
     /// Records of one worker.
     Records,
+    /// Records of OS threads that are no workers.
+    Outside,
     /// Named counters of one worker, at its end: level 0.
     Counters,
     /// The writer has come to its end: nothing is missing behind it.
@@ -62,7 +64,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    const ALL: [(Tag, [u8; 4]); 10] = [
+    const ALL: [(Tag, [u8; 4]); 11] = [
         (Tag::Version, *b"VERS"),
         (Tag::About, *b"ABOU"),
         (Tag::Schema, *b"SCHM"),
@@ -71,6 +73,7 @@ impl Tag {
         (Tag::Threads, *b"THRD"),
         (Tag::Samples, *b"SMPL"),
         (Tag::Records, *b"RECS"),
+        (Tag::Outside, *b"OUTS"),
         (Tag::Counters, *b"CNTR"),
         (Tag::End, *b"END."),
     ];

@@ -48,6 +48,8 @@ pub struct Contents {
     pub samples: Vec<Sample>,
     /// Records, in the order of the file.
     pub runs: Vec<Run>,
+    /// Records of OS threads that are no workers, in the order of the file.
+    pub outside: Vec<Run>,
     /// The workers' counters.
     pub counters: BTreeMap<u32, Vec<(String, u64)>>,
     /// The writer came to its end.
@@ -161,11 +163,12 @@ impl Contents {
                 let (ticks, worker, ready) = (r.u64()?, r.u32()?, r.u32()?);
                 Some(Sample { ticks, worker, ready, backlog_ns: r.u64()?, kernel_wait_ns: r.u64()? })
             }),
-            Tag::Records => {
+            Tag::Records | Tag::Outside => {
                 let Some(first) = rest.u64() else { return Ok(true) };
                 let mut records = Vec::new();
                 fill(&mut rest, &mut records, |r| r.array().map(|bytes| Record::of_bytes(&bytes)));
-                self.runs.push(Run { worker: chunk.worker, first, records });
+                let runs = if tag == Tag::Outside { &mut self.outside } else { &mut self.runs };
+                runs.push(Run { worker: chunk.worker, first, records });
             }
             Tag::Counters => {
                 let counters = self.counters.entry(chunk.worker).or_default();

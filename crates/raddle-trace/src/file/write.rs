@@ -76,13 +76,22 @@ impl<W: Write> Writer<W> {
 
     /// Records of one worker, of which `first` is the number of the first.
     pub fn records(&mut self, worker: u32, first: usize, records: &[Record]) -> io::Result<()> {
+        self.run(Tag::Records, worker, first, records)
+    }
+
+    /// Records of OS threads that are no workers, numbered as those of a worker.
+    pub fn outside(&mut self, first: usize, records: &[Record]) -> io::Result<()> {
+        self.run(Tag::Outside, NO_WORKER, first, records)
+    }
+
+    fn run(&mut self, tag: Tag, worker: u32, first: usize, records: &[Record]) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
         let mut payload = Vec::with_capacity(8 + records.len() * Record::BYTES);
         payload.extend((first as u64).to_le_bytes());
         records.iter().for_each(|record| payload.extend(record.to_bytes()));
-        self.chunk(Tag::Records, worker, &payload)
+        self.chunk(tag, worker, &payload)
     }
 
     /// One worker's counters.

@@ -10,7 +10,10 @@
 //!
 //! A thread is its place in the list of names; *where* is 1 more than its place in the list of strings, or 0.
 //!
-//! After all workers the program's own spans, marks and counters: time since the begin of the last, length or value,
+//! Then what OS threads did that are no workers: time since the last, thread, target worker, who (a place in the list
+//! of strings as *where* is), whether it made the thread.
+//!
+//! After that the program's own spans, marks and counters: time since the begin of the last, length or value,
 //! thread, name (its place in the list of strings).
 //!
 //! Each column is its count and then its numbers, seven bits a byte, the low ones first.
@@ -27,12 +30,13 @@ pub(super) fn threads(analysis: &Analysis) -> Vec<u32> {
 }
 
 /// The strings of the program's own events and of places, by number. The page knows them by their place here.
-pub(super) fn strings(analysis: &Analysis) -> Vec<u32> {
+pub(super) fn strings(log: &Log, analysis: &Analysis) -> Vec<u32> {
     let own = &analysis.own;
     let points = own.marks.iter().chain(&own.counters).map(|point| point.name);
     let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
     let sites = slices.map(|slice| slice.site).filter(|site| *site != 0);
-    let all = own.spans.iter().map(|span| span.name).chain(points).chain(sites);
+    let outside = log.outside.events.iter().map(|at| unpack(at.b).1).filter(|who| *who != 0);
+    let all = own.spans.iter().map(|span| span.name).chain(points).chain(sites).chain(outside);
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
@@ -43,7 +47,7 @@ impl Columns {
     pub(super) fn of(log: &Log, analysis: &Analysis) -> Columns {
         let mut columns = Columns(Vec::new());
         let places: HashMap<u32, u64> = threads(analysis).into_iter().zip(0..).collect();
-        let strings: HashMap<u32, u64> = strings(analysis).into_iter().zip(0..).collect();
+        let strings: HashMap<u32, u64> = strings(log, analysis).into_iter().zip(0..).collect();
         columns.number(analysis.workers.len() as u64);
         for (time, worker) in analysis.workers.iter().zip(&log.workers) {
             let slices = &time.slices;
@@ -67,8 +71,19 @@ impl Columns {
             columns.column(known().map(|at| places.get(&at.a).copied().unwrap_or(0)));
             columns.column(known().map(|at| u64::from(unpack(at.b).0)));
         }
+        columns.outside(log, &places, &strings);
         columns.own(log, analysis, &places, &strings);
         columns
+    }
+
+    fn outside(&mut self, log: &Log, places: &HashMap<u32, u64>, strings: &HashMap<u32, u64>) {
+        let events = || log.outside.events.iter().filter(|at| at.ns >= log.begin_ns);
+        let known = || events().filter(|at| places.contains_key(&at.a));
+        self.since(known().map(|at| (at.ns, at.ns)), log.begin_ns);
+        self.column(known().map(|at| places.get(&at.a).copied().unwrap_or(0)));
+        self.column(known().map(|at| u64::from(unpack(at.b).0)));
+        self.column(known().map(|at| strings.get(&unpack(at.b).1).map_or(0, |place| place + 1)));
+        self.column(known().map(|at| u64::from(at.event == Event::SpawnOutside)));
     }
 
     fn own(

@@ -41,11 +41,13 @@ async function unpack() {
     w.gap.sums = w.gap.parts.map(part => { const s = new Float64Array(part.length + 1); part.forEach((ns, i) => { s[i + 1] = s[i] + ns; }); return s; });
     workers.push(w);
   }
+  // What OS threads did that are no workers: whom they woke, or where `made` is 1, made.
+  const outside = { at: times(false).begin, thread: column(), to: column(), who: column(), made: column() };
   // The program's own: each counted from the begin of the one before.
   const ordered = () => { const a = column(); let last = F.begin; for (let i = 0; i < a.length; i++) { last += a[i]; a[i] = last; } return a; };
   const own = {};
   for (const kind of ['span', 'mark', 'counter']) own[kind] = { at: ordered(), value: column(), thread: column(), name: column() };
-  return [workers, own];
+  return [workers, outside, own];
 }
 
 function sums(begin, end) {
@@ -69,8 +71,8 @@ function idled(w, t, out) {
 }
 
 // Things of all workers by thread, each thread's in the order of time: made when first asked for.
-function byThread(columnOf) {
-  const columns = W.map(columnOf), start = new Uint32Array(N.length + 1), next = columns.map(() => 0);
+function byThread(columnOf, all = W) {
+  const columns = all.map(columnOf), start = new Uint32Array(N.length + 1), next = columns.map(() => 0);
   for (const c of columns) for (let i = 0; i < c.thread.length; i++) start[c.thread[i] + 1]++;
   for (let i = 0; i < N.length; i++) start[i + 1] += start[i];
   const total = start[N.length], r = new Uint16Array(total), i = new Uint32Array(total), at = new Float64Array(total), fill = start.slice();
@@ -87,15 +89,22 @@ function byThread(columnOf) {
 }
 const once = make => { let made; return () => made ??= make(); };
 const runs = once(() => byThread(w => ({ thread: w.thread, at: w.begin })));
-const wakes = once(() => byThread(w => ({ thread: w.wake.thread, at: w.wake.at })));
+// Those of OS threads stand behind the last worker's.
+const wakes = once(() => byThread(w => w === OUT ? w : w.wake, [...W, OUT]));
+const osThread = who => who ? 'OS thread ' + F.strings[who - 1] : 'an OS thread';
 
 // What a run had to wait for: the run that woke its thread, or the thread's own run before. The rule is that of
-// `analysis/path.rs`; `at` is the moment of it, and `ready` that since when the thread was ready, if it is another one.
+// `analysis/path.rs`; `at` is the moment of it, and `ready` that since when the thread was ready, if it is another one;
+// `by` is the OS thread that woke it, if one did that is no worker.
 function cause(r, i) {
   const thread = W[r].thread[i], t = W[r].begin[i], R = runs(), K = wakes();
   const own = R.from(thread, t) - 1, before = own >= R.start[thread] ? { r: R.r[own], i: R.i[own] } : null;
   const k = K.from(thread, t + 1) - 1;
   if (k >= K.start[thread] && (!before || K.at[k] > W[before.r].begin[before.i])) {
+    if (K.r[k] === W.length) {
+      const by = osThread(OUT.who[K.i[k]]), at = K.at[k];
+      return before ? { ...before, at: Math.min(t, W[before.r].end[before.i]), woke: false, asleep: true, ready: at, by } : { at, woke: true, by };
+    }
     const w = W[K.r[k]], at = K.at[k], j = place(w.begin, at + 1) - 1;
     if (j >= 0 && at <= w.end[j] && !(K.r[k] === r && j === i)) return { r: K.r[k], i: j, at, woke: true };
     if (!before) return { at, woke: true };

@@ -2,7 +2,7 @@
 const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#d3dae1', stealing: '#8a6fb8', kernel: '#4c5b6b' };
 const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
 
-let W = [], OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
+let W = [], OUT = null, OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
 const canvas = $('lanes'), g = canvas.getContext('2d');
 const right = () => canvas.clientWidth - RIGHT, span = () => to - from;
 const X = t => LEFT + (t - from) / (to - from) * (right() - LEFT);
@@ -20,7 +20,7 @@ function draw() {
   g.fillStyle = '#fff'; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
   axis(height); profile();
   W.forEach((w, r) => workerLane(w, laneTop(r)));
-  lanes.forEach((lane, r) => (lane.counter ? counterLane : threadLane)(lane, laneTop(W.length + r)));
+  lanes.forEach((lane, r) => (lane.counter ? counterLane : lane.outside ? outsideLane : threadLane)(lane, laneTop(W.length + r)));
   drawPath(); arrows(); selection();
   $('range').textContent = `${moment(from - F.begin, span() / 100)} to ${moment(to - F.begin, span() / 100)} (${time(span())})`;
   drawMs = performance.now() - t0;
@@ -164,6 +164,19 @@ function threadLane(lane, y) {
   ownEvents(lane, y);
 }
 
+// A needle for each wake by an OS thread that is no worker, named where there is room.
+function outsideLane(lane, y) {
+  title(lane.name, y);
+  const a = place(OUT.at, from), b = place(OUT.at, to);
+  for (let i = a, last = -9; i < b; i++) {
+    const x = X(OUT.at[i]), next = i + 1 < b ? X(OUT.at[i + 1]) : right();
+    if (x - last < .5) continue;
+    last = x;
+    g.fillStyle = OUT.made[i] ? '#2f7d55' : '#7a4a9c'; g.fillRect(x - .5, y, 1.5, BAR);
+    label(osThread(OUT.who[i]).slice(10), x, next, y, '#5d6b7a');
+  }
+}
+
 // Spans under a thread's runs, marks as needles.
 function ownEvents(lane, y) {
   const s = OWN.span, m = OWN.mark;
@@ -231,20 +244,25 @@ function drawPath() {
 
 function arrows() {
   let count = 0;
-  for (const w of W) { count += place(w.wake.at, to) - place(w.wake.at, from); }
+  for (const wake of [...W.map(w => w.wake), OUT]) count += place(wake.at, to) - place(wake.at, from);
   if (count > 1500) return;
-  const R = runs();
   g.strokeStyle = '#c9573f'; g.lineWidth = 1;
-  W.forEach((w, r) => {
-    for (let i = place(w.wake.at, from), e = place(w.wake.at, to); i < e; i++) {
-      const thread = w.wake.thread[i], n = R.from(thread, w.wake.at[i]);
-      if (n >= R.start[thread + 1] || R.r[n] === r) continue;
-      const to = R.r[n], down = to > r, x = X(w.wake.at[i]), x2 = X(R.at[n]), y = laneTop(r) + (down ? BAR : 0), y2 = laneTop(to) + (down ? 0 : BAR);
-      const a = Math.atan2(y2 - y, x2 - x);
-      g.beginPath(); g.moveTo(x, y); g.lineTo(x2, y2);
-      g.lineTo(x2 - 6 * Math.cos(a - .4), y2 - 6 * Math.sin(a - .4)); g.moveTo(x2, y2); g.lineTo(x2 - 6 * Math.cos(a + .4), y2 - 6 * Math.sin(a + .4)); g.stroke();
-    }
-  });
+  W.forEach((w, r) => arrowsFrom(w.wake, r));
+  const outside = lanes.findIndex(lane => lane.outside);
+  if (outside >= 0) arrowsFrom(OUT, W.length + outside);
+}
+
+// From the wakes that stand in the row `r`.
+function arrowsFrom(wake, r) {
+  const R = runs();
+  for (let i = place(wake.at, from), e = place(wake.at, to); i < e; i++) {
+    const thread = wake.thread[i], n = R.from(thread, wake.at[i]);
+    if (n >= R.start[thread + 1] || R.r[n] === r) continue;
+    const to = R.r[n], down = to > r, x = X(wake.at[i]), x2 = X(R.at[n]), y = laneTop(r) + (down ? BAR : 0), y2 = laneTop(to) + (down ? 0 : BAR);
+    const a = Math.atan2(y2 - y, x2 - x);
+    g.beginPath(); g.moveTo(x, y); g.lineTo(x2, y2);
+    g.lineTo(x2 - 6 * Math.cos(a - .4), y2 - 6 * Math.sin(a - .4)); g.moveTo(x2, y2); g.lineTo(x2 - 6 * Math.cos(a + .4), y2 - 6 * Math.sin(a + .4)); g.stroke();
+  }
 }
 
 function selection() {

@@ -33,7 +33,7 @@ pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
     });
     let label_of: Vec<usize> = label_of.collect();
     let strings: Vec<String> =
-        columns::strings(analysis).into_iter().map(|string| log.string(string)).collect();
+        columns::strings(log, analysis).into_iter().map(|string| log.string(string)).collect();
     let facts = json!({
         "title": title,
         "stats": json(log, analysis),

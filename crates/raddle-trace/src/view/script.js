@@ -1,4 +1,5 @@
 // What the reader does: moves, selects, asks for lanes and causes. What is seen is in the address.
+const OUTSIDE = 'OS threads';
 function show(a, b) {
   const least = 20, whole = F.end - F.begin;
   if (b - a < least) { const m = (a + b) / 2; a = m - least / 2; b = m + least / 2; }
@@ -18,6 +19,7 @@ function address() {
 function fromAddress() {
   const [range, ...rest] = location.hash.slice(1).split(';'), m = /^(\d+)-(\d+)$/.exec(range);
   lanes = [];
+  if (!m) addLane(OUTSIDE);
   rest.filter(p => p.startsWith('lane=')).forEach(p => addLane(decodeURIComponent(p.slice(5))));
   if (m && +m[2] > +m[1]) show(F.begin + +m[1], F.begin + +m[2]); else show(F.begin, F.end);
 }
@@ -29,6 +31,8 @@ function words(r, i, gap) {
   const parts = F.classes.map((c, k) => [c, w.gap.parts[k][i]]).filter(p => p[1] > 0).map(p => `${time(p[1])} ${p[0].words}`);
   return `worker ${w.number} idle for ${time(w.gap.end[i] - w.gap.begin[i])}: ${parts.join(', ') || 'no part of it is known'}`;
 }
+
+const outsideWords = i => `${osThread(OUT.who[i])} ${OUT.made[i] ? 'made' : 'woke'} ${N[OUT.thread[i]]}`;
 
 function pick(r, i, gap) { picked = { r, i, gap }; $('picked').textContent = words(r, i, gap); }
 
@@ -52,12 +56,12 @@ function toCause() {
   if (!run) return;
   const w = W[run.r], c = cause(run.r, run.i), name = N[w.thread[run.i]];
   if (!c || c.r === undefined) {
-    $('picked').textContent = c ? `an alarm, or something outside of the workers, woke ${name} ${time(w.begin[run.i] - c.at)} before it ran` : `nothing in this trace woke ${name} before that`;
+    $('picked').textContent = c ? `${c.by || 'an alarm, or something outside of the workers,'} woke ${name} ${time(w.begin[run.i] - c.at)} before it ran` : `nothing in this trace woke ${name} before that`;
     return;
   }
   pick(c.r, c.i, false);
   const before = time(w.begin[run.i] - c.at);
-  $('picked').textContent = (c.woke ? `${name} was woken ${before} before it ran, by: ` : c.asleep ? `${name} slept, or waited for something outside of the workers, for ${before}, after: ` : `${name} was ready for ${before}, since: `) + words(c.r, c.i, false);
+  $('picked').textContent = (c.woke ? `${name} was woken ${before} before it ran, by: ` : c.by ? `${name} waited until ${c.by} woke it, ${time(w.begin[run.i] - c.ready)} before it ran, for ${time(c.ready - c.at)} after: ` : c.asleep ? `${name} slept, or waited for something outside of the workers, for ${before}, after: ` : `${name} was ready for ${before}, since: `) + words(c.r, c.i, false);
   bring(W[c.r].begin[c.i], w.begin[run.i]);
 }
 
@@ -93,6 +97,7 @@ function under(x, y) {
     const w = W[row], i = place(w.begin, t) - 1, k = place(w.gap.begin, t) - 1;
     return within(w, i) ? { r: row, i, gap: false } : within(w.gap, k) ? { r: row, i: k, gap: true } : null;
   }
+  if (lanes[row - W.length].outside) { const i = place(OUT.at, t - slack); return i < OUT.at.length && OUT.at[i] <= t + slack ? { outside: true, i } : null; }
   for (const e of lanes[row - W.length].each || []) { const n = place(e.begin, t) - 1; if (within(e, n)) return { r: e.r, i: e.at[n], gap: false }; }
   return null;
 }
@@ -101,13 +106,15 @@ function clicked(x, y) {
   const row = Math.floor((y - laneTop(0)) / LANE) - W.length;
   if (x < LEFT && row >= 0 && row < lanes.length) { lanes.splice(row, 1); address(); }
   const at = under(x, y);
-  if (at) pick(at.r, at.i, at.gap); else if (x >= LEFT) { picked = null; $('picked').textContent = ''; }
+  if (at && at.outside) { picked = null; $('picked').textContent = outsideWords(at.i); }
+  else if (at) pick(at.r, at.i, at.gap); else if (x >= LEFT) { picked = null; $('picked').textContent = ''; }
   redraw();
 }
 
-// A lane for a thread, all threads of a label, or a counter of the program's.
+// A lane for a thread, all threads of a label, or a counter of the program's; or for all OS threads that are no workers.
 function addLane(name) {
   if (lanes.length >= LANES_MAX || lanes.some(l => l.name === name)) return;
+  if (name === OUTSIDE && OUT.at.length) { lanes.push({ name, outside: true }); redraw(); address(); return; }
   const counter = F.strings.indexOf(name);
   if (counter >= 0 && OWN.counter.name.includes(counter)) {
     const mine = [...OWN.counter.name.keys()].filter(i => OWN.counter.name[i] === counter), value = mine.map(i => OWN.counter.value[i]);
@@ -127,7 +134,8 @@ function offers(word) {
   const labels = F.labels.map((n, l) => [n, sizes[l]]).filter(p => holds(p[0]) && p[1] > 1);
   labels.sort((a, b) => b[1] - a[1]);
   const counters = [...new Set(OWN.counter.name)].map(i => F.strings[i]).filter(holds);
-  return [...labels.map(p => [p[0], `${p[0]} (${p[1].toLocaleString()} threads)`]), ...counters.map(n => [n, n]), ...N.filter(holds).slice(0, 30).map(n => [n, n])];
+  const outside = OUT.at.length && holds(OUTSIDE) ? [[OUTSIDE, OUTSIDE]] : [];
+  return [...outside, ...labels.map(p => [p[0], `${p[0]} (${p[1].toLocaleString()} threads)`]), ...counters.map(n => [n, n]), ...N.filter(holds).slice(0, 30).map(n => [n, n])];
 }
 
 function search() {
@@ -151,7 +159,10 @@ function tables() {
     html += `<table><caption>worker ${w.worker}: idle by length</caption>` + F.decades.map((d, i) => w.incidents[i] ? `<tr><td>${d.replaceAll('us', 'µs')}<td>${w.incidents[i].toLocaleString()}<td>${time(w.incidents_ns[i])}<td class="bar"><i style="width:${120 * w.incidents_ns[i] / most}px"></i></tr>` : '').join('') + '</table>';
   }
   if (s.path.steps) html += `<table><caption>critical path, ${s.path.steps.toLocaleString()} runs</caption>` + s.path.parts.slice(0, 8).map(p => row(text(p.what), share(p.ns))).join('') + '</table>';
-  if (s.edges.length) html += '<table><caption>wakes across workers</caption>' + s.edges.slice(0, 8).map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
+  for (const outside of [false, true]) {
+    const edges = s.edges.filter(e => e.outside === outside).slice(0, 8), caption = outside ? 'wakes by OS threads that are no workers' : 'wakes across workers';
+    if (edges.length) html += `<table><caption>${caption}</caption>` + edges.map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
+  }
   if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason + (e.site ? ' at ' + text(e.site) : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
@@ -163,7 +174,7 @@ function listen() {
   canvas.addEventListener('wheel', e => { e.preventDefault(); const t = T(e.offsetX), f = e.deltaY < 0 ? .65 : 1 / .65; show(t - (t - from) * f, t + (to - t) * f); }, { passive: false });
   canvas.addEventListener('pointerdown', e => { down = { x: e.offsetX, moved: false }; canvas.setPointerCapture(e.pointerId); });
   canvas.addEventListener('pointermove', e => {
-    if (!down) { const at = under(e.offsetX, e.offsetY); canvas.title = at ? words(at.r, at.i, at.gap) : ''; return; }
+    if (!down) { const at = under(e.offsetX, e.offsetY); canvas.title = !at ? '' : at.outside ? outsideWords(at.i) : words(at.r, at.i, at.gap); return; }
     const d = e.offsetX - down.x;
     if (!down.moved && Math.abs(d) < 4) return;
     const ns = d * span() / (right() - LEFT);
@@ -184,11 +195,11 @@ function listen() {
   $('all').onclick = () => show(F.begin, F.end); $('worst').onclick = toLongestGap; $('back').onclick = toCause; $('path').onclick = togglePath; $('lane').onclick = lane;
 }
 
-unpack().then(([workers, own]) => {
-  W = workers; OWN = own;
+unpack().then(([workers, outside, own]) => {
+  W = workers; OUT = outside; OWN = own;
   $('verdict').textContent = F.stats.finding;
-  $('advice').textContent = F.stats.advice;
-  const events = W.reduce((n, w) => n + w.begin.length + w.gap.begin.length + w.wake.at.length, 0);
+  $('advice').textContent = F.stats.advice + (F.stats.predicted_ns === null ? '' : `; predicted with that: ${time(F.stats.predicted_ns)}`);
+  const events = W.reduce((n, w) => n + w.begin.length + w.gap.begin.length + w.wake.at.length, OUT.at.length);
   $('facts').textContent = `${F.title} · wall ${time(F.stats.wall_ns)} · at least two workers at once ${time(F.stats.together_ns)} · ${N.length.toLocaleString()} threads · ${events.toLocaleString()} things drawn` + (F.stats.lost ? ` · ${F.stats.lost.toLocaleString()} older records were overwritten` : '') + (F.stats.ended ? '' : ' · the program did not end its trace');
   $('report').textContent = F.report;
   tables(); listen(); fromAddress(); draw();

@@ -4,12 +4,13 @@ use raddle::csp::{self, Builder};
 use raddle::trace::{Level, Mark};
 use raddle::{Balance, Runtime};
 use raddle_trace::StopReason;
-use raddle_trace::analysis::{Analysis, Class, WaitObject};
+use raddle_trace::analysis::{Analysis, Class, Edge, WaitObject};
 use raddle_trace::event::Event;
 use raddle_trace::log::Log;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const CHILD: &str = "TRACE_TEST_CHILD";
@@ -109,6 +110,50 @@ fn threads_that_must_wait_where_they_were_put_are_misplaced() {
     assert!(analysis.idle_ns(Class::Misplaced) > 0, "{:?}", analysis.verdict);
 }
 
+/// For how long the calling OS thread has had a core, as Linux counts it.
+fn had_a_core_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts it");
+    text.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("a number")
+}
+
+/// Two workers that both always have something to run, on one core.
+#[test]
+fn an_oversubscribed_machine_is_named() {
+    static READY: AtomicU32 = AtomicU32::new(0);
+    static DONE: AtomicU32 = AtomicU32::new(0);
+    fn runs_until_both_had_a_core() {
+        let all = |of: &AtomicU32| {
+            of.fetch_add(1, Ordering::Relaxed);
+            while of.load(Ordering::Relaxed) < 2 {
+                std::hint::spin_loop();
+            }
+        };
+        all(&READY);
+        let begun = had_a_core_ns();
+        while had_a_core_ns() < begun + 40_000_000 {}
+        all(&DONE);
+    }
+    let path = file("kernel");
+    if std::env::var_os(CHILD).is_some() {
+        let both = [0, 1].map(|worker| csp::spawn_on(worker, runs_until_both_had_a_core));
+        return both.into_iter().for_each(|process| process.join().expect("none panics"));
+    }
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says it");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a line");
+    let core: String = allowed.trim().chars().take_while(char::is_ascii_digit).collect();
+    let child = child("an_oversubscribed_machine_is_named", &path);
+    let mut pinned = Command::new("taskset");
+    pinned.args(["-c", &core]).arg(child.get_program()).args(child.get_args());
+    pinned.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(pinned.output().expect("there is such a command").status.success());
+    let log = Log::read(&std::fs::read(&path).expect("it has been written")).expect("it is a trace");
+    std::fs::remove_file(&path).expect("it is ours");
+    let analysis = Analysis::of(&log);
+    let said = analysis.verdict.to_string();
+    assert!(analysis.verdict.worst.is_some_and(|(class, _)| class == Class::Kernel), "{said}");
+    assert!(said.contains("use no more workers than there are free cores: RADDLE_WORKERS=1"), "{said}");
+}
+
 #[test]
 fn the_programs_own_events_have_names() {
     static HALF: Mark = Mark::new("half way");
@@ -171,6 +216,22 @@ fn waits_have_their_place_in_the_program() {
     let here = |wait: &&WaitObject| wait.site.as_ref().is_some_and(|site| site.contains("trace.rs:"));
     let of = |reason: StopReason| analysis.waits.iter().filter(here).any(|wait| wait.reason == reason);
     assert!(of(StopReason::Receive) && of(StopReason::Sleep) && of(StopReason::Join), "{:?}", analysis.waits);
+}
+
+/// A call that blocks is made by an OS thread that is no worker, and ends by its wake.
+#[test]
+fn wakes_by_os_threads_say_by_which() {
+    let (log, analysis) = traced("outside", Balance::Steal, || {
+        let caller = Builder::new().name("caller").spawn(|| raddle::blocking(|| 7));
+        assert_eq!(caller.expect("there is memory").join().expect("it does not panic"), 7);
+    });
+    let wakes = log.outside.events.iter().filter(|at| at.event == Event::WakeOutside);
+    assert!(wakes.map(|at| log.os_thread(at)).any(|who| who.starts_with("OS thread raddle-spare ")));
+    // The test's own OS thread made the first process.
+    assert!(log.outside.events.iter().any(|at| at.event == Event::SpawnOutside));
+    let by_spare =
+        |edge: &&Edge| edge.outside && edge.from == "OS thread raddle-spare" && edge.to == "caller";
+    assert_eq!(analysis.edges.iter().filter(by_spare).map(|edge| edge.count).sum::<u64>(), 1);
 }
 
 #[test]

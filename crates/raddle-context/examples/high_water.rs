@@ -24,7 +24,7 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
 }
 
 fn high_water(pool: &mut StackPool, body: fn()) -> Result<usize, StackError> {
-    let stack = pool.take(SizeClass::MAX)?;
+    let stack = pool.take(SizeClass::for_bytes(8 << 20)?)?;
     let mut measured = Measured { context: Context::empty(), driver: Context::empty(), body };
     // SAFETY: the stack is given back after the context has ended.
     unsafe { measured.context.prime(&stack, entry) };

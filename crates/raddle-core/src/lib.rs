@@ -58,6 +58,8 @@ mod load;
 #[cfg(not(loom))]
 mod policy;
 #[cfg(not(loom))]
+mod pool;
+#[cfg(not(loom))]
 mod process;
 #[cfg(not(loom))]
 mod report;
@@ -88,13 +90,22 @@ pub use counters::Stats;
 pub use idle_times::{DECADE_NAMES, DECADES, IdleDecade};
 #[cfg(not(loom))]
 pub use job::{
-    FnContext, Future, Scope, ScopeFifo, future, in_place_scope, in_place_scope_fifo, join, join_context,
-    par_for, par_for_each, par_map, scope, scope_fifo, spawn, spawn_fifo,
+    BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
+    in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
+    spawn_broadcast, spawn_fifo,
 };
 #[cfg(not(loom))]
 pub use load::{Load, READY_LENGTHS, READY_NAMES};
 #[cfg(not(loom))]
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
+#[cfg(not(loom))]
+#[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
+pub use pool::{Configuration, initialize};
+#[cfg(not(loom))]
+pub use pool::{
+    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
+    current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
+};
 #[cfg(not(loom))]
 pub use runtime::{BuildError, Builder, Runtime};
 

@@ -8,7 +8,10 @@ use super::StackError;
 ///
 /// | class | usable bytes |
 /// |---|---:|
-/// | 0 .. 5 | 8 KiB, 16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB |
+/// | 0 .. 7 | 8 KiB, 16 KiB, 64 KiB, 256 KiB, 1 MiB, 8 MiB, 64 MiB, 1 GiB |
+///
+/// The last two are for programs that ask for such a stack to recurse deeply, as they may with `std`: a few stacks at a
+/// time. Until it is touched each costs address space only.
 ///
 /// The guard page lies below and is not counted. Up to 1984 bytes at the top go to colouring (see
 /// [`crate::Stack::top`]).
@@ -24,15 +27,18 @@ enum Index {
     K256,
     M1,
     M8,
+    M64,
+    G1,
 }
 
 /// Sizes by class. Each is a multiple of two pages, so that with its guard page a slot is an odd number of
 /// pages: that is what makes consecutive slots differ in colour.
-const BYTES: [usize; SizeClass::COUNT] = [8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20];
+const BYTES: [usize; SizeClass::COUNT] =
+    [8 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20, 1 << 30];
 
 impl SizeClass {
     /// How many classes there are.
-    pub(crate) const COUNT: usize = 6;
+    pub(crate) const COUNT: usize = 8;
 
     /// 64 KiB: three times what the deepest ordinary thing takes, and 16 KiB, the class below, would not
     /// hold a panic that is printed.
@@ -52,12 +58,13 @@ impl SizeClass {
     /// | a host name resolved by libc | 4968 | 4936 |
     pub const DEFAULT: SizeClass = SizeClass(Index::K64);
 
-    /// The largest class, 8 MiB.
-    pub const MAX: SizeClass = SizeClass(Index::M8);
+    /// The largest class, 1 GiB.
+    pub const MAX: SizeClass = SizeClass(Index::G1);
 
     /// Every class, smallest first.
     pub fn all() -> impl Iterator<Item = SizeClass> {
-        [Index::K8, Index::K16, Index::K64, Index::K256, Index::M1, Index::M8].into_iter().map(SizeClass)
+        use Index::{G1, K8, K16, K64, K256, M1, M8, M64};
+        [K8, K16, K64, K256, M1, M8, M64, G1].into_iter().map(SizeClass)
     }
 
     /// The smallest class of at least `n` bytes.
@@ -68,7 +75,7 @@ impl SizeClass {
     /// ```
     /// # use raddle_context::SizeClass;
     /// assert_eq!(SizeClass::for_bytes(20_000)?.bytes(), 64 * 1024);
-    /// assert!(SizeClass::for_bytes(1 << 30).is_err());
+    /// assert!(SizeClass::for_bytes((1 << 30) + 1).is_err());
     /// # Ok::<(), raddle_context::StackError>(())
     /// ```
     pub fn for_bytes(n: usize) -> Result<SizeClass, StackError> {
@@ -79,6 +86,11 @@ impl SizeClass {
     #[inline]
     pub const fn bytes(self) -> usize {
         BYTES[self.0 as usize]
+    }
+
+    /// How many stacks of this class are made at a time: of the large ones, of which programs have few, one.
+    pub(crate) const fn at_a_time(self, many: usize) -> usize {
+        if self.bytes() > 8 << 20 { 1 } else { many }
     }
 
     /// The index of this class in a table of [`SizeClass::COUNT`].

@@ -184,8 +184,9 @@ impl Shelf {
     /// Reserves the next slab, halving the wish while the address space is too tight for it.
     fn reserve(&self) -> Result<Slab, slab::Refusal> {
         check_page_size()?;
-        let most = (Self::SLAB_BYTES_MAX / Slab::stride(self.class)).max(Self::FIRST_SLOTS);
-        let mut slots = (Self::FIRST_SLOTS << self.slabs.len().min(16)).min(most);
+        let first = self.class.at_a_time(Self::FIRST_SLOTS);
+        let most = (Self::SLAB_BYTES_MAX / Slab::stride(self.class)).max(first);
+        let mut slots = (first << self.slabs.len().min(16)).min(most);
         loop {
             match Slab::reserve(self.class, slots) {
                 Err(_) if slots > 1 => slots /= 2,

@@ -102,7 +102,7 @@ impl StackPool {
         let errno = unsafe { libc::__errno_location() };
         // SAFETY: as above.
         let before = unsafe { errno.read() };
-        let outcome = self.depot.withdraw(class, BATCH, magazine);
+        let outcome = self.depot.withdraw(class, class.at_a_time(BATCH), magazine);
         // SAFETY: as above; nothing in between changed the OS thread.
         unsafe { errno.write(before) };
         outcome?;

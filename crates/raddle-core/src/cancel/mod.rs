@@ -78,6 +78,22 @@ pub fn was_cancelled(payload: &(dyn Any + Send)) -> bool {
     payload.is::<Cancelled>()
 }
 
+/// Of two payloads the one that goes on, and the one that is lost. The first goes on, unless it says only that
+/// something was cancelled.
+pub(crate) fn graver(first: Payload, later: Payload) -> (Payload, Payload) {
+    if was_cancelled(&*first) && !was_cancelled(&*later) { (later, first) } else { (first, later) }
+}
+
+/// What a panic has thrown.
+type Payload = Box<dyn Any + Send>;
+
+/// Drops a payload for which there is no way on. A panic of its drop has none either.
+pub(crate) fn lose(payload: Payload) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(panic);
+    }
+}
+
 /// Something that can be cancelled: once, from anywhere, with all that [runs](Self::run) under it. Cheap to clone.
 ///
 /// ```

@@ -209,7 +209,12 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
 /// Runs `f` in a process of the default runtime, for an OS thread, which waits.
 pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     let runtime = runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+    run_in(runtime, f)
+}
+
+/// Runs `f` in a process of `runtime`, with the stack of a job, for whoever calls, who waits.
+pub(crate) fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
     // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
-    let joiner = unsafe { builder::spawn_roomy(runtime, f) };
+    let joiner = unsafe { builder::spawn_roomy(runtime, None, f) };
     joiner.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

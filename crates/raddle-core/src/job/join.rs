@@ -8,6 +8,7 @@
 
 use super::flow::{Flow, Without, in_runtime, with_list};
 use super::waits::JOIN;
+use crate::cancel;
 use crate::fork::{end_of_orphan, is_orphan};
 use crate::header::Header;
 use crate::process::wait;
@@ -18,6 +19,7 @@ use crate::wait::Wait;
 use crate::worker;
 use raddle_trace::Event;
 use std::any::Any;
+use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
@@ -26,9 +28,16 @@ use std::thread::Result;
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
+    /// As in Rayon: it stays with the closure that it was given to.
+    stays: PhantomData<*mut ()>,
 }
 
 impl FnContext {
+    #[inline(always)]
+    fn new(migrated: bool) -> Self {
+        FnContext { migrated, stays: PhantomData }
+    }
+
     /// Whether the closure was taken, and so runs in another flow of control than the call, often on another worker.
     pub fn migrated(&self) -> bool {
         self.migrated
@@ -137,15 +146,16 @@ where
     A: FnOnce(FnContext) -> RA,
     B: FnOnce(FnContext) -> RB,
 {
-    let ra = catch_unwind(AssertUnwindSafe(|| a(FnContext { migrated: false })));
-    let rb = catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: false })));
+    let ra = catch_unwind(AssertUnwindSafe(|| a(FnContext::new(false))));
+    let rb = catch_unwind(AssertUnwindSafe(|| b(FnContext::new(false))));
     both(ra, rb)
 }
 
 fn both<RA, RB>(ra: Result<RA>, rb: Result<RB>) -> (RA, RB) {
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
-        (Err(panic), _) | (_, Err(panic)) => resume_unwind(panic),
+        (Ok(_), Err(panic)) => resume_unwind(panic),
+        (Err(panic), unwanted) => go_on(panic, unwanted),
     }
 }
 
@@ -219,7 +229,7 @@ where
     // SAFETY: just made; this function does not end, and does not unwind, before the fork is back.
     unsafe { flow.forks().push(node) };
     let a = flow.poll_with(a);
-    let ra = match catch_unwind(AssertUnwindSafe(|| a(FnContext { migrated }))) {
+    let ra = match catch_unwind(AssertUnwindSafe(|| a(FnContext::new(migrated)))) {
         Ok(ra) => ra,
         // Not merged with what follows: the common way would save two registers for it.
         // SAFETY: the frame's fork is in the list, or promoted.
@@ -236,7 +246,7 @@ where
     flow.poll();
     // SAFETY: the fork is back: the closure is there, and ours.
     let b = unsafe { Frame::closure(frame) };
-    (ra, b(FnContext { migrated }))
+    (ra, b(FnContext::new(migrated)))
 }
 
 /// `a` has panicked: its panic goes on when `b` has run, here or elsewhere, and whatever became of it.
@@ -261,11 +271,23 @@ where
         Reclaimed::Ours => {
             // SAFETY: the fork is back: the closure is there, and ours.
             let b = unsafe { Frame::closure(frame) };
-            catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated })))
+            catch_unwind(AssertUnwindSafe(|| b(FnContext::new(migrated))))
         }
     };
-    // What `b` returned is dropped, as a panic of its own is; if that panics, it is one panic in the place of another.
-    drop(unwanted);
+    go_on(panic, unwanted)
+}
+
+/// `a`'s panic goes on, unless it says only that it was cancelled and `b` has really panicked.
+fn go_on<RB>(panic: Box<dyn Any + Send>, unwanted: Result<RB>) -> ! {
+    match unwanted {
+        // If the drop panics, it is one panic in the place of another.
+        Ok(unwanted) => drop(unwanted),
+        Err(later) => {
+            let (panic, lost) = cancel::graver(panic, later);
+            cancel::lose(lost);
+            resume_unwind(panic)
+        }
+    }
     resume_unwind(panic)
 }
 
@@ -314,7 +336,7 @@ where
     // SAFETY: the caller vouches for the closure, which is the taker's.
     let b = unsafe { Frame::closure(frame) };
     name_this_job::<B>();
-    let result = with_list_if_process(|| catch_unwind(AssertUnwindSafe(|| b(FnContext { migrated: true }))));
+    let result = with_list_if_process(|| catch_unwind(AssertUnwindSafe(|| b(FnContext::new(true)))));
     if result.is_err() && is_orphan() {
         // Forked, by the process that this is: in the child nobody waits for it.
         end_of_orphan(true);

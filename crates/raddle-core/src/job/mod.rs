@@ -18,8 +18,11 @@
 //! | `scope` | any number of jobs, and the wait for all of them |
 //! | `waits` | what a report says of those who wait |
 //! | `scope_fifo` | the same, in the order in which they were spawned |
+//! | `spawn` | jobs that nobody waits for |
+//! | `broadcast` | a job for each worker |
 //! | `par` | loops |
 
+mod broadcast;
 mod chunks;
 mod flow;
 mod future;
@@ -29,14 +32,21 @@ mod par;
 mod scope;
 mod scope_fifo;
 mod slab;
+mod spawn;
 mod waits;
 
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub(crate) use broadcast::{broadcast_in, spawn_broadcast_in};
 pub(crate) use chunks::Chunks;
-pub(crate) use flow::end_of_flow;
+pub(crate) use flow::{end_of_flow, run_in};
 pub use future::{Future, future};
 pub(crate) use in_bag::promote_oldest;
 pub use join::{FnContext, join, join_context};
 pub use par::{par_for, par_for_each, par_map};
-pub use scope::{Scope, in_place_scope, scope, spawn};
-pub use scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo, spawn_fifo};
+pub(crate) use scope::scope_here;
+pub use scope::{Scope, in_place_scope, scope};
+pub(crate) use scope_fifo::fifo_here;
+pub use scope_fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo};
 pub(crate) use slab::{DepotGuard, Slots, depot};
+pub(crate) use spawn::{Line, Order, submit};
+pub use spawn::{spawn, spawn_fifo};

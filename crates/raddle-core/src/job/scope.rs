@@ -1,8 +1,8 @@
-//! Owns: `scope`, `in_place_scope` and `spawn`: any number of jobs that their maker waits for, or does not.
+//! Owns: `scope` and `in_place_scope`: any number of jobs that their maker waits for.
 //! May use: `job::flow`, `job::slab`, `process::scope` for the count.
 //! Never: a scope that returns while one of its jobs lives.
 //!
-//! The behaviour is that of rayon-core's `scope` and `spawn`. A job that nobody has taken when the body is over is
+//! The behaviour is that of rayon-core's `scope`. A job that nobody has taken when the body is over is
 //! called by the scope's owner, the youngest first.
 //!
 //! *What is counted.* Jobs in the owner's private list are counted without an atomic, by the owner. Every other job
@@ -10,13 +10,17 @@
 //! runs a counted job empties its own list of jobs of that scope, or promotes them, before that job counts as
 //! ended. So when both counts are zero there is none left.
 
+use super::broadcast::BroadcastContext;
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use super::slab::Slot;
 use crate::cancel;
 use crate::header::{AWAY, Header};
-use crate::process::scope::ScopeData;
+use crate::pool::here;
+use crate::process::builder::{inject_job, spawn_roomy};
+use crate::process::scope::{LOST, ScopeData};
 use crate::protocol::jobs::{How, Node};
 use crate::report;
+use crate::runtime::Shared;
 use crate::trace::name_this_job;
 use crate::worker::{self, Worker, current_header};
 use std::any::Any;
@@ -40,6 +44,8 @@ pub struct Scope<'scope> {
     private: Cell<usize>,
     /// In a cell's poll, which must not wait: jobs run at once.
     at_once: bool,
+    /// Where its jobs run, if not where its maker does; null if there.
+    pool: *const Shared,
     jobs: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
@@ -72,8 +78,8 @@ where
 {
     let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| scope_here(body, site)),
-        _ => scope_here(body, site),
+        Without::Thread => in_runtime(|| scope_here(null(), body, site)),
+        _ => scope_here(null(), body, site),
     }
 }
 
@@ -86,31 +92,38 @@ pub fn in_place_scope<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
-    scope_here(body, Location::caller())
+    scope_here(null(), body, Location::caller())
 }
 
-/// As [`in_place_scope`], called at `site` in the program.
-pub(super) fn scope_here<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
+/// As [`in_place_scope`], called at `site` in the program. The jobs run in `pool`, to which the caller does not belong
+/// and which outlives the call; if it is null, where the caller belongs.
+pub(crate) fn scope_here<'scope, Body, R>(
+    pool: *const Shared,
+    body: Body,
+    site: &'static Location<'static>,
+) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
     match (Flow::current(), Without::of_caller()) {
-        (None, Without::Process(header)) => with_list(header, || run_scope(body, site)),
-        _ => run_scope(body, site),
+        (None, Without::Process(header)) => with_list(header, || run_scope(pool, body, site)),
+        _ => run_scope(pool, body, site),
     }
 }
 
-fn run_scope<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
+fn run_scope<'scope, Body, R>(pool: *const Shared, body: Body, site: &'static Location<'static>) -> R
 where
     Body: FnOnce(&Scope<'scope>) -> R,
 {
-    let flow = Flow::current();
+    // No job for another pool is put into the caller's list.
+    let flow = Flow::current().filter(|_| pool.is_null());
     let scope = Scope {
         data: ScopeData::open(),
         panic: Mutex::new(None),
         owner: flow.map_or(null(), |flow| flow.home().cast()),
         private: Cell::new(0),
-        at_once: flow.is_none() && matches!(Without::of_caller(), Without::Poll),
+        at_once: matches!(Without::of_caller(), Without::Poll),
+        pool,
         jobs: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
@@ -124,8 +137,14 @@ where
     }
     let job_panic = scope.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (result, job_panic) {
+        (Ok(_), None) if scope.data.has_lost_some() => panic!("{LOST}"),
         (Ok(value), None) => value,
-        (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+        (Ok(_), Some(panic)) | (Err(panic), None) => resume_unwind(panic),
+        (Err(panic), Some(later)) => {
+            let (panic, lost) = cancel::graver(panic, later);
+            cancel::lose(lost);
+            resume_unwind(panic)
+        }
     }
 }
 
@@ -142,6 +161,9 @@ impl<'scope> Scope<'scope> {
         if self.at_once {
             return self.run(body);
         }
+        if !self.pool.is_null() && !here::is_on_worker_of(self.pool) {
+            return self.spawn_in_pool(body);
+        }
         let home = std::ptr::from_ref(self).cast();
         let flow = Flow::current();
         let worker = flow.map(Flow::worker).or_else(Worker::current);
@@ -151,6 +173,57 @@ impl<'scope> Scope<'scope> {
         }
         // SAFETY: just made; the slot stays until the job has been run.
         unsafe { flow::place(flow, node) };
+    }
+
+    /// From outside of the pool that it is a scope of.
+    #[cold]
+    #[inline(never)]
+    fn spawn_in_pool<Body>(&self, body: Body)
+    where
+        Body: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let node = Slot::make(Worker::current(), std::ptr::from_ref(self).cast(), act::<Body>, body);
+        // SAFETY: a pool outlives its scopes.
+        let pool = unsafe { &*self.pool };
+        // SAFETY: just made; the slot stays until the job has been run.
+        unsafe { inject_job(pool, node) };
+    }
+
+    /// Spawns one job on each worker of the pool, which starts it when it next has nothing to run, and which nobody
+    /// else can take. Of the jobs' panics one goes on at the end of the scope.
+    ///
+    /// # Panics
+    /// On an OS thread, if the default runtime cannot be started.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let count = AtomicUsize::new(0);
+    /// raddle_core::scope(|s| {
+    ///     s.spawn_broadcast(|_, _| {
+    ///         count.fetch_add(1, Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(count.into_inner(), raddle_core::current_num_threads());
+    /// ```
+    pub fn spawn_broadcast<Body>(&self, body: Body)
+    where
+        Body: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        // SAFETY: null, or a pool, which outlives its scopes.
+        let pool = unsafe { self.pool.as_ref() }.unwrap_or_else(here::runtime);
+        let (count, body) = (pool.workers().len(), Arc::new(body));
+        for index in 0..count {
+            let body = body.clone();
+            let job = move |scope: &Scope<'scope>| body(scope, BroadcastContext::new(index, count));
+            if self.at_once {
+                self.run(job);
+                continue;
+            }
+            self.data.enter().keep();
+            let scope = InScope(self);
+            // SAFETY: the scope waits until the job has left it; what the job borrows outlives the scope.
+            drop(unsafe { spawn_roomy(pool, Some(index), move || scope.run_to_end(job)) });
+        }
     }
 
     /// Runs one job; a panic is kept for the owner.
@@ -184,10 +257,16 @@ impl<'scope> Scope<'scope> {
     #[cold]
     #[inline(never)]
     fn keep(&self, panic: Panic) {
-        let first = &mut *self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-        // The drop of a second payload could panic, which must not be while the lock is held.
-        let later = if first.is_none() { first.replace(panic) } else { Some(panic) };
-        let _first_is_kept = later.map(std::mem::forget);
+        let mut kept = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(first) = kept.take() else {
+            *kept = Some(panic);
+            return;
+        };
+        let (panic, lost) = cancel::graver(first, panic);
+        *kept = Some(panic);
+        // Its drop runs the program's code.
+        drop(kept);
+        cancel::lose(lost);
     }
 
     /// The owner's flow runs the youngest job of this scope in its list, in which there is one.
@@ -246,6 +325,18 @@ impl<'scope> Scope<'scope> {
     }
 }
 
+/// A scope that cannot end yet: somebody who has been counted there holds this.
+struct InScope<'a, 'scope>(&'a Scope<'scope>);
+
+impl<'scope> InScope<'_, 'scope> {
+    fn run_to_end<Body>(self, body: Body)
+    where
+        Body: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        run_taken(self.0, body);
+    }
+}
+
 /// # Safety
 /// `node` begins a slot of a job made of a `Body`, whose scope lives, and `how` is as the lists promise.
 unsafe fn act<'scope, Body>(node: *mut Node, how: How)
@@ -283,24 +374,6 @@ where
         // SAFETY: the owner registered itself to be woken once, by this.
         unsafe { worker::wake(owner) };
     });
-}
-
-/// Runs `f` sometime, on the caller's runtime (from an OS thread: the default one). Nobody waits for it.
-///
-/// As in Rayon, a panic of `f` has nobody to go to, and aborts the program.
-///
-/// # Panics
-/// If the default runtime cannot be started.
-#[track_caller]
-pub fn spawn<F>(f: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    drop(crate::csp::spawn(|| {
-        if catch_unwind(AssertUnwindSafe(f)).is_err() {
-            report::fatal("a spawned job panicked, and nobody waits for it");
-        }
-    }));
 }
 
 impl fmt::Debug for Scope<'_> {

@@ -1,4 +1,4 @@
-//! Owns: `scope_fifo`, `in_place_scope_fifo` and `spawn_fifo`: jobs that run in the order in which they were spawned.
+//! Owns: `scope_fifo` and `in_place_scope_fifo`: jobs that run in the order in which they were spawned.
 //! May use: `job::scope`; a mutex of the standard library for a few instructions.
 //! Never: an order among the jobs of a scope and those of another.
 //!
@@ -8,11 +8,14 @@
 //! thread. Before, the owner let go of all its jobs, and its worker took them in order: then jobs of a scope around
 //! this one were in the same line, and ran first.)
 
+use super::broadcast::BroadcastContext;
 use super::flow::{Without, in_runtime};
-use super::scope::{Scope, scope_here, spawn};
+use super::scope::{Scope, scope_here};
+use crate::runtime::Shared;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
+use std::ptr::null;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A scope whose jobs run in the order in which they were spawned; see [`scope_fifo`].
@@ -58,8 +61,8 @@ where
 {
     let site = Location::caller();
     match Without::of_caller() {
-        Without::Thread => in_runtime(|| fifo_here(body, site)),
-        _ => fifo_here(body, site),
+        Without::Thread => in_runtime(|| fifo_here(null(), body, site)),
+        _ => fifo_here(null(), body, site),
     }
 }
 
@@ -72,15 +75,20 @@ pub fn in_place_scope_fifo<'scope, Body, R>(body: Body) -> R
 where
     Body: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    fifo_here(body, Location::caller())
+    fifo_here(null(), body, Location::caller())
 }
 
-fn fifo_here<'scope, Body, R>(body: Body, site: &'static Location<'static>) -> R
+/// As [`in_place_scope_fifo`], called at `site` in the program; see [`scope_here`].
+pub(crate) fn fifo_here<'scope, Body, R>(
+    pool: *const Shared,
+    body: Body,
+    site: &'static Location<'static>,
+) -> R
 where
     Body: FnOnce(&ScopeFifo<'scope>) -> R,
 {
     let jobs = Jobs::default();
-    scope_here(|scope| body(&ScopeFifo { scope, jobs: &raw const jobs }), site)
+    scope_here(pool, |scope| body(&ScopeFifo { scope, jobs: &raw const jobs }), site)
 }
 
 impl<'scope> ScopeFifo<'scope> {
@@ -99,6 +107,19 @@ impl<'scope> ScopeFifo<'scope> {
         // SAFETY: as above.
         unsafe { &*self.scope }.spawn(move |scope| turn.run(scope));
     }
+
+    /// Spawns a job on each worker of the pool; see [`Scope::spawn_broadcast`].
+    ///
+    /// # Panics
+    /// As [`spawn_fifo`](Self::spawn_fifo).
+    pub fn spawn_broadcast<Body>(&self, body: Body)
+    where
+        Body: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let jobs = Turn(self.jobs);
+        // SAFETY: the scope outlives the caller, who is its body or one of its jobs.
+        unsafe { &*self.scope }.spawn_broadcast(move |scope, context| jobs.lend(scope, |s| body(s, context)));
+    }
 }
 
 /// The right to run one job.
@@ -106,6 +127,8 @@ struct Turn<'scope>(*const Jobs<'scope>);
 
 // SAFETY: as for `ScopeFifo`.
 unsafe impl Send for Turn<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Turn<'_> {}
 
 impl<'scope> Turn<'scope> {
     /// Runs the oldest job.
@@ -115,23 +138,16 @@ impl<'scope> Turn<'scope> {
         let job = oldest.expect("there are as many jobs as turns");
         job(&ScopeFifo { scope, jobs: self.0 });
     }
+
+    /// Calls `f` with the scope whose queue this is of.
+    fn lend(&self, scope: &Scope<'scope>, f: impl FnOnce(&ScopeFifo<'scope>)) {
+        f(&ScopeFifo { scope, jobs: self.0 });
+    }
 }
 
 fn lock<'a, 'scope>(jobs: &'a Jobs<'scope>) -> MutexGuard<'a, VecDeque<Job<'scope>>> {
     // Nothing panics inside but for want of memory.
     jobs.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// As [`spawn`](fn@super::spawn); of the jobs that one worker has spawned, the oldest starts first.
-///
-/// # Panics
-/// As [`spawn`](fn@super::spawn).
-#[track_caller]
-pub fn spawn_fifo<F>(f: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    spawn(f);
 }
 
 impl fmt::Debug for ScopeFifo<'_> {

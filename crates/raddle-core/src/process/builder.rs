@@ -11,6 +11,7 @@ use crate::explore::point;
 use crate::header::{CANCELLABLE, MOVABLE, OWN_TLS};
 use crate::protocol::jobs::{How, Node};
 use crate::runtime::{self, Shared};
+use crate::thread::usual_stack_bytes;
 use crate::trace::{note_job, number_of_job};
 use crate::worker::Worker;
 use raddle_context::{SizeClass, tls};
@@ -213,20 +214,32 @@ pub(crate) fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
     drop(unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) });
 }
 
-/// As [`spawn_in`], with the stack of a job.
+/// As [`spawn_in`], with the stack of a job; placed on `worker`, if there is one.
 ///
 /// # Safety
 /// As [`Builder::spawn_unchecked`].
 #[track_caller]
-pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
-    let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
+pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(
+    runtime: &Shared,
+    worker: Option<usize>,
+    f: F,
+) -> Joiner<T> {
+    let set = Settings { class: Some(roomy(runtime.stack_class)), worker, ..Settings::PLAIN };
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
 }
 
-/// Jobs recurse: they get at least a mebibyte, of which only what is touched is memory.
+/// Spawns on the caller's runtime what nobody waits for, with the stack of a job.
+#[track_caller]
+pub(crate) fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let set = Settings { class: Some(roomy(runtime::here()?.stack_class)), ..Settings::PLAIN };
+    // SAFETY: the closure is `'static`.
+    unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
+}
+
+/// Jobs recurse: they get at least what a thread gets, of which only what is touched is memory.
 fn roomy(class: SizeClass) -> SizeClass {
-    if class.bytes() >= 1 << 20 { class } else { SizeClass::for_bytes(1 << 20).unwrap_or(class) }
+    SizeClass::for_bytes(usual_stack_bytes()).map_or(class, |usual| usual.max(class))
 }
 
 /// Hands a job of an OS thread over to a runtime, as a process.
@@ -240,7 +253,7 @@ pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
     unsafe { act(job, How::Promote) };
     let job = Job(NonNull::new(job).expect("a job has an address"));
     // SAFETY: as above.
-    drop(unsafe { spawn_roomy(runtime, move || drop(job)) });
+    drop(unsafe { spawn_roomy(runtime, None, move || drop(job)) });
 }
 
 struct Job(NonNull<Node>);

@@ -9,9 +9,10 @@ use super::builder::Builder;
 use super::handle::{Joiner, Process};
 use super::wait;
 use crate::cancel::{self, Node};
+use crate::fork;
 use crate::header::Header;
 use crate::order;
-use crate::prim::{AtomicBool, AtomicUsize, Ordering};
+use crate::prim::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::protocol::join::{Finished, JoinWord, Registered};
 use crate::wait::{CallOn, Subject, Wait};
 use std::fmt;
@@ -27,6 +28,10 @@ pub(crate) struct ScopeData {
     inside: AtomicUsize,
     panicked: AtomicBool,
     empty: JoinWord<Header>,
+    /// The process, of those that a fork lies between, in which the children were counted last.
+    generation: AtomicU64,
+    /// In a forked child: there were children that only its parent has.
+    lost: AtomicBool,
     /// The region that its processes are born into.
     region: Option<Arc<Node>>,
 }
@@ -51,8 +56,34 @@ impl Drop for Entered<'_> {
 impl ScopeData {
     /// With its owner inside.
     pub(crate) fn open() -> Self {
-        let (inside, panicked) = (AtomicUsize::new(1), AtomicBool::new(false));
-        ScopeData { inside, panicked, empty: JoinWord::new(), region: cancel::for_scope() }
+        ScopeData {
+            inside: AtomicUsize::new(1),
+            panicked: AtomicBool::new(false),
+            empty: JoinWord::new(),
+            generation: AtomicU64::new(fork::generation()),
+            lost: AtomicBool::new(false),
+            region: cancel::for_scope(),
+        }
+    }
+
+    /// A forked child does not wait for the children that its parent had: before it makes more, or waits.
+    ///
+    /// Relaxed: who has forked is the only one there, and comes here first.
+    #[inline]
+    fn leave_those_of_the_parent(&self) {
+        let now = fork::generation();
+        if self.generation.load(Ordering::Relaxed) == now {
+            return;
+        }
+        self.generation.store(now, Ordering::Relaxed);
+        let parents = self.children();
+        self.inside.fetch_sub(parents, Ordering::Relaxed);
+        self.lost.store(parents > 0, Ordering::Relaxed);
+    }
+
+    /// Whether some of the children will never end, since they are those of the process that has forked this one.
+    pub(crate) fn has_lost_some(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// What its processes are cancelled with.
@@ -63,6 +94,7 @@ impl ScopeData {
 
     /// Before a child is made.
     pub(crate) fn enter(&self) -> Entered<'_> {
+        self.leave_those_of_the_parent();
         // Relaxed: the child is handed over by a queue, which publishes this too.
         self.inside.fetch_add(1, Ordering::Relaxed);
         Entered(self)
@@ -97,6 +129,7 @@ impl ScopeData {
 
     /// Waits for the children, in a call at `site` in the program. By the owner, once.
     pub(crate) fn wait(&self, site: &'static Location<'static>) {
+        self.leave_those_of_the_parent();
         self.leave(false, |_| unreachable!("the owner waits only after it has left"));
         if !self.empty.is_done() {
             let wait = Wait::on(const { &SCOPE }, self, site);
@@ -105,6 +138,10 @@ impl ScopeData {
         }
     }
 }
+
+/// What a forked child is told that comes to the end of a scope of before.
+pub(crate) const LOST: &str =
+    "a scope had processes or jobs that a worker had taken, which a forked child does not have";
 
 const SCOPE: CallOn<ScopeData> = CallOn::new("scope");
 
@@ -152,6 +189,7 @@ where
     match result {
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped process panicked"),
+        Ok(_) if scope.data.has_lost_some() => panic!("{LOST}"),
         Ok(value) => {
             cancel::check();
             value

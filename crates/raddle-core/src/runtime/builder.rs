@@ -2,6 +2,7 @@
 //! May use: `config`, OS threads, processor affinity.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
+use super::hooks::{Hooks, Launch};
 use super::shared::Looks;
 use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
@@ -9,6 +10,7 @@ use crate::explore::{Board, Plan as SeedPlan, Strategy};
 use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
+use crate::pool;
 use crate::prim::fence_is_asymmetric;
 use crate::report;
 use crate::trace::Level;
@@ -42,6 +44,7 @@ pub struct Builder {
     scatters: bool,
     board: Option<Arc<Board>>,
     on_deadlock: Option<DeadlockHandler>,
+    hooks: Hooks,
 }
 
 /// Why a runtime could not be built.
@@ -317,11 +320,24 @@ impl Builder {
     ///
     /// # Errors
     /// If a setting, here or in `RADDLE_*`, is wrong or contradicts another; if the system refuses an OS thread.
-    pub fn build(self) -> Result<Runtime, BuildError> {
+    pub fn build(mut self) -> Result<Runtime, BuildError> {
+        let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
+        self.build_with(&mut |index, body| {
+            thread::Builder::new().name(format!("{name}-{index}")).spawn(body).map(Some)
+        })
+    }
+
+    /// What the runtime is to do besides.
+    pub(crate) fn hooks(mut self, hooks: Hooks) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// As [`build`](Self::build), on OS threads that `launch` gets.
+    pub(crate) fn build_with(self, launch: &mut Launch<'_>) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
-        let name = self.name.unwrap_or_else(|| "raddle".to_owned());
-        let hangs = config.hang_plan(self.on_deadlock);
-        start(&config, &name, self.scatters, self.board, hangs)
+        let hangs = config.hang_plan(self.on_deadlock.clone());
+        start(&config, self, hangs, launch)
     }
 
     /// Starts the workers as the default runtime, which lives until the program ends.
@@ -336,17 +352,17 @@ impl Builder {
     /// # Ok::<(), raddle_core::BuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
-        super::default::install(self)
+        super::default::install(|| self.build())
     }
 }
 
 fn start(
     config: &Config,
-    name: &str,
-    scatters: bool,
-    board: Option<Arc<Board>>,
+    builder: Builder,
     hangs: Plan,
+    launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
+    let Builder { scatters, board, hooks, .. } = builder;
     let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
@@ -360,7 +376,7 @@ fn start(
     let follows_seed = config.seed.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = config.trace_plan();
-    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace };
+    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace, hooks };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
@@ -377,9 +393,8 @@ fn start(
         let shared = runtime.shared.clone();
         let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
         let body = move || run_worker(&shared, index, processor);
-        let spawned = thread::Builder::new().name(format!("{name}-{index}")).spawn(body);
-        match spawned {
-            Ok(thread) => runtime.threads.push(thread),
+        match launch(index, Box::new(body)) {
+            Ok(thread) => runtime.threads.extend(thread),
             Err(cause) => {
                 // The runtime is dropped, which waits for the workers that run already.
                 runtime.shared.stop_now();
@@ -410,10 +425,12 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
     let _seat = Seated::worker(shared.worker(index));
+    pool::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         report::fatal("a worker panicked outside of any process or cell");
     }
+    pool::stand_for(shared, index, || shared.hooks.at_exit(index));
     if shared.leave_last_alone() {
         super::settle(shared);
     }

@@ -3,6 +3,7 @@
 //! Never: a second one, but in a forked child, which has none of its parent's OS threads.
 
 use super::{BuildError, Builder, Runtime, Shared};
+use crate::pool;
 use crate::worker::{Worker, current_header};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -19,6 +20,9 @@ pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
     if let Some(away) = unsafe { current_header().as_ref() } {
         // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
         return Ok(unsafe { Worker::of(away) }.shared());
+    }
+    if let Some(shared) = pool::stood_for() {
+        return Ok(shared);
     }
     // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
     match unsafe { DEFAULT.load(Ordering::Acquire).as_ref() } {
@@ -37,13 +41,13 @@ fn start<'a>() -> Result<&'a Shared, BuildError> {
     }
 }
 
-/// Makes a runtime the default one.
-pub(super) fn install(builder: Builder) -> Result<(), BuildError> {
+/// Makes the runtime that `build` gives the default one.
+pub(crate) fn install(build: impl FnOnce() -> Result<Runtime, BuildError>) -> Result<(), BuildError> {
     let only_one = starting();
     if !DEFAULT.load(Ordering::Relaxed).is_null() {
         return Err(BuildError::AlreadyStarted);
     }
-    keep(builder.build()?, &only_one);
+    keep(build()?, &only_one);
     Ok(())
 }
 

@@ -13,11 +13,12 @@
 
 mod builder;
 mod default;
+pub(crate) mod hooks;
 mod shared;
 
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
-pub(crate) use default::{forget as forget_default, here, starting};
+pub(crate) use default::{forget as forget_default, here, install as install_default, starting};
 pub(crate) use shared::Shared;
 
 use crate::counters::Stats;
@@ -210,6 +211,12 @@ impl Runtime {
         self.end()
     }
 
+    /// Lets go of it: its workers end by themselves when nothing can run any more, and nobody waits for that.
+    pub(crate) fn release(mut self) -> Arc<Shared> {
+        self.threads.clear();
+        self.shared.clone()
+    }
+
     fn end(&mut self) -> u64 {
         if self.threads.is_empty() {
             return 0;
@@ -221,9 +228,8 @@ impl Runtime {
         }
         let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared, Arc::as_ptr(&self.shared)));
         if inside {
-            // Dropped by one of its own: the workers end by themselves when the rest has come to its end.
-            self.shared.note_dropped_inside();
-            self.shared.close();
+            // Dropped by one of its own.
+            self.shared.close_alone();
             self.threads.clear();
             return 0;
         }

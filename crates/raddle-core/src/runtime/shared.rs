@@ -2,12 +2,14 @@
 //! May use: `worker`'s public half, `protocol::idle`, `shared_queue`.
 //! Never: a worker's private half.
 
+use super::hooks::Hooks;
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::explore::Seeded;
 use crate::fifo::Fifo;
 use crate::fork;
 use crate::header::{Header, MOVABLE, PLACED, Runnable};
+use crate::job::Line;
 use crate::live::Live;
 use crate::load::{Always, Sampler};
 use crate::policy::Policy;
@@ -31,6 +33,7 @@ pub(crate) struct Looks {
     pub(super) only_threads: bool,
     pub(super) follows_seed: bool,
     pub(super) trace: Plan,
+    pub(super) hooks: Hooks,
 }
 
 /// What all workers of a runtime see.
@@ -48,6 +51,9 @@ pub(crate) struct Shared {
     pub(crate) trace: Session,
     pub(crate) sampler: Sampler,
     pub(crate) live: Live,
+    pub(crate) hooks: Hooks,
+    /// What is spawned and nobody waits for, at each worker.
+    pub(crate) lines: Box<[Line]>,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -90,6 +96,8 @@ impl Shared {
             trace: Session::new(looks.trace),
             sampler: Sampler::new(),
             live: Live::default(),
+            hooks: looks.hooks,
+            lines: (0..workers).map(|_| Line::default()).collect(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -333,9 +341,11 @@ impl Shared {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// The program has dropped the runtime inside of it: nobody waits for the workers.
-    pub(super) fn note_dropped_inside(&self) {
+    /// As [`close`](Self::close), and nobody waits for the workers, which end by themselves when the rest has come to
+    /// its end.
+    pub(crate) fn close_alone(&self) {
         self.dropped_inside.store(true, Ordering::Relaxed);
+        self.close();
     }
 
     /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.

@@ -114,7 +114,7 @@ impl Builder {
     where
         F: FnOnce() -> T,
     {
-        let bytes = self.stack_size.unwrap_or_else(default_stack_bytes).max(STACK_BYTES_MIN);
+        let bytes = self.stack_size.unwrap_or_else(usual_stack_bytes).max(STACK_BYTES_MIN);
         let mut process = process::Builder::new().own_tls(true).stack_size(bytes);
         if let Some(name) = self.name {
             drop(CString::new(&*name).expect("thread name may not contain interior null bytes"));
@@ -129,7 +129,7 @@ impl Builder {
 }
 
 /// `RUST_MIN_STACK`, as for the threads of `std`, and what they have without it.
-fn default_stack_bytes() -> usize {
+pub(crate) fn usual_stack_bytes() -> usize {
     /// 0 before it is known. Not behind a lock, which a forked child could find taken.
     static BYTES: AtomicUsize = AtomicUsize::new(0);
     let known = BYTES.load(Ordering::Relaxed);

@@ -24,6 +24,7 @@ mod pin;
 mod scoped;
 mod wait;
 
+pub(crate) use builder::usual_stack_bytes;
 pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, current};
 pub use id::ThreadId;

@@ -300,6 +300,16 @@ impl Worker {
         !self.batch.is_empty() || self.inbox.has_mail() || fresh || self.seeded.is_some()
     }
 
+    /// Whether something waits for this worker: beside what runs, or among what that has forked.
+    pub(crate) fn has_work(&self) -> bool {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let running = unsafe { super::current_header().as_ref() };
+        // SAFETY: null, or the open list of what runs here.
+        let forks = running.and_then(|running| unsafe { running.forks.get().as_ref() });
+        let has_forks = forks.is_some_and(|forks| forks.top().is_some() || forks.bag.is_used());
+        has_forks || !self.is_alone() || self.jobs.waiting() > 0
+    }
+
     /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. False if
     /// something else is to be looked at, at home. Counts as a dispatch, so that boundaries still come.
     #[inline(always)]
@@ -341,7 +351,7 @@ impl Worker {
     }
 
     /// Nothing but what runs is here.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
         queues_are_empty
             && self.fresh.is_empty_for_owner()

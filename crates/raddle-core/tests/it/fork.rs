@@ -340,3 +340,40 @@ fn who_forks_in_a_scope_runs_its_own_jobs_in_the_child() {
     assert_success(&output);
     assert_said(&output, &["the child is done"]);
 }
+
+/// A child does not wait for what its parent's workers do: it waits for its own, and panics then.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_scope_of_before_ends_in_the_child_with_a_panic() {
+    use raddle_core::scope;
+    let output = in_child("fork::a_scope_of_before_ends_in_the_child_with_a_panic", || {
+        runtime(2).run(|| {
+            let code = csp::scope(|s| {
+                let waits = s.spawn(csp::park);
+                let code = fork();
+                // SAFETY: a hang ends.
+                code.is_none().then(|| unsafe { libc::alarm(20) });
+                if code.is_none() {
+                    s.spawn(|| eprintln!("the child's own runs"));
+                }
+                waits.process().unpark();
+                code
+            });
+            assert_eq!(code, Some(101), "the child has panicked: it never comes here");
+            let begun = std::sync::Barrier::new(2);
+            let code = scope(|s| {
+                s.spawn(|_| {
+                    begun.wait();
+                });
+                begun.wait();
+                let code = fork();
+                // SAFETY: a hang ends.
+                code.is_none().then(|| unsafe { libc::alarm(20) });
+                code
+            });
+            assert!(matches!(code, Some(0 | 101)), "{code:?}: the job may have ended before the fork");
+        });
+    });
+    assert_success(&output);
+    assert_said(&output, &["the child's own runs", "which a forked child does not have"]);
+}

@@ -11,5 +11,6 @@ mod jobs;
 mod on_raddle;
 mod on_std;
 mod stranger;
+mod surface;
 mod sync;
 mod trace;

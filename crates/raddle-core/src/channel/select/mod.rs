@@ -21,6 +21,7 @@ use crate::explore::now;
 use operation::{Operation, Room, complete_recv, complete_send};
 pub use run::{Case, Until};
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
 /// A set of operations of which one is to be done, whichever is possible first.
@@ -205,6 +206,9 @@ pub struct SelectedOperation<'a> {
     picked: Picked,
     operation: &'a dyn Operation,
 }
+
+impl UnwindSafe for SelectedOperation<'_> {}
+impl RefUnwindSafe for SelectedOperation<'_> {}
 
 impl SelectedOperation<'_> {
     /// The index of the operation, as [`Select::send`] or [`Select::recv`] returned it.

@@ -8,14 +8,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
+mod broadcast;
+mod depth;
 mod fifo;
 mod join;
 mod order;
+mod order_of_spawns;
 mod panics;
+mod pool;
+mod pool_edges;
 mod programs;
 mod scope;
 mod signatures;
 mod spawn;
+mod yields;
 
 /// Runs the test in every kind of place.
 fn everywhere(test: fn()) {

@@ -1,0 +1,142 @@
+//! Owns: `spawn` and `spawn_fifo`: jobs that nobody waits for, and the order in which a worker begins its own.
+//! May use: `process::builder`; a mutex of the standard library for a few instructions.
+//! Never: a panic that goes nowhere unheard.
+//!
+//! Of what one worker has spawned and nobody has begun, Rayon begins the youngest first, and in the place of a job of
+//! `spawn_fifo` the oldest of those. What the scheduler queues, it takes in order. So what it queues for a job is only
+//! the *turn* of one; the jobs wait in the [`Line`] of the worker that has spawned them, and whoever has a turn of
+//! that line takes what its rules say. (Before, each job was a process: then all were in order.)
+
+use crate::process::builder::{spawn_alone, spawn_roomy};
+use crate::runtime::hooks::Hooks;
+use crate::runtime::{self, Shared};
+use crate::worker::Worker;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// What one worker has spawned and nobody has begun.
+#[derive(Default)]
+pub(crate) struct Line(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    /// The youngest last.
+    places: Vec<Place>,
+    /// The jobs of `spawn_fifo`, the oldest first.
+    in_order: VecDeque<Job>,
+}
+
+/// What is begun in a turn.
+enum Place {
+    Of(Job),
+    OldestInOrder,
+}
+
+impl Line {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, order: Order, job: Job) {
+        let mut waiting = self.waiting();
+        match order {
+            Order::YoungestFirst => waiting.places.push(Place::Of(job)),
+            Order::OldestFirst => {
+                waiting.places.push(Place::OldestInOrder);
+                waiting.in_order.push_back(job);
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Job> {
+        let mut waiting = self.waiting();
+        match waiting.places.pop()? {
+            Place::Of(job) => Some(job),
+            Place::OldestInOrder => waiting.in_order.pop_front(),
+        }
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").finish_non_exhaustive()
+    }
+}
+
+/// Which of a worker's jobs is begun first.
+#[derive(Clone, Copy)]
+pub(crate) enum Order {
+    YoungestFirst,
+    OldestFirst,
+}
+
+/// The right to begin one job of the line of the worker of this number. To drop it is to use it, so that a job whose
+/// process is refused a stack runs nevertheless.
+struct Turn(usize);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let worker = Worker::current().expect("a turn is used on a worker");
+        let job = worker.shared().lines[self.0].take();
+        run(job.expect("there are as many turns as jobs"));
+    }
+}
+
+/// Runs a job whose panic has nobody to go to.
+pub(crate) fn run(job: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
+        let nowhere = Hooks::default();
+        Worker::current().map_or(&nowhere, |worker| &worker.shared().hooks).handle(panic, "a spawned job");
+    }
+}
+
+/// Has a job run on `runtime`, if that is the caller's own: in the caller's line.
+#[track_caller]
+pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + 'static) {
+    match Worker::current().filter(|worker| std::ptr::eq(worker.shared(), runtime)) {
+        Some(worker) => {
+            let turn = Turn(worker.index);
+            runtime.lines[turn.0].push(order, Box::new(f));
+            spawn_alone(move || drop(turn)).expect("who is on a worker has a runtime");
+        }
+        // SAFETY: the closure is `'static`.
+        None => drop(unsafe { spawn_roomy(runtime, None, || run(f)) }),
+    }
+}
+
+/// Runs `f` sometime, on the caller's runtime (from an OS thread: the default one). Nobody waits for it.
+///
+/// Of what one worker has spawned and nobody has begun, the youngest is begun first.
+///
+/// As in Rayon, a panic of `f` goes to the pool's [panic handler](crate::ThreadPoolBuilder::panic_handler), and aborts
+/// the program if there is none.
+///
+/// # Panics
+/// If the default runtime cannot be started.
+#[track_caller]
+pub fn spawn<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    submit(runtime_here(), Order::YoungestFirst, f);
+}
+
+/// As [`spawn`]; of what one worker has spawned by this, the oldest is begun first.
+///
+/// # Panics
+/// As [`spawn`].
+#[track_caller]
+pub fn spawn_fifo<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    submit(runtime_here(), Order::OldestFirst, f);
+}
+
+fn runtime_here<'a>() -> &'a Shared {
+    runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"))
+}

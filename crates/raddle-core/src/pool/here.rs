@@ -1,0 +1,137 @@
+//! Owns: where a caller stands: in which runtime, on which worker.
+//! May use: the running header; a thread-local word for OS threads that stand for a worker.
+//! Never: a worker kept over a wait.
+//!
+//! An OS thread *stands for* a worker while that worker's start or exit handler runs on it, and for ever if the program
+//! has built a pool that it is to be part of. To those who ask it is in that pool then, with that number; it is still
+//! no worker: what it calls runs on those.
+
+use super::Yield;
+use crate::header::AWAY;
+use crate::process::wait::{let_others_run, may_wait};
+use crate::runtime::{self, Shared};
+use crate::worker::{Worker, current_header};
+use std::cell::Cell;
+use std::ptr::null;
+
+thread_local! {
+    static STANDS_FOR: Cell<(*const Shared, usize)> = const { Cell::new((null(), 0)) };
+}
+
+/// Calls `f`, while the calling OS thread stands for a worker.
+pub(crate) fn stand_for<T>(shared: &Shared, index: usize, f: impl FnOnce() -> T) -> T {
+    struct Back((*const Shared, usize));
+    impl Drop for Back {
+        fn drop(&mut self) {
+            STANDS_FOR.set(self.0);
+        }
+    }
+    let _back = Back(STANDS_FOR.replace((shared, index)));
+    f()
+}
+
+/// The calling OS thread stands for the first worker of this pool from now on. False if it stands for another.
+pub(super) fn join_pool(shared: &'static Shared) -> bool {
+    let stands_for_none = stood_for().is_none();
+    if stands_for_none {
+        STANDS_FOR.set((shared, 0));
+    }
+    stands_for_none
+}
+
+/// The pool in which the calling OS thread stands for a worker.
+pub(crate) fn stood_for<'a>() -> Option<&'a Shared> {
+    // SAFETY: null, or a pool that outlives its entry, which is taken back by who has made it.
+    unsafe { STANDS_FOR.get().0.as_ref() }
+}
+
+/// The runtime that a call from here belongs to.
+///
+/// # Panics
+/// If it is the default one, which cannot be started.
+pub(crate) fn runtime<'a>() -> &'a Shared {
+    runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"))
+}
+
+/// Whether the caller runs on a worker of this runtime. The pointer is compared, not followed.
+#[inline]
+pub(crate) fn is_on_worker_of(shared: *const Shared) -> bool {
+    Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, shared))
+}
+
+/// The caller's runtime and worker, if it has one, or stands for one.
+pub(super) fn place<'a>() -> Option<(&'a Shared, usize)> {
+    if let Some(worker) = Worker::current() {
+        return Some((worker.shared(), worker.index));
+    }
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    if let Some(away) = unsafe { current_header().as_ref() }.filter(|running| running.is(AWAY)) {
+        // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
+        let worker: &'a Worker = unsafe { Worker::of(away) };
+        return Some((worker.shared(), worker.index));
+    }
+    stood_for().map(|shared| (shared, STANDS_FOR.get().1))
+}
+
+/// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
+/// worker.
+///
+/// A light process keeps it as long as it lives; a [thread](crate::thread) may have another after each wait.
+///
+/// ```
+/// assert_eq!(raddle_core::current_thread_index(), None);
+/// assert!(raddle_core::scope(|_| raddle_core::current_thread_index()) < Some(raddle_core::current_num_threads()));
+/// ```
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    place().map(|(_, index)| index)
+}
+
+/// How many workers the caller's pool has (on an OS thread: the default one, which is started).
+///
+/// # Panics
+/// If the default runtime cannot be started.
+pub fn current_num_threads() -> usize {
+    runtime().workers().len()
+}
+
+/// The most workers that a pool can have. Who asks for more gets so many.
+pub fn max_num_threads() -> usize {
+    crate::config::WORKERS_MAX
+}
+
+/// Whether there is work that only waits for the caller's worker. `None` on an OS thread that is no worker.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    place()?;
+    Some(Worker::current().is_some_and(Worker::has_work))
+}
+
+/// Lets the caller's worker begin something else that waits, and comes back. `None` on an OS thread that is no worker.
+///
+/// In a cell, which must not wait, it does nothing.
+#[inline]
+pub fn yield_now() -> Option<Yield> {
+    place()?;
+    let has_work = || Worker::current().is_some_and(|w| w.has_work() || w.shared().has_shared(w.index));
+    Some(yield_while(has_work))
+}
+
+/// As [`yield_now`], but only what the caller's worker has itself.
+#[inline]
+pub fn yield_local() -> Option<Yield> {
+    place()?;
+    Some(yield_while(|| Worker::current().is_some_and(Worker::has_work)))
+}
+
+/// What is shared by workers comes into a worker's own queues at its next boundary, which each yield brings nearer.
+fn yield_while(has_work: impl Fn() -> bool) -> Yield {
+    while may_wait() && has_work() {
+        let is_here = Worker::current().is_some_and(Worker::has_work);
+        let_others_run();
+        if is_here {
+            return Yield::Executed;
+        }
+    }
+    Yield::Idle
+}

@@ -1,0 +1,108 @@
+//! Owns: names that Rayon has deprecated.
+//! May use: `pool::builder`.
+//! Never: anything new.
+#![allow(deprecated, reason = "each of these is")]
+
+use super::{ThreadPool, ThreadPoolBuilder};
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+
+/// The settings of a pool, by their former name.
+#[deprecated(note = "Use `ThreadPoolBuilder`")]
+#[derive(Default)]
+pub struct Configuration {
+    builder: ThreadPoolBuilder,
+}
+
+impl Configuration {
+    /// See [`ThreadPoolBuilder::new`].
+    pub fn new() -> Configuration {
+        Configuration::default()
+    }
+
+    /// See [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
+        self.builder.build().map_err(Box::from)
+    }
+
+    fn with(self, set: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> Self {
+        Configuration { builder: set(self.builder) }
+    }
+
+    /// See [`ThreadPoolBuilder::thread_name`].
+    pub fn thread_name<F>(self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.with(|builder| builder.thread_name(closure))
+    }
+
+    /// See [`ThreadPoolBuilder::num_threads`].
+    pub fn num_threads(self, num_threads: usize) -> Configuration {
+        self.with(|builder| builder.num_threads(num_threads))
+    }
+
+    /// See [`ThreadPoolBuilder::panic_handler`].
+    pub fn panic_handler<H>(self, panic_handler: H) -> Configuration
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.with(|builder| builder.panic_handler(panic_handler))
+    }
+
+    /// See [`ThreadPoolBuilder::stack_size`].
+    pub fn stack_size(self, stack_size: usize) -> Self {
+        self.with(|builder| builder.stack_size(stack_size))
+    }
+
+    /// See [`ThreadPoolBuilder::breadth_first`].
+    pub fn breadth_first(self) -> Self {
+        self.with(ThreadPoolBuilder::breadth_first)
+    }
+
+    /// See [`ThreadPoolBuilder::start_handler`].
+    pub fn start_handler<H>(self, start_handler: H) -> Configuration
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.with(|builder| builder.start_handler(start_handler))
+    }
+
+    /// See [`ThreadPoolBuilder::exit_handler`].
+    pub fn exit_handler<H>(self, exit_handler: H) -> Configuration
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.with(|builder| builder.exit_handler(exit_handler))
+    }
+}
+
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.builder.fmt(f)
+    }
+}
+
+/// See [`ThreadPoolBuilder::build_global`].
+///
+/// # Errors
+/// As there.
+#[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
+pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
+    config.builder.build_global().map_err(Box::from)
+}
+
+impl ThreadPool {
+    /// See [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    pub fn new(configuration: Configuration) -> Result<ThreadPool, Box<dyn Error>> {
+        configuration.build()
+    }
+}

@@ -1,0 +1,67 @@
+//! Owns: `Hooks`, what a program has a runtime do besides.
+//! May use: the standard library.
+//! Never: a panic of a handler let through; who handles panics must not panic.
+//!
+//! At the beginning and the end of each of its OS threads, and with panics that nobody waits for. The names are those
+//! of rayon-core's pool, for which they are.
+
+use crate::report;
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Gets what a panic has thrown that goes nowhere else.
+pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+/// Called on a worker's OS thread with the worker's number.
+pub(crate) type EdgeHandler = dyn Fn(usize) + Send + Sync;
+/// Gets an OS thread for the worker of this number, which calls what is handed over, or has the program do so.
+pub(crate) type Launch<'a> =
+    dyn FnMut(usize, Box<dyn FnOnce() + Send>) -> io::Result<Option<JoinHandle<()>>> + 'a;
+
+/// What a program has a runtime do besides.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks {
+    pub(crate) panic: Option<Arc<PanicHandler>>,
+    pub(crate) start: Option<Arc<EdgeHandler>>,
+    pub(crate) exit: Option<Arc<EdgeHandler>>,
+    /// The first worker stands for a thread of the program's, whose beginning and end are not ours to tell of.
+    pub(crate) first_is_foreign: bool,
+}
+
+impl Hooks {
+    /// A panic has nowhere to go. Without a handler, or if that panics, the program ends.
+    pub(crate) fn handle(&self, panic: Box<dyn Any + Send>, whose: &str) {
+        let handled = self.panic.as_ref().map(|handler| catch_unwind(AssertUnwindSafe(|| handler(panic))));
+        match handled {
+            Some(Ok(())) => {}
+            Some(Err(_)) => report::fatal(&format!("the panic handler panicked; it was called for {whose}")),
+            None => report::fatal(&format!("{whose} panicked, and nobody waits for it")),
+        }
+    }
+
+    /// On the OS thread of the worker `index`, before it runs anything.
+    pub(crate) fn at_start(&self, index: usize) {
+        self.at_edge(self.start.as_deref(), index, "a start handler");
+    }
+
+    /// On the OS thread of the worker `index`, when it has run everything.
+    pub(crate) fn at_exit(&self, index: usize) {
+        self.at_edge(self.exit.as_deref(), index, "an exit handler");
+    }
+
+    fn at_edge(&self, handler: Option<&EdgeHandler>, index: usize, whose: &str) {
+        let Some(handler) = handler.filter(|_| index > 0 || !self.first_is_foreign) else { return };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(index))) {
+            self.handle(panic, whose);
+        }
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").finish_non_exhaustive()
+    }
+}

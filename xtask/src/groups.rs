@@ -180,7 +180,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core \
-                  --lib --test it --test stress \
+                  --test it --test stress \
                   -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
                   --skip leave_nothing --skip mutexes_know"],
     },
@@ -197,7 +197,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
-                  --lib --test it --test stress --test faults \
+                  --test it --test stress --test faults \
                   -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
                   --skip a_fork_among --skip rights_change --skip a_refused"],
     },

@@ -68,6 +68,25 @@ impl Claim {
         })
     }
 
+    /// What is required of its series.
+    pub fn required_of_series(&self) -> String {
+        let name = self.series.as_ref().map_or("", |(name, _)| name);
+        format!("{name} must be at most {}", figure(self.bound))
+    }
+
+    /// Where in its series, and the figure there.
+    pub fn in_series(&self) -> String {
+        let place = self.series.as_ref().map_or("", |(_, place)| place);
+        match self.interval {
+            Some(found) if found.count == 1 => format!("{place}: {}", figure(found.median)),
+            Some(found) => {
+                let [median, low, high] = [found.median, found.low, found.high].map(figure);
+                format!("{place}: {median} ({low} to {high})")
+            }
+            None => place.to_owned(),
+        }
+    }
+
     /// The sentence: what is required, what was found, whether it holds, and by how much.
     pub fn sentence(&self) -> String {
         let required = format!("{} must be at most {}", self.what, figure(self.bound));
@@ -86,51 +105,44 @@ impl Claim {
         };
         match verdict {
             Verdict::Yes => format!("{found}; it holds, {by}."),
-            Verdict::No if interval.median <= self.bound => {
-                format!("{found}; it is not shown to hold: the median is {by}, the interval reaches over it.")
-            }
             Verdict::No => format!("{found}; it does not hold, {by}."),
+            Verdict::Open => format!("{found}; open: the median is {by}, the interval lies on both sides."),
             Verdict::LooksLikeYes => format!("{found}; too few rounds to claim it, but it looks so, {by}."),
             Verdict::LooksLikeNo => format!("{found}; too few rounds to tell, but it looks as if not, {by}."),
         }
     }
 }
 
-/// The sentences of claims, with a series in one: whether it holds, and the figure at each place.
-pub fn sentences(claims: &[Claim]) -> Vec<String> {
+/// Claims that are told together: each series, and each other claim alone.
+pub fn together(claims: &[Claim]) -> impl Iterator<Item = &[Claim]> {
     let name =
         |claim: &Claim| claim.series.as_ref().map(|(series, _)| (series.clone(), claim.bound.to_bits()));
-    let together = claims.chunk_by(|a, b| name(a).is_some() && name(a) == name(b));
-    together.map(|claims| if let [claim] = claims { claim.sentence() } else { series(claims) }).collect()
+    claims.chunk_by(move |a, b| name(a).is_some() && name(a) == name(b))
+}
+
+/// The sentences of claims, with a series in one: whether it holds, and the figure at each place.
+pub fn sentences(claims: &[Claim]) -> Vec<String> {
+    together(claims)
+        .map(|claims| if let [claim] = claims { claim.sentence() } else { series(claims) })
+        .collect()
 }
 
 fn series(claims: &[Claim]) -> String {
     let of = |wanted: &[Option<Verdict>]| {
         let wanted = claims.iter().filter(|claim| wanted.contains(&claim.verdict()));
-        let figure = |claim: &Claim| {
-            let place = claim.series.as_ref().map_or("", |(_, place)| place);
-            match claim.interval {
-                Some(found) if found.count == 1 => format!("{place}: {}", figure(found.median)),
-                Some(found) => {
-                    let [median, low, high] = [found.median, found.low, found.high].map(figure);
-                    format!("{place}: {median} ({low} to {high})")
-                }
-                None => place.to_owned(),
-            }
-        };
-        wanted.map(figure).collect::<Vec<_>>().join(", ")
+        wanted.map(Claim::in_series).collect::<Vec<_>>().join(", ")
     };
-    let (name, bound) = (claims[0].series.as_ref().map_or("", |(name, _)| name), figure(claims[0].bound));
     let parts = [
         ("it holds at", of(&[Some(Verdict::Yes)])),
-        ("it does not hold, or is not shown to, at", of(&[Some(Verdict::No)])),
+        ("it does not hold at", of(&[Some(Verdict::No)])),
+        ("open, since the bound lies within the interval, at", of(&[Some(Verdict::Open)])),
         ("too few rounds to claim it, but it looks so at", of(&[Some(Verdict::LooksLikeYes)])),
         ("too few rounds to tell, but it looks as if not at", of(&[Some(Verdict::LooksLikeNo)])),
         ("not measured at", of(&[None])),
     ];
     let parts = parts.iter().filter(|(_, places)| !places.is_empty());
     let parts: Vec<String> = parts.map(|(how, places)| format!("{how} {places}")).collect();
-    format!("{name} must be at most {bound} (medians, 95 % intervals): {}.", parts.join("; "))
+    format!("{} (medians, 95 % intervals): {}.", claims[0].required_of_series(), parts.join("; "))
 }
 
 #[cfg(test)]

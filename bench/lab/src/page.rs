@@ -4,6 +4,7 @@
 
 use raddle_measure::stats::Verdict;
 
+use crate::claim::{self, Claim};
 use crate::experiment::Experiment;
 use crate::report;
 use crate::run::Run;
@@ -13,6 +14,8 @@ color:#222}\
 h1,h2{line-height:1.2}svg{max-width:100%;height:auto;margin:1rem 0}li{margin:.3rem 0}\
 .yes::marker{content:'\\2714\\00a0\\00a0'}.no::marker{content:'\\2718\\00a0\\00a0'}\
 .open::marker{content:'?\\00a0\\00a0'}\
+span.yes::before{content:'\\2714\\00a0'}span.no::before{content:'\\2718\\00a0'}span.open::before{content:'?\\00a0'}\
+li span{display:inline-block;margin-right:1.2em;white-space:nowrap}\
 .yes{color:#00583f}.no{color:#a02c00}.open{color:#555}.meta{color:#555;font-size:.9rem}\
 table{border-collapse:collapse;font-size:.8rem}td,th{padding:.1rem .5rem;text-align:right;border-bottom:1px solid #ddd}\
 td:nth-child(-n+2),td:nth-child(4){text-align:left}summary{cursor:pointer}";
@@ -47,33 +50,57 @@ pub fn sentences(runs: &[(&Experiment, Run)]) -> String {
 
 /// How many requirements hold.
 pub fn overview(runs: &[(&Experiment, Run)]) -> String {
-    let claims = runs.iter().flat_map(|(experiment, run)| (experiment.claims)(run));
-    let verdicts: Vec<Option<Verdict>> = claims.map(|claim| claim.verdict()).collect();
+    let verdicts: Vec<Option<Verdict>> = claims_of(runs).map(|claim| claim.verdict()).collect();
     let count =
         |wanted: &[Option<Verdict>]| verdicts.iter().filter(|verdict| wanted.contains(verdict)).count();
+    let within = claims_of(runs).filter(|claim| {
+        claim.verdict() == Some(Verdict::Open)
+            && claim.interval.is_some_and(|found| found.median <= claim.bound)
+    });
     format!(
-        "Of {} requirements {} hold, {} do not, {} were measured in too few rounds to tell (of these {} look as if \
-         they held), and {} were not measured.",
+        "Of {} requirements {} hold and {} do not; {} are open, since the bound lies within the 95 % interval (of {} \
+         the median is within the bound); {} were measured in too few rounds to tell (of these {} look as if they \
+         held), and {} were not measured.",
         verdicts.len(),
         count(&[Some(Verdict::Yes)]),
         count(&[Some(Verdict::No)]),
+        count(&[Some(Verdict::Open)]),
+        within.count(),
         count(&[Some(Verdict::LooksLikeYes), Some(Verdict::LooksLikeNo)]),
         count(&[Some(Verdict::LooksLikeYes)]),
         count(&[None])
     )
 }
 
+fn claims_of<'a>(runs: &'a [(&Experiment, Run)]) -> impl Iterator<Item = Claim> + 'a {
+    runs.iter().flat_map(|(experiment, run)| (experiment.claims)(run))
+}
+
+fn class(claim: &Claim) -> &'static str {
+    match claim.verdict() {
+        Some(Verdict::Yes) => "yes",
+        Some(Verdict::No) => "no",
+        _ => "open",
+    }
+}
+
+/// One claim as a line; a series as a line with a mark at each place.
+fn line(claims: &[Claim]) -> String {
+    if let [claim] = claims {
+        return format!("<li class=\"{}\">{}</li>", class(claim), escape(&claim.sentence()));
+    }
+    let place =
+        |claim: &Claim| format!("<span class=\"{}\">{}</span>", class(claim), escape(&claim.in_series()));
+    let places: Vec<String> = claims.iter().map(place).collect();
+    format!("<li>{}:<br>{}</li>", escape(&claims[0].required_of_series()), places.join(" "))
+}
+
 fn section(experiment: &Experiment, run: &Run) -> String {
     let mut text = format!("<h2>{}</h2><p>{}</p>", escape(experiment.title), escape(experiment.story));
     text += &format!("<p class=\"meta\">{}</p>", escape(&report::heading(run)).replace('\n', "<br>"));
     text += "<ul>";
-    for claim in (experiment.claims)(run) {
-        let class = match claim.verdict() {
-            Some(Verdict::Yes) => "yes",
-            Some(Verdict::No) => "no",
-            _ => "open",
-        };
-        text += &format!("<li class=\"{class}\">{}</li>", escape(&claim.sentence()));
+    for claims in claim::together(&(experiment.claims)(run)) {
+        text += &line(claims);
     }
     for remark in report::remarks(experiment, run) {
         text += &format!("<li>{}</li>", escape(&remark));
@@ -118,7 +145,11 @@ mod tests {
         assert!(
             page.contains("absent java: no javac") && page.contains("<svg") && page.contains("All figures")
         );
-        assert!(overview(&runs).starts_with("Of 3 requirements 1 hold"), "{}", overview(&runs));
+        assert!(
+            overview(&runs).starts_with("Of 3 requirements 1 hold and 0 do not; 0 are open"),
+            "{}",
+            overview(&runs)
+        );
         assert!(!page.contains("<script") && !page.contains("src="));
     }
 }

@@ -68,8 +68,10 @@ pub struct Interval {
 pub enum Verdict {
     /// The whole interval lies at or below the bound, on enough pairs.
     Yes,
-    /// It does not, on enough pairs.
+    /// The whole interval lies above the bound, on enough pairs.
     No,
+    /// The bound lies within the interval, on enough pairs: neither is shown.
+    Open,
     /// Too few pairs to claim anything; the median lies at or below the bound.
     LooksLikeYes,
     /// Too few pairs to claim anything; the median lies above the bound.
@@ -81,6 +83,7 @@ impl std::fmt::Display for Verdict {
         f.pad(match self {
             Verdict::Yes => "yes",
             Verdict::No => "no",
+            Verdict::Open => "open",
             Verdict::LooksLikeYes => "yes?",
             Verdict::LooksLikeNo => "no?",
         })
@@ -98,11 +101,12 @@ impl Interval {
 
     /// Does the median lie at or below `bound`?
     pub fn at_most(&self, bound: f64) -> Verdict {
-        match (self.count >= PAIRS_MIN, self.high <= bound, self.median <= bound) {
-            (true, true, _) => Verdict::Yes,
-            (true, false, _) => Verdict::No,
-            (false, _, true) => Verdict::LooksLikeYes,
-            (false, _, false) => Verdict::LooksLikeNo,
+        match self.count >= PAIRS_MIN {
+            true if self.high <= bound => Verdict::Yes,
+            true if self.low > bound => Verdict::No,
+            true => Verdict::Open,
+            false if self.median <= bound => Verdict::LooksLikeYes,
+            false => Verdict::LooksLikeNo,
         }
     }
 }
@@ -191,7 +195,9 @@ mod tests {
         let many: Vec<f64> = (1..=15).map(f64::from).collect();
         let interval = Interval::of(&many).unwrap();
         assert_eq!(interval.at_most(12.0), Verdict::Yes);
-        assert_eq!(interval.at_most(11.9), Verdict::No);
+        assert_eq!(interval.at_most(11.9), Verdict::Open);
+        assert_eq!(interval.at_most(4.0), Verdict::Open);
+        assert_eq!(interval.at_most(3.9), Verdict::No);
         let few = Interval::of(&many[..14]).unwrap();
         assert_eq!(few.at_most(100.0), Verdict::LooksLikeYes);
         assert_eq!(few.at_most(1.0), Verdict::LooksLikeNo);

@@ -5,6 +5,7 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
+use crate::explore;
 use crate::hang::seat::{Asleep, note_wake};
 use crate::header::{AWAY, Header, Kind};
 use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
@@ -33,6 +34,9 @@ impl External {
     /// Blocks the OS thread until it is woken. False if the deadline passes first.
     #[must_use]
     pub(crate) fn sleep(&self, deadline: Option<Instant>) -> bool {
+        if in_process() {
+            explore::abandons();
+        }
         let asleep = Asleep::new(deadline.is_none());
         let mut patience = in_process().then(|| Instant::now() + Duration::from_secs(1));
         // Acquire pairs with the release in `wake`.

@@ -138,6 +138,8 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
         "mov qword ptr [rsi + {entry}], 0",
         "mov rdi, rsi",
         "xor ebp, ebp",
+        // Nor does what the one before had in its registers get onto this stack: see `walk::words`.
+        "xor ebx, ebx; xor r12d, r12d; xor r13d, r13d; xor r14d, r14d; xor r15d, r15d",
         "call rax",
         "mov rsi, rax",
         "jmp 2b",
@@ -266,6 +268,8 @@ unsafe extern "C" fn start() {
         "mov qword ptr [rsi + {entry}], 0",
         "mov rdi, rsi",
         "xor ebp, ebp",
+        // Nor does what the one before had in its registers get onto this stack: see `walk::words`.
+        "xor ebx, ebx; xor r12d, r12d; xor r13d, r13d; xor r14d, r14d; xor r15d, r15d",
         "call rax",
         "mov rsi, rax",
         "mov rax, [rsi + {entry}]",

@@ -93,6 +93,27 @@ pub unsafe fn walk_interrupted(
     unsafe { walk_from(thread.registers.map(Some), (thread.address, 0), &memory, tables, each) }
 }
 
+/// What a suspended context keeps on its stack, the registers included.
+pub fn kept(context: &Context, stack: &Stack) -> Range<usize> {
+    let (sp, top) = (context.sp.addr(), stack.top().addr());
+    if context.entry.is_some() || sp < stack.limit().addr() { top..top } else { sp..top }
+}
+
+/// Calls `each` with all words in `memory`, from the first on, until it returns false.
+///
+/// # Safety
+/// `memory` may be read.
+pub unsafe fn words(memory: Range<usize>, mut each: impl FnMut(usize) -> bool) {
+    let first = memory.start.next_multiple_of(size_of::<usize>());
+    for at in (first..memory.end).step_by(size_of::<usize>()) {
+        // SAFETY: passed on to the caller.
+        match unsafe { read(&memory, at) } {
+            Some(word) if each(word) => {}
+            _ => return,
+        }
+    }
+}
+
 /// # Safety
 /// `memory` may be read. What was loaded when the tables were made still is.
 unsafe fn walk_from(

@@ -59,3 +59,14 @@ pub unsafe fn walk_interrupted(
     _each: impl FnMut(usize) -> bool,
 ) {
 }
+
+/// Nothing is known.
+pub fn kept(_context: &Context, _stack: &Stack) -> core::ops::Range<usize> {
+    0..0
+}
+
+/// Reads nothing.
+///
+/// # Safety
+/// As in the plain build.
+pub unsafe fn words(_memory: core::ops::Range<usize>, _each: impl FnMut(usize) -> bool) {}

@@ -39,8 +39,9 @@ pub(crate) use region::{check_process, current, hold, is_cancelled_now};
 pub use scope::{Scope, ScopedHandle, scope};
 
 use crate::cell::Sleep;
-use crate::explore::{now, point, settle};
+use crate::explore::{self, now, point, settle};
 use crate::process::block::Block;
+use crate::process::scope::ScopeData;
 use region::Stay;
 use std::any::Any;
 use std::fmt;
@@ -138,6 +139,11 @@ impl Token {
         point("cancel::Token::cancel");
         self.0.strike();
         settle("cancel::Token::cancel");
+    }
+
+    /// As [`cancel`](Self::cancel), by whoever may not wait, nor leave its stack.
+    pub(crate) fn strike(&self) {
+        self.0.strike();
     }
 
     /// Whether it has been cancelled.
@@ -242,15 +248,17 @@ pub fn is_cancelled() -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) fn unwind() -> ! {
+    explore::note_unwinding();
     resume_unwind(Box::new(Cancelled(())))
 }
 
-/// What a process that begins is in: the region that its scope was opened in.
+/// What a process that begins is in: the region that its scope was opened in, or that of the run that is explored.
 #[inline(always)]
 pub(crate) fn inherit(block: &Block) -> Option<Inherited> {
     // SAFETY: a scope outlives its processes.
-    let scope = unsafe { block.scope.get().as_ref() }?;
-    scope.region().map(Inherited::new)
+    let scope = unsafe { block.scope.get().as_ref() };
+    let region = scope.and_then(ScopeData::region).map(Inherited::new);
+    region.or_else(|| explore::region().map(|run| Inherited::new(&run.0)))
 }
 
 /// A node for a scope that the caller opens.

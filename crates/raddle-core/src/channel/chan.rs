@@ -15,7 +15,7 @@ use super::stash::Found;
 use crate::cancel;
 use crate::process::wait::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use crate::protocol::short::Short;
-use crate::wait::{CallOn, Outcome, Subject, Wait, Waiter, WakeRight};
+use crate::wait::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +31,8 @@ pub(super) struct Chan<T> {
 struct Ends {
     senders: AtomicUsize,
     receivers: AtomicUsize,
+    /// Where this lies in the channel, how large that is, and its alignment.
+    whole: (usize, usize, usize),
 }
 
 const SEND: CallOn<Ends> = CallOn::new("channel::Sender::send");
@@ -40,6 +42,10 @@ const RECV_DEADLINE: CallOn<Ends> = CallOn::new("channel::Receiver::recv_deadlin
 
 impl Subject for Ends {
     const KIND: &'static str = "channel";
+
+    fn things(&self, each: &mut dyn FnMut(Thing)) {
+        each(Thing::within(Ends::KIND, std::ptr::from_ref(self).addr(), self.whole));
+    }
 
     fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         let count = |ends: &AtomicUsize| ends.load(Ordering::Relaxed);
@@ -51,7 +57,16 @@ impl<T> Chan<T> {
     /// A channel with one end of each kind.
     pub(super) fn new(capacity: usize) -> Self {
         let one = || AtomicUsize::new(1);
-        Chan { core: Short::new(Core::new(capacity)), ends: Ends { senders: one(), receivers: one() } }
+        let whole = (std::mem::offset_of!(Chan<T>, ends), size_of::<Chan<T>>(), align_of::<Chan<T>>());
+        let ends = Ends { senders: one(), receivers: one(), whole };
+        Chan { core: Short::new(Core::new(capacity)), ends }
+    }
+
+    /// What one waits for at it.
+    pub(super) fn thing(&self) -> Option<Thing> {
+        let mut thing = None;
+        self.ends.things(&mut |it| thing = Some(it));
+        thing
     }
 
     #[inline]

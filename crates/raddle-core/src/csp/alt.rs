@@ -86,9 +86,10 @@ const CHOOSE: CallOn<FirstOf> = CallOn::new("csp::choose");
 /// ```
 #[track_caller]
 pub fn choose<const N: usize>(order: Order, guards: [&mut dyn Alternative; N]) -> usize {
-    let all = FirstOf(N);
-    let wait = Wait::on(const { &CHOOSE }, &all, Location::caller());
     let insides = guards.each_ref().map(|guard| guard.guard());
+    // SAFETY: they stay where they are until this function has returned.
+    let all = unsafe { FirstOf::new(&insides) };
+    let wait = Wait::on(const { &CHOOSE }, &all, Location::caller());
     // SAFETY: a guard has a receiver borrowed mutably, which nobody else can use; its value is a place for what it
     // sends; and it is borrowed mutably here, so that it is not moved, and no two are the same.
     let ready = unsafe { alternate::choose(&insides, order.first(N), &wait) };

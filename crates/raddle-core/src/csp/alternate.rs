@@ -19,7 +19,7 @@ use crate::process::block::Block;
 use crate::process::wait::{self, Caller};
 use crate::protocol::alternation::Alternation;
 use crate::timer::{Alarm, AlarmId};
-use crate::wait::Wait;
+use crate::wait::{Guarded, Subject, Thing, Wait};
 use crate::worker::{self, Worker};
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -59,6 +59,18 @@ pub struct Guard {
     shown: Cell<bool>,
 }
 
+impl Guarded for Guard {
+    fn thing(&self) -> Option<Thing> {
+        self.awaited()
+    }
+}
+
+impl Guarded for &Guard {
+    fn thing(&self) -> Option<Thing> {
+        self.awaited()
+    }
+}
+
 /// What [`choose`] chose.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
@@ -91,6 +103,16 @@ impl Guard {
 
     pub(crate) fn closed() -> Guard {
         Guard::new(What::Closed)
+    }
+
+    /// What one waits for by it.
+    fn awaited(&self) -> Option<Thing> {
+        match self.what {
+            // SAFETY: the maker of the guard has an end of the channel, which keeps it.
+            What::Channel(word, _) => Some(Thing::at(Word::KIND, unsafe { word.as_ref() })),
+            What::At(_) => Some(Thing::TIME),
+            What::Skip | What::Closed => None,
+        }
     }
 
     /// Where the value lies, or shall lie.
@@ -196,6 +218,18 @@ impl Timeout {
 /// what its `copy` expects. The guards are not moved meanwhile.
 pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
     point("csp::alt");
+    // SAFETY: passed on to the caller.
+    unsafe { choose_now(guards, first, wait) }
+}
+
+/// As [`choose`], for a caller that has let others go on before.
+///
+/// # Panics
+/// As there.
+///
+/// # Safety
+/// As there.
+pub(super) unsafe fn choose_now<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
     let caller = wait::caller(wait.name());
     let earliest = earliest(guards);
     loop {

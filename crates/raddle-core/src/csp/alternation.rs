@@ -143,7 +143,8 @@ impl<T> Alternation<T> {
             self.guards.push(guard);
         }
         self.guards.extend(deadline.map(Guard::at));
-        let all = FirstOf(self.guards.len());
+        // SAFETY: they stay where they are until this function has returned.
+        let all = unsafe { FirstOf::new(&self.guards) };
         let wait = Wait::on(const { &RECV }, &all, Location::caller());
         // SAFETY: `receivers` is borrowed mutably, so that nobody else uses them; each guard aims at a place of its
         // own.

@@ -8,7 +8,7 @@ use crate::cancel;
 use crate::explore::point;
 use crate::process::wait;
 use crate::protocol::barrier::{self, Phase, Place};
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Thing, Wait};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
@@ -26,6 +26,10 @@ const SYNC: CallOn<Inner> = CallOn::new("csp::Barrier::sync");
 
 impl Subject for Inner {
     const KIND: &'static str = "barrier";
+
+    fn things(&self, each: &mut dyn FnMut(Thing)) {
+        each(Thing::shared(Inner::KIND, self));
+    }
 
     fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         write!(out, "{} of {} members have not come", self.0.missing(), self.0.members())

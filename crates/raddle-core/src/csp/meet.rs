@@ -26,7 +26,7 @@ use crate::prim;
 use crate::process::block::Block;
 use crate::process::wait;
 use crate::protocol::rendezvous::{Answer, Rendezvous, Seen};
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Thing, Wait};
 use crate::worker::{self, RECORDED, SEEDED, SPINS, Worker};
 use std::cell::Cell;
 use std::panic::Location;
@@ -51,6 +51,10 @@ pub(crate) type Word = Rendezvous<Party>;
 
 impl Subject for Word {
     const KIND: &'static str = "channel";
+
+    fn things(&self, each: &mut dyn FnMut(Thing)) {
+        each(Thing::at(Word::KIND, self));
+    }
 }
 
 /// Why nothing was handed over.
@@ -364,7 +368,7 @@ unsafe fn exchange_in_region(word: &Word, data: *mut (), copy: Copy, wait: &Wait
     let channel = Guard::channel(word, copy);
     channel.aim(data);
     // SAFETY: passed on to the caller.
-    let Ready { over, .. } = unsafe { alternate::choose(&[&channel], 0, wait) };
+    let Ready { over, .. } = unsafe { alternate::choose_now(&[&channel], 0, wait) };
     if over { Err(Refused::Over) } else { Ok(()) }
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Told {
 }
 
 impl Waiting {
-    /// A cycle first, each before whom it waits for; else those who do not wait for another's end. `next` says whom
-    /// each waits for, if that is one.
+    /// A cycle first, each before whom it waits for; else those who wait for nobody who is there, or at least not for
+    /// another's end. `next` says whom each waits for, if that is one.
     pub(super) fn in_order(next: &[Option<usize>], joins: impl Fn(usize) -> bool) -> Told {
         let from = |start: usize| {
             let mut walk = vec![start];
@@ -32,8 +32,11 @@ impl Waiting {
             closes.then_some(walk)
         };
         let cycle = (0..next.len()).find_map(from);
+        let is_last = |at: usize| !joins(at) && next[at].is_none();
+        let has_last = (0..next.len()).any(is_last);
         let is_first = |at: &usize| match &cycle {
             Some(cycle) => cycle.contains(at),
+            None if has_last => is_last(*at),
             None => !joins(*at),
         };
         let roots = (0..next.len()).filter(is_first).collect();
@@ -73,8 +76,9 @@ pub enum Kind {
     Endless,
     /// A process has not come to any operation for ten seconds: a loop without one, or a call that blocks.
     Held,
-    /// There is no stack for a process: the run says nothing about the program. Runs that have failed keep the stacks
-    /// of what waited in them, so that many failures in one program may use up what the machine allows.
+    /// There is no stack for a process: the run says nothing about the program. What could
+    /// not be taken down of runs that have failed keeps its stacks, so that many of those may use up what the machine
+    /// allows.
     Refused,
     /// The same seed went two ways.
     Nondeterminism,
@@ -164,7 +168,10 @@ impl fmt::Display for Cause {
                 )
             }
             Cause::Refused(what) => {
-                write!(f, "{what}; runs that have failed keep their stacks: explore less in one program")
+                write!(
+                    f,
+                    "{what}; what could not be taken down of failed runs keeps its stacks: explore less in one program"
+                )
             }
         }
     }

@@ -22,11 +22,14 @@
 //! | `schedule` | the choices that were not the obvious ones |
 //! | `seeded`, `known` | what the worker remembers: who could run, who was chosen, who is who |
 //! | `board` | between who explores and the worker |
+//! | `ending` | what is left of a run unwinds |
 //! | `run`, `search` | one run; many, and the shrinking |
+//! | `stuck` | who waits when nothing can run |
 //! | `failure`, `site` | what is told, and where in the user's code it was |
 
 mod board;
 mod chance;
+mod ending;
 mod failure;
 mod known;
 mod point;
@@ -35,12 +38,13 @@ mod schedule;
 mod search;
 mod seeded;
 mod site;
+mod stuck;
 
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
 pub(crate) use point::{
-    choose, ended, is_on, outside, point, settle, takes_panic, turn_on as turn_on_points, unseen_panic,
-    yields,
+    abandons, choose, ended, is_on, note_unwinding, outside, point, poisons, region, settle, takes_panic,
+    turn_on as turn_on_points, unseen_panic, yields,
 };
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};

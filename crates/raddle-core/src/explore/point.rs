@@ -7,6 +7,8 @@
 //! for instance, is one step; a `yield_now` there makes it two. An operation that has made somebody ready [`settle`]s:
 //! who was woken may go on before the caller does anything more.
 
+use super::ending::Ending;
+use crate::cancel::Token;
 use crate::header::{AWAY, Kind, OWN_TLS};
 use crate::process::block::Block;
 use crate::worker::{Worker, current_header};
@@ -129,6 +131,50 @@ fn say_outside(what: &str) {
     }
 }
 
+/// What a process that begins here is born into: the region of the run that is explored, if one is.
+#[inline(always)]
+pub(crate) fn region() -> Option<Token> {
+    if is_on() { region_by_seed() } else { None }
+}
+
+#[cold]
+fn region_by_seed() -> Option<Token> {
+    Worker::current()?.seeded.as_ref()?.ending().region()
+}
+
+/// The run of whoever runs here is over, and what is left in it unwinds.
+fn ending<'e>() -> Option<&'e Ending> {
+    let ending = is_on().then(|| Worker::current()?.seeded.as_ref()).flatten()?.ending();
+    ending.has_begun().then_some(ending)
+}
+
+/// Whether a lock is in doubt whose holder unwinds: not by the taking down of a run. Drops need not reckon with that.
+pub(crate) fn poisons() -> bool {
+    ending().is_none()
+}
+
+/// Whoever runs here has been cancelled, and is about to unwind.
+pub(crate) fn note_unwinding() {
+    if let Some(ending) = ending() {
+        let _known = ending.unwinds(current_header());
+    }
+}
+
+/// The caller, which unwinds, is about to block its worker. If its run is over, and others are to unwind, too, it is
+/// left as it is, for good: then this does not return.
+pub(crate) fn abandons() {
+    let header = current_header();
+    if !is_on() || header.is_null() {
+        return;
+    }
+    // SAFETY: the header of what runs here, which is alive.
+    let is_process = unsafe { &*header }.is_process_on_worker();
+    if is_process && let Some(worker) = Worker::current() {
+        // SAFETY: only processes are said to be so.
+        worker.abandon_by_seed(unsafe { Block::of_header(header) });
+    }
+}
+
 /// A process has come to its end, here.
 #[inline(always)]
 pub(crate) fn ended(worker: &Worker, block: &Block) {
@@ -161,6 +207,10 @@ pub(super) fn first_has_ended(panicked: bool) {
 pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
     let seeded = || Worker::current()?.seeded.as_ref();
     let Some(seeded) = is_on().then(seeded).flatten() else { return false };
+    if ending().is_some_and(|ending| !ending.unwinds(current_header())) {
+        // A drop that panics as its owner unwinds: the program would abort, and nothing be told.
+        abandons();
+    }
     let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
     let what = info.payload_as_str().unwrap_or("a value that is no text");
     seeded.note_panic(&format!("panicked{place}: {what}"))

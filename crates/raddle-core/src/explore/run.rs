@@ -1,6 +1,6 @@
 //! Owns: `Runs`: one run of a closure by a plan after the other, in one runtime as long as nothing is left in it.
 //! May use: `runtime`.
-//! Never: a run in a runtime in which an earlier one has failed.
+//! Never: a run in a runtime in which an earlier one has left something.
 
 use super::Strategy;
 use super::board::{Asked, Board, Outcome};

@@ -1,5 +1,5 @@
 //! Owns: `Seeded`, what a worker that follows a seed remembers: who could run, what was chosen, who is who.
-//! May use: `header`; `known` to name a process, and its block to tell what it waits for.
+//! May use: `header`; `known` to name a process, `stuck` to tell what those who wait wait for.
 //! Never: shared with another OS thread, but for its hash and its board.
 //!
 //! Who can run lies in one pool, first in first out, whatever queue it came from. Each choice among several is a
@@ -8,21 +8,19 @@
 
 use super::board::{Asked, Board, Outcome};
 use super::chance::{Chooser, mix};
-use super::failure::{Cause, Waiting};
+use super::ending::Ending;
+use super::failure::Cause;
 use super::known::Known;
 use super::schedule::Schedule;
 use super::site::Sites;
+use super::stuck::Stuck;
 use crate::header::{Header, Kind, Runnable, STARTED};
-use crate::process::block::Block;
-use crate::sync::held_by;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The call that waits for another's end.
-const JOIN: &str = "join";
 /// So begins the name of the point after a lock is taken.
 const PAST: &str = "what follows ";
 /// With early alarms, one rings before one in so many turns.
@@ -36,6 +34,7 @@ pub(crate) struct Seeded {
     /// Who explores, if somebody does.
     board: Option<Arc<Board>>,
     over: Cell<bool>,
+    ending: Ending,
 }
 
 /// Of one run.
@@ -65,7 +64,8 @@ impl Seeded {
         let early_alarms = chooser.rings_early();
         let asked = Asked { turns_max: u64::MAX, daemons: true, early_alarms, logs: false };
         let state = RefCell::new(State::new(chooser, asked));
-        Seeded { state, hash: AtomicU64::new(0), board: None, over: Cell::new(false) }
+        let (hash, over) = (AtomicU64::new(0), Cell::new(false));
+        Seeded { state, hash, board: None, over, ending: Ending::default() }
     }
 
     /// For a worker that waits for the orders of who explores.
@@ -91,6 +91,7 @@ impl Seeded {
             *self.state.borrow_mut() = State::new(chooser, asked);
             self.hash.store(0, Ordering::Relaxed);
             self.over.set(false);
+            self.ending.prepare();
         }
         !self.over.get()
     }
@@ -106,7 +107,12 @@ impl Seeded {
 
     /// Whether the run is to end now, whoever could still run.
     pub(crate) fn has_failed(&self) -> bool {
-        self.board.is_some() && self.state.borrow().cause.is_some()
+        self.board.is_some() && !self.ending.has_begun() && self.state.borrow().cause.is_some()
+    }
+
+    /// How a run ends that somebody explores.
+    pub(crate) fn ending(&self) -> &Ending {
+        &self.ending
     }
 
     fn note(&self, what: u64) {
@@ -137,7 +143,7 @@ impl Seeded {
 
     /// A choice among `n`, by `choose`, which gets the number of the step.
     fn step(&self, state: &mut State, n: usize, choose: impl FnOnce(&mut Chooser, u64) -> usize) -> usize {
-        if n < 2 {
+        if n < 2 || self.ending.has_begun() {
             return 0;
         }
         state.step += 1;
@@ -190,7 +196,7 @@ impl Seeded {
     /// Whether the one who runs goes on. If not, who was chosen in its place has the next turn.
     pub(crate) fn goes_on(&self, running: *mut Header) -> bool {
         let state = &mut *self.state.borrow_mut();
-        if state.pool.is_empty() || self.over.get() {
+        if state.pool.is_empty() || self.over.get() || self.ending.has_begun() {
             return true;
         }
         self.count_turn(state);
@@ -214,6 +220,9 @@ impl Seeded {
                 // another OS thread, is a matter of real time.
                 if state.pool.is_empty() {
                     return None;
+                }
+                if self.ending.has_begun() {
+                    return if self.ending.takes_turn() { state.pool.pop_front() } else { None };
                 }
                 self.count_turn(state);
                 let who: Vec<u32> = state.numbers().collect();
@@ -277,25 +286,38 @@ impl Seeded {
         }
     }
 
-    /// Nothing can run any more, or need: tells whoever explores. `alive` have not ended.
-    pub(crate) fn end(&self, alive: u64) {
-        let Some(board) = &self.board else { return };
-        if self.over.replace(true) {
-            return;
+    /// Nothing can run any more, or need: notes the outcome of the run, once, and has all that is left unwind. `alive`
+    /// have not ended. True if somebody may be able to run now.
+    pub(crate) fn break_up(&self, alive: u64) -> bool {
+        if self.board.is_none() || self.over.get() || self.ending.has_begun() {
+            return false;
         }
-        let state = &mut *self.state.borrow_mut();
-        let may_wait = state.asked.daemons && state.first_has_ended;
-        if state.cause.is_none() && alive > 0 && !may_wait {
-            state.cause = Some(state.deadlock(alive));
-        }
-        board.post(Outcome {
-            is_clean: state.cause.is_none() && alive == 0,
-            cause: state.cause.clone(),
-            hash: self.hash(),
-            steps: state.step,
-            schedule: std::mem::take(&mut state.schedule),
-            log: std::mem::take(&mut state.log),
-        });
+        let outcome = {
+            let state = &mut *self.state.borrow_mut();
+            let may_wait = state.asked.daemons && state.first_has_ended;
+            if state.cause.is_none() && alive > 0 && !may_wait {
+                state.cause = Some(state.deadlock(alive));
+            }
+            Outcome {
+                is_clean: false,
+                cause: state.cause.clone(),
+                hash: self.hash(),
+                steps: state.step,
+                schedule: std::mem::take(&mut state.schedule),
+                log: std::mem::take(&mut state.log),
+            }
+        };
+        self.ending.begin(outcome, alive > 0);
+        alive > 0
+    }
+
+    /// The run is over: tells whoever explores. `alive` could not be ended. True if the runtime is of no use any more.
+    pub(crate) fn end(&self, alive: u64) -> bool {
+        let (Some(board), false) = (&self.board, self.over.replace(true)) else { return false };
+        let outcome = self.ending.outcome(alive);
+        let is_spoilt = !outcome.is_clean;
+        board.post(outcome);
+        is_spoilt
     }
 }
 
@@ -366,63 +388,6 @@ impl State {
 
     /// Nothing can run: who waits, and where.
     fn deadlock(&self, alive: u64) -> Cause {
-        let mut waiting: Vec<(*mut Header, &Known)> = self
-            .known
-            .iter()
-            .filter(|(_, known)| known.kind == Kind::Process)
-            .map(|(header, known)| (*header, known))
-            .collect();
-        waiting.sort_by_key(|(_, known)| known.number);
-        let cells = alive.saturating_sub(waiting.len() as u64);
-        let next: Vec<Option<usize>> = waiting
-            .iter()
-            .map(|(header, _)| {
-                let whom = self.waits_for(*header)?;
-                waiting.iter().position(|(other, _)| other.cast_const().cast() == whom)
-            })
-            .collect();
-        let order = Waiting::in_order(&next, |at| self.joins(waiting[at].0));
-        let tell = |at: &usize| {
-            let (header, known) = waiting[*at];
-            Waiting { who: Known::to_string(known), at: self.wait_of(header, known) }
-        };
-        Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, cells }
-    }
-
-    /// The address of whom a process waits for: who holds what it needs, or is to end.
-    fn waits_for(&self, header: *mut Header) -> Option<*const ()> {
-        // SAFETY: as in `wait_of`.
-        let block = unsafe { Block::of_header(header) };
-        // SAFETY: as in `wait_of`.
-        let wait = unsafe { block.waits_for() }?;
-        let joined = (wait.name() == JOIN).then(|| wait.subject());
-        wait.held().map(|held| held.who()).or(joined)
-    }
-
-    fn joins(&self, header: *mut Header) -> bool {
-        // SAFETY: as in `wait_of`.
-        let block = unsafe { Block::of_header(header) };
-        // SAFETY: as in `wait_of`.
-        unsafe { block.waits_for() }.is_some_and(|wait| [JOIN, "scope"].contains(&wait.name()))
-    }
-
-    /// What a process waits for, and who holds that, if the call has said so; else what it did last.
-    fn wait_of(&self, header: *mut Header, known: &Known) -> String {
-        // SAFETY: the caller has seen that it is a process, which has not ended.
-        let block = unsafe { Block::of_header(header) };
-        // SAFETY: nothing runs on this worker, and it belongs to no other.
-        let Some(wait) = (unsafe { block.waits_for() }) else {
-            return format!("{}{}", known.at, self.sites.text(&known.place).unwrap_or_default());
-        };
-        let mut text = format!("{} at {}", wait.name(), wait.site());
-        if let Some(held) = wait.held() {
-            let holder = self.known.iter().find(|(header, _)| held.who() == header.cast_const().cast());
-            let holder = holder.map(|(_, known)| known.to_string());
-            text += &format!(", {}", held_by(holder.as_deref(), held.site()));
-        } else if wait.name() == JOIN {
-            let child = self.known.iter().find(|(header, _)| wait.subject() == header.cast_const().cast());
-            text += &child.map_or_else(String::new, |(_, known)| format!(", for {known}"));
-        }
-        text
+        Stuck::of(&self.known, &self.sites).cause(alive)
     }
 }

@@ -1,6 +1,8 @@
 //! Owns: who waits for whom, and the circles in that.
 //! May use: `roll`.
 //! Never: a guess: an edge is a lock whose holder is known, or a process that is joined, directly or by its job.
+//!
+//! Edges to who *could* supply something count in a deadlock only, where nobody else is left.
 
 use super::roll::{Roll, State, Waiting};
 use std::collections::HashMap;
@@ -22,6 +24,11 @@ impl Waiting {
         let awaits = if self.call == "join" { self.subject } else { self.awaits };
         (awaits != 0).then_some(awaits)
     }
+
+    /// Whether it is for another's end, or a time.
+    pub(super) fn for_an_end(&self) -> bool {
+        ["join", "scope", "sleep"].contains(&self.call) || self.awaits != 0
+    }
 }
 
 impl Roll {
@@ -36,8 +43,40 @@ impl Roll {
         }
     }
 
+    /// Those who could end a wait of which nobody has noted who could: the likeliest first. See `reach`.
+    pub(super) fn peers(&self, waiting: &Waiting) -> Vec<Who> {
+        let of = |address: &usize| {
+            let outside = || self.outsiders.iter().position(|one| one.address == *address).map(Who::OsThread);
+            self.row_at(*address).map(Who::Process).or_else(outside)
+        };
+        let mut peers: Vec<Who> = Vec::new();
+        for who in self.things(waiting).iter().flat_map(|thing| self.reached.with(thing)).filter_map(of) {
+            if !peers.contains(&who) {
+                peers.push(who);
+            }
+        }
+        peers
+    }
+
     /// All cycles: each is in one only, since each waits for one.
     pub(super) fn cycles(&self) -> Vec<Cycle> {
+        self.cycles_by(false)
+    }
+
+    /// Those in which each waits for who holds what it needs, or could supply it: one who is likely to. When nothing
+    /// runs any more, that is where to look.
+    pub(super) fn likely_cycles(&self) -> Vec<Cycle> {
+        let mut cycles = self.cycles_by(true);
+        for Cycle(cycle) in &mut cycles {
+            // What they all wait for in the end comes first.
+            let is_root = |who: &Who| self.waiting(*who).is_some_and(|waiting| !waiting.for_an_end());
+            let first = cycle.iter().position(is_root).unwrap_or(0);
+            cycle.rotate_left(first);
+        }
+        cycles
+    }
+
+    fn cycles_by(&self, likely: bool) -> Vec<Cycle> {
         let processes = self.rows.iter().enumerate().map(|(at, row)| (row.address, Who::Process(at)));
         let outside = self.outsiders.iter().enumerate().map(|(at, one)| (one.address, Who::OsThread(at)));
         let jobs = self.rows.iter().enumerate().map(|(at, row)| (row.job, Who::Process(at)));
@@ -45,7 +84,12 @@ impl Roll {
         let known: HashMap<usize, Who> = processes.chain(jobs).chain(outside).collect();
         let next = |who: Who| -> Option<Who> {
             let waiting = self.waiting(who)?;
-            known.get(&waiting.held.map(|(holder, _)| holder).or(waiting.awaited())?).copied()
+            let sure = waiting.held.map(|(holder, _)| holder).or(waiting.awaited());
+            match sure {
+                Some(address) => known.get(&address).copied(),
+                None if likely => self.peers(waiting).first().copied(),
+                None => None,
+            }
         };
         let mut seen: HashMap<Who, usize> = HashMap::new();
         let mut cycles = Vec::new();

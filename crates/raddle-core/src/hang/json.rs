@@ -26,18 +26,16 @@ impl fmt::Display for Quoted<'_> {
 }
 
 impl Roll {
-    pub(super) fn json(&self, kind: &str, cycles: &[Cycle], out: &mut impl Write) -> fmt::Result {
+    pub(super) fn json(
+        &self,
+        kind: &str,
+        (sure, likely): (&[Cycle], &[Cycle]),
+        out: &mut impl Write,
+    ) -> fmt::Result {
         let (workers, cells, whole) = (self.workers, self.cells, !self.is_shallow);
         write!(out, r#"{{"schema":"raddle-dump/1","kind":"{kind}","workers":{workers},"cells":{cells}"#)?;
-        write!(out, r#","whole":{whole},"cycles":["#)?;
-        for (at, cycle) in cycles.iter().enumerate() {
-            out.write_str(if at == 0 { "[" } else { ",[" })?;
-            for (at, who) in cycle.0.iter().enumerate() {
-                write!(out, "{}{}", if at == 0 { "" } else { "," }, self.json_name(*who))?;
-            }
-            out.write_char(']')?;
-        }
-        out.write_str(r#"],"processes":["#)?;
+        let (sure, likely) = (self.json_cycles(sure), self.json_cycles(likely));
+        write!(out, r#","whole":{whole},"cycles":[{sure}],"likely_cycles":[{likely}],"processes":["#)?;
         for (at, row) in self.rows.iter().enumerate() {
             out.write_str(if at == 0 { "\n" } else { ",\n" })?;
             self.json_row(row, out)?;
@@ -50,6 +48,14 @@ impl Roll {
             out.write_char('}')?;
         }
         out.write_str("]}\n")
+    }
+
+    fn json_cycles(&self, cycles: &[Cycle]) -> String {
+        let names = |cycle: &Cycle| {
+            let names: Vec<String> = cycle.0.iter().map(|who| self.json_name(*who)).collect();
+            format!("[{}]", names.join(","))
+        };
+        cycles.iter().map(names).collect::<Vec<_>>().join(",")
     }
 
     /// The number of a process, or `"os-thread 4711"`.
@@ -91,6 +97,10 @@ impl Roll {
         write!(out, r#","object":"{object:#x}","detail":{more}"#)?;
         if let Some(age) = waiting.since.age(self.now) {
             write!(out, r#","for_ms":{}"#, age.as_millis())?;
+        }
+        let peers: Vec<String> = self.peers(waiting).iter().map(|who| self.json_name(*who)).collect();
+        if !peers.is_empty() {
+            write!(out, r#","could":[{}]"#, peers.join(","))?;
         }
         if let Some(child) = self.joined(waiting) {
             write!(out, r#","joins":{}"#, child.id)?;

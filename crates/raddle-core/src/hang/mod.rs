@@ -9,9 +9,12 @@
 //! |---|---|
 //! | `seat` | the OS threads that the runtime knows, and in what call they sleep |
 //! | `stop` | the workers stand still for a moment |
-//! | `roll` | what all live processes do, as it was in that moment |
+//! | `muster` | each that lives is looked at, in that moment |
+//! | `roll` | what all live processes did then |
+//! | `reach` | who could end a wait that nobody is known to |
 //! | `cycle` | who waits for whom |
 //! | `text`, `json` | the same in words |
+//! | `still` | whether nothing will ever run again |
 //! | `watch` | the OS thread that looks for deadlocks |
 //! | `partial` | cycles while others run |
 //! | `slow` | slices that take long while others wait |
@@ -23,11 +26,14 @@ pub(crate) mod age;
 mod answer;
 mod cycle;
 mod json;
+mod muster;
 mod partial;
 mod quit;
+pub(crate) mod reach;
 mod roll;
 pub(crate) mod seat;
 mod slow;
+mod still;
 mod stop;
 mod symbol;
 mod text;
@@ -69,6 +75,8 @@ pub struct Dump {
     kind: Kind,
     roll: Roll,
     cycles: Vec<Cycle>,
+    /// If there are none, and nothing runs any more.
+    likely: Vec<Cycle>,
 }
 
 /// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
@@ -99,7 +107,14 @@ impl Dump {
         };
         let roll = Roll::call(runtimes, how, walked);
         let cycles = roll.cycles();
-        Dump { kind, roll, cycles }
+        let is_final = matches!(kind, Kind::Deadlock { .. });
+        let likely = if is_final && cycles.is_empty() { roll.likely_cycles() } else { Vec::new() };
+        Dump { kind, roll, cycles, likely }
+    }
+
+    /// The cycles to tell.
+    fn told(&self) -> &[Cycle] {
+        if self.cycles.is_empty() { &self.likely } else { &self.cycles }
     }
 
     /// How many processes and threads lived.
@@ -125,7 +140,7 @@ impl Dump {
             Kind::Partial => "cycle",
             Kind::Deadlock { .. } => "deadlock",
         };
-        let _infallible = self.roll.json(kind, &self.cycles, &mut json);
+        let _infallible = self.roll.json(kind, (&self.cycles, &self.likely), &mut json);
         json
     }
 
@@ -137,7 +152,7 @@ impl Dump {
     }
 
     fn write(&self) -> (String, bool) {
-        let first = self.roll.first(&self.cycles);
+        let first = self.roll.first(self.told());
         let what = match (self.kind, self.cycles.len()) {
             (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
             (Kind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
@@ -150,9 +165,9 @@ impl Dump {
             (format!("raddle: {what}{}\n", self.roll.first_line(&first)), first.0)
         };
         if !told.is_empty() {
-            self.roll.first_functions(&self.cycles, &mut text);
+            self.roll.first_functions(self.told(), &mut text);
         }
-        let more = self.roll.summary(&self.cycles, &told, &mut text);
+        let more = self.roll.summary(self.told(), &told, &mut text);
         (text, more)
     }
 

@@ -1,33 +1,16 @@
 //! Owns: `Roll`, what all live processes do, as it was at one moment.
-//! May use: the list of all control blocks, `seat`, `stop`.
-//! Never: an allocation while the workers stand: one of them may hold the allocator's lock.
-//!
-//! Control blocks stay with the program, so that all that have ever lived can be walked (`process::pool`): those with
-//! a number live. A block that an OS thread of the program fills, or takes out of life, does so under the depot's lock
-//! or before its number stands there, and whoever walks holds that lock. All else is the workers', which stand still,
-//! or sleep for good.
+//! May use: what `muster` has noted.
+//! Never: a look at anybody: what stands here is a copy.
 
-use super::age::{self, Stamp};
-use super::seat::{self, Seat, Seats, Sitter};
-use super::stop::{self, Stopped};
+use super::age::Stamp;
+use super::reach::Reached;
 use super::walks::Walks;
-use super::watch::Watched;
-use crate::header::{AWAY, OWN_TLS, STARTED};
-use crate::process::block::Block;
-use crate::process::pool;
-use crate::protocol::jobs::Node;
-use crate::runtime::Shared;
-use crate::wait::Wait;
-use crate::worker::Worker;
+use crate::wait::Thing;
 use std::collections::HashMap;
-use std::fmt::{self, Write as _};
-use std::mem::offset_of;
+use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::atomic::Ordering;
 
-/// So many bytes of names and of states are kept for each process; what is more is cut off.
-const TEXT_BYTES_EACH: usize = 96;
 /// No text is longer.
 const TEXT_BYTES_MAX: usize = 160;
 
@@ -72,6 +55,8 @@ pub(super) struct Waiting {
     pub(super) held: Option<(usize, &'static Location<'static>)>,
     /// Who alone could end it; 0 if that is not known.
     pub(super) awaits: usize,
+    /// The things by which others could.
+    pub(super) things: Span,
 }
 
 /// One process or thread.
@@ -95,6 +80,8 @@ pub(super) struct Outsider {
     pub(super) address: usize,
     pub(super) os_thread: i32,
     pub(super) waits: Waiting,
+    /// Those of the program, on its stack.
+    pub(super) frames: Range<usize>,
 }
 
 /// All of them.
@@ -109,28 +96,33 @@ pub(super) struct Roll {
     pub(super) now: u64,
     /// The workers did not stand still: nothing was followed.
     pub(super) is_shallow: bool,
-    running: Vec<Running>,
+    pub(super) running: Vec<Running>,
     /// The rows, by address: a million may wait for one.
-    places: HashMap<usize, usize>,
-    text: Text,
-    walks: Walks,
+    pub(super) places: HashMap<usize, usize>,
+    pub(super) text: Text,
+    pub(super) walks: Walks,
+    pub(super) things: Vec<Thing>,
+    /// Who has them.
+    pub(super) reached: Reached,
+    /// All stacks have been looked through for that, and nothing runs that could have them in a register.
+    pub(super) all_searched: bool,
 }
 
 /// What was found to run.
 #[derive(Debug)]
-struct Running {
-    header: usize,
+pub(super) struct Running {
+    pub(super) header: usize,
     /// The worker's address and number.
-    worker: usize,
-    index: usize,
+    pub(super) worker: usize,
+    pub(super) index: usize,
     /// Where its stack pointer is.
-    stands_at: usize,
-    frames: Span,
+    pub(super) stands_at: usize,
+    pub(super) frames: Span,
 }
 
 /// Text of a size that was fixed before.
 #[derive(Debug, Default)]
-struct Text(Vec<u8>);
+pub(super) struct Text(Vec<u8>);
 
 impl fmt::Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -145,7 +137,12 @@ impl fmt::Write for Text {
 }
 
 impl Text {
-    fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
+    pub(super) fn with_room(bytes: usize) -> Text {
+        Text(Vec::with_capacity(bytes))
+    }
+
+    /// A piece, of what `write` writes.
+    pub(super) fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
         let begin = self.0.len();
         let _infallible = write(self);
         let mut end = self.0.len().min(begin + TEXT_BYTES_MAX);
@@ -157,53 +154,7 @@ impl Text {
     }
 }
 
-/// The list of the runtimes that live, by the addresses of their workers.
-struct Homes<'a>(Vec<&'a [Worker]>);
-
-impl Homes<'_> {
-    fn has(&self, worker: *const ()) -> bool {
-        self.0.iter().any(|workers| workers.as_ptr_range().contains(&worker.cast()))
-    }
-}
-
 impl Roll {
-    /// Looks at everybody, and into which functions some `walked` are in. `runtimes` are those that live; the caller
-    /// holds their list, and is the only one who looks.
-    pub(super) fn call(runtimes: &[Watched], how: How, walked: usize) -> Roll {
-        let shared = || runtimes.iter().map(Watched::shared);
-        let homes = Homes(shared().map(Shared::workers).collect());
-        let workers = homes.0.iter().map(|workers| workers.len()).sum();
-        let depot = pool::depot();
-        let seats = seat::seats();
-        let most = depot.cut_blocks();
-        let mut roll = Roll {
-            rows: Vec::with_capacity(most),
-            outsiders: Vec::with_capacity(seats.len()),
-            cells: 0,
-            workers,
-            now: 0,
-            is_shallow: false,
-            running: Vec::with_capacity(seats.len()),
-            places: HashMap::new(),
-            text: Text(Vec::with_capacity((most + seats.len()) * TEXT_BYTES_EACH)),
-            walks: Walks::with_room(most + seats.len(), walked),
-        };
-        let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
-        let stopped = (how == How::Stopping).then(|| stop::stop(&seats));
-        roll.now = age::milliseconds();
-        roll.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
-        roll.note_running(stopped.as_ref(), &seats, &homes);
-        depot.for_each_block(|block| roll.look_at(block, &homes));
-        roll.look_outside(&seats, how);
-        drop((stopped, depot, seats));
-        roll.cells = alive.saturating_sub(roll.rows.len() as u64);
-        roll.rows.sort_by_key(|row| row.id);
-        let jobs =
-            roll.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));
-        roll.places = roll.rows.iter().enumerate().map(|(at, row)| (row.address, at)).chain(jobs).collect();
-        roll
-    }
-
     /// Who runs on the worker at this address, and the functions that it is in.
     pub(super) fn who_runs_on(&self, worker: usize) -> (Option<&Row>, &[usize]) {
         let Some(one) = self.running.iter().find(|one| one.worker == worker) else { return (None, &[]) };
@@ -215,6 +166,11 @@ impl Roll {
         self.walks.get(&row.frames)
     }
 
+    /// The things by which others could end a wait.
+    pub(super) fn things(&self, waiting: &Waiting) -> &[Thing] {
+        &self.things[waiting.things.start as usize..waiting.things.end as usize]
+    }
+
     /// The place of the one whose control block, or job, is at this address.
     pub(super) fn row_at(&self, address: usize) -> Option<usize> {
         self.places.get(&address).copied()
@@ -223,109 +179,5 @@ impl Roll {
     /// The text of a piece.
     pub(super) fn text(&self, span: &Span) -> &str {
         std::str::from_utf8(&self.text.0[span.start as usize..span.end as usize]).unwrap_or("?")
-    }
-
-    /// What runs where.
-    fn note_running(&mut self, stopped: Option<&Stopped>, seats: &Seats, homes: &Homes<'_>) {
-        let Some(stopped) = stopped else { return };
-        let own = raddle_context::current::get().addr();
-        // SAFETY: touches no memory of ours.
-        let own_thread = unsafe { libc::gettid() };
-        for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
-            let worker = seat.worker().addr();
-            let has_home = homes.has(seat.worker().cast());
-            // SAFETY: a worker of a runtime that lives.
-            let index = if has_home { unsafe { (*seat.worker()).index } } else { usize::MAX };
-            let (header, stands_at, frames) = if seat.os_thread() == own_thread {
-                (own, 0, 0..0)
-            } else if stopped.has(seat) {
-                let running = seat.running.load(Ordering::Relaxed);
-                let frames = if has_home { self.walks.of_worker(seat, running) } else { 0..0 };
-                (running.addr(), seat.interrupted().stack_pointer(), frames)
-            } else {
-                continue;
-            };
-            self.running.push(Running { header, worker, index, stands_at, frames });
-        }
-    }
-
-    fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>) {
-        let Some(id) = block.number() else { return };
-        let flags = block.header.flags_now();
-        let has_begun = flags & STARTED != 0;
-        let is_known = !has_begun || homes.has(block.header.worker.get());
-        if !is_known || block.join.is_done() {
-            return;
-        }
-        let address = block.as_header().addr();
-        let mut frames = 0..0;
-        let state = if self.is_shallow {
-            State::Unknown
-        } else if !has_begun {
-            State::Fresh
-        } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
-            frames.clone_from(&one.frames);
-            State::Runs(one.index)
-        } else {
-            // SAFETY: it does not run here, nor will it before this look is over; and while it is away it shows nothing
-            // but the `blocking` that it is in.
-            let waiting = unsafe { block.waits_for() }.map(|wait| self.copy(wait));
-            match (flags & AWAY != 0, waiting) {
-                (true, waiting) => State::Away(waiting),
-                (false, Some(waiting)) => State::Waits(waiting),
-                (false, None) => State::Ready,
-            }
-        };
-        if let State::Ready | State::Waits(_) = &state {
-            frames = self.walk(block, &state);
-        }
-        let name = if self.is_shallow { None } else { self.name_of(block) };
-        let is_thread = flags & OWN_TLS != 0;
-        // SAFETY: as above.
-        let job = unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join));
-        self.rows.push(Row { address, id, name, is_thread, job, site: block.site.get(), state, frames });
-    }
-
-    /// The functions in which one is that does not run.
-    fn walk(&mut self, block: &'static Block, state: &State) -> Span {
-        // SAFETY: it does not end meanwhile.
-        let Some(stack) = (unsafe { block.stack_there() }) else { return 0..0 };
-        let memory = stack.limit().addr()..stack.top().addr();
-        if self.running.iter().any(|one| memory.contains(&one.stands_at)) {
-            // Not quite suspended.
-            return 0..0;
-        }
-        let waits_at =
-            if let State::Waits(waiting) = state { std::ptr::from_ref(waiting.site).addr() } else { 0 };
-        // SAFETY: it has left its stack, and only a worker could resume it: they stand still, or sleep.
-        unsafe { self.walks.of_suspended(block, (std::ptr::from_ref(block.site.get()).addr(), waits_at)) }
-    }
-
-    fn name_of(&mut self, block: &Block) -> Option<Span> {
-        // SAFETY: whoever could end its life stands still, or waits for the depot's lock.
-        let name = unsafe { block.name() }?;
-        Some(self.text.span(|text| text.write_str(name)))
-    }
-
-    fn copy(&mut self, wait: &Wait<'_>) -> Waiting {
-        let more = self.text.span(|text| wait.write_state(text));
-        let held = wait.held().map(|held| (held.who().addr(), held.site()));
-        let (call, kind) = (wait.name(), wait.kind());
-        let (site, since) = (wait.site(), wait.since());
-        let (subject, awaits) = (wait.subject().addr(), wait.awaits().addr());
-        Waiting { call, kind, site, subject, more, since, held, awaits }
-    }
-
-    /// OS threads run on, so that what they wait for can be followed only if nothing runs at all.
-    fn look_outside(&mut self, seats: &[&'static Seat], how: How) {
-        if how != How::Still {
-            return;
-        }
-        for seat in seats.iter().filter(|seat| seat.is(Sitter::Outside) && seat.sleeps().is_some()) {
-            // SAFETY: it sleeps for good, so that its frame stays.
-            let Some(wait) = (unsafe { seat.wait().as_ref() }) else { continue };
-            let waits = self.copy(wait);
-            self.outsiders.push(Outsider { address: seat.address(), os_thread: seat.os_thread(), waits });
-        }
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Seat {
     /// Where it was interrupted.
     interrupted_at: AtomicUsize,
     registers: [AtomicUsize; REGISTERS],
-    /// Of a worker: its OS thread's own stack.
+    /// Of a worker, and of one of the program's own: its stack.
     stack: [AtomicUsize; 2],
 }
 
@@ -133,7 +133,7 @@ impl Seat {
         Interrupted { address: self.interrupted_at.load(Ordering::Relaxed), registers }
     }
 
-    /// Of a worker: its OS thread's own stack.
+    /// Of a worker, and of one of the program's own: its stack.
     pub(super) fn stack(&self) -> Range<usize> {
         self.stack[0].load(Ordering::Relaxed)..self.stack[1].load(Ordering::Relaxed)
     }
@@ -170,7 +170,8 @@ impl Seated {
         seat.address.store(crate::sync::who_runs().0, Ordering::Relaxed);
         seat.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
         seat.arrived.forget();
-        let stack = if kind == Sitter::Worker { own_stack() } else { 0..0 };
+        let has_frames = matches!(kind, Sitter::Worker | Sitter::Outside);
+        let stack = if has_frames { own_stack() } else { 0..0 };
         seat.stack[0].store(stack.start, Ordering::Relaxed);
         seat.stack[1].store(stack.end, Ordering::Relaxed);
         seat.os_thread.store(os_thread, Ordering::Relaxed);

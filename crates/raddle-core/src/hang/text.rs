@@ -4,6 +4,7 @@
 
 use super::age;
 use super::cycle::{Cycle, Who};
+use super::reach::could;
 use super::roll::{Outsider, Roll, Row, State, Waiting};
 use super::symbol;
 use crate::sync::held_by;
@@ -17,6 +18,8 @@ const CYCLE_MAX: usize = 8;
 const ROOTS_MAX: usize = 4;
 /// So many names of a group are told.
 const NAMES_MAX: usize = 5;
+/// So many of those who could end a wait.
+const PEERS_MAX: usize = 3;
 /// So many functions of one who waits are told on the screen.
 const FUNCTIONS_MAX: usize = 3;
 
@@ -47,7 +50,29 @@ impl Roll {
         } else if !self.text(&waiting.more).is_empty() && waiting.kind != "process" {
             let _infallible = write!(text, " ({}: {})", waiting.kind, self.text(&waiting.more));
         }
+        text += &self.supply(waiting);
         text
+    }
+
+    /// `, could come from 'b'`, if it is known who could end it.
+    fn supply(&self, waiting: &Waiting) -> String {
+        let things = self.things(waiting);
+        let peers = self.peers(waiting);
+        let names: Vec<String> = peers.iter().take(PEERS_MAX).map(|who| self.name(*who)).collect();
+        let is_channel = !things.is_empty() && things.iter().all(|thing| thing.kind == "channel");
+        let more = if peers.len() > PEERS_MAX { ", ..." } else { "" };
+        match names.is_empty() {
+            false => format!(", {} {}{more}", could(waiting.call, waiting.kind), names.join(" or ")),
+            true if is_channel && self.all_searched => ", the other end is on no stack".to_owned(),
+            true => String::new(),
+        }
+    }
+
+    fn name(&self, who: Who) -> String {
+        match who {
+            Who::Process(at) => self.short(&self.rows[at]),
+            Who::OsThread(at) => name_of(&self.outsiders[at]),
+        }
     }
 
     /// ` for 0.2 s`, if that is known.
@@ -142,14 +167,18 @@ impl Roll {
 
     /// Who waits for something else than another's end, in groups: what the others wait for in the end.
     fn roots(&self) -> Vec<String> {
-        let outside = (0..self.outsiders.len()).filter(|at| !for_an_end(&self.outsiders[*at].waits));
+        let outside = (0..self.outsiders.len()).filter(|at| !self.outsiders[*at].waits.for_an_end());
         let outside = outside.map(|at| self.sentence(Who::OsThread(at)));
         self.root_groups().iter().map(|group| self.tell_group(group)).chain(outside).collect()
     }
 
     fn root_groups(&self) -> Vec<Vec<&Row>> {
-        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !for_an_end(waits));
-        self.groups().into_iter().filter(|group| is_root(group[0])).collect()
+        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !waits.for_an_end());
+        let roots: Vec<Vec<&Row>> = self.groups().into_iter().filter(|group| is_root(group[0])).collect();
+        // What somebody waits for who could be supplied by one of the others is explained by them.
+        let ends = |row: &Row| matches!(&row.state, State::Waits(waits) if self.peers(waits).is_empty());
+        let last: Vec<Vec<&Row>> = roots.iter().filter(|group| ends(group[0])).cloned().collect();
+        if last.is_empty() { roots } else { last }
     }
 
     /// The further cycles, and all that live and were not `told` by themselves, in groups. True if something was left
@@ -164,7 +193,12 @@ impl Roll {
             let told: Vec<String> = cycle.0.iter().map(|who| self.sentence(*who)).collect();
             let _infallible = writeln!(out, "  another cycle: {}", told.join("; "));
         }
-        let groups = self.groups();
+        let is_told = |row: &&Row| {
+            let members = cycles.first().into_iter().flat_map(|cycle| cycle.0.iter().take(CYCLE_MAX));
+            members.into_iter().any(|who| matches!(who, Who::Process(at) if self.rows[*at].id == row.id))
+        };
+        let mut groups = self.groups();
+        groups.retain(|group| !group.iter().all(is_told));
         let lines = groups.iter().take(GROUPS_MAX).map(|group| self.tell_group(group));
         for line in lines.filter(|line| !told.contains(line)) {
             let _infallible = writeln!(out, "  {line}");
@@ -225,11 +259,6 @@ impl Roll {
         }
         Ok(())
     }
-}
-
-/// Whether it is for another's end, or a time.
-fn for_an_end(waits: &Waiting) -> bool {
-    ["join", "scope", "sleep"].contains(&waits.call) || waits.awaits != 0
 }
 
 /// What it is in a word.

@@ -2,18 +2,7 @@
 //! May use: `roll`, the runtimes' public half.
 //! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
-//! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
-//! twice, a tick apart, with nothing having moved between:
-//!
-//! 1. all workers of all runtimes sleep, no alarm is set, no `blocking` call is out (as at a runtime's quiet end);
-//! 2. every other OS thread of the program is a helper of ours, an idle spare, or sleeps in a call of ours without a
-//!    deadline; one that does anything else may hold a channel's end, or a waker, and use it yet;
-//! 3. no OS thread has been woken that has not noticed it.
-//!
-//! Who sleeps can only be woken by one that runs. All slept at both looks, and the counts of lying down are the same:
-//! so all slept at every moment between, and nobody is left who could wake anybody. (DESIGN.md counted as outstanding
-//! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
-//! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
+//! What a deadlock is, `still` says.
 //!
 //! When all workers sleep, the watcher lies down, too, and whoever gets up calls it (`protocol::watch`): a worker, and
 //! an OS thread that goes to sleep in a call of ours, who may be the last that could have woken anybody. What nobody
@@ -26,14 +15,14 @@ use super::partial::Partial;
 use super::roll::How;
 use super::seat::{self, Seated, Sitter};
 use super::slow::Slow;
+use super::still::{self, Stamp};
 use super::{Dump, Kind, quit};
-use crate::blocking;
 use crate::fork;
 use crate::protocol::watch::WatchWord;
 use crate::report;
 use crate::runtime::Shared;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -174,9 +163,6 @@ fn take_request() -> bool {
     MADE.swap(asked, Ordering::Relaxed) != asked
 }
 
-/// What stood still at a look: if the next one finds the same, it stood still all the time.
-type Stamp = Vec<u64>;
-
 fn watch() {
     let mut before: Option<Stamp> = None;
     let mut told: Option<Stamp> = None;
@@ -188,7 +174,7 @@ fn watch() {
             answer::give(dump);
         }
         let lain_down = seat::lain_down();
-        let now = look();
+        let now = still::look();
         if now.is_some() && now == before && told != now {
             told.clone_from(&now);
             deadlock();
@@ -239,46 +225,6 @@ fn looks_for_deadlocks() -> bool {
 
 fn all_sleep() -> bool {
     runtimes().iter().all(|watched| watched.shared().idle.all_asleep().is_some())
-}
-
-/// The stamp, if nothing runs, nothing will, and somebody waits.
-fn look() -> Option<Stamp> {
-    let runtimes = runtimes();
-    let mut stamp = Stamp::new();
-    for watched in runtimes.iter() {
-        stamp.push(watched.shared().is_quiet()?);
-    }
-    if runtimes.is_empty() || !blocking::lock_pool().is_idle() {
-        return None;
-    }
-    stamp.push(seat::wakes()?);
-    let waiting = outside(&mut stamp)?;
-    fence(Ordering::SeqCst); // pairs with the sleepers' fences: who lay down after waking another is seen with that
-    stamp.push(seat::wakes()?);
-    (waiting > 0).then_some(stamp)
-}
-
-/// Adds the OS threads of the program, if all of them sleep; returns how many there are.
-fn outside(stamp: &mut Stamp) -> Option<usize> {
-    let seats = seat::seats();
-    let (mut listed, mut waiting) = (0, 0);
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        listed += 1;
-        let number: i32 = task.ok()?.file_name().to_str()?.parse().ok()?;
-        let seat = seats.iter().find(|seat| seat.os_thread() == number)?;
-        if seat.is(Sitter::Outside) {
-            stamp.extend([number as u64, seat.sleeps()?]);
-            waiting += 1;
-        }
-    }
-    // The list is read in pieces, between which OS threads come and go: one may stand in none of them.
-    (os_threads()? == listed).then_some(waiting)
-}
-
-/// How many OS threads the program has.
-fn os_threads() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
 }
 
 /// Nothing will ever run again.

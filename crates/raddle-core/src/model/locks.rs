@@ -111,7 +111,7 @@ impl Mutex {
 
     /// Locks, or gives up; true if it has locked.
     pub fn lock_or_give_up(&self) -> bool {
-        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, || false)).is_some()
+        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, None, || false)).is_some()
     }
 
     /// See the protocol.
@@ -173,20 +173,20 @@ impl Rw {
     /// See the protocol.
     pub fn read(&self) {
         if !self.0.try_read() {
-            assert!(self.0.read_slow("model"), "without a deadline");
+            assert!(self.0.read_slow("model", None), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn write(&self) {
         if !self.0.try_write() {
-            assert!(self.0.write_slow("model"), "without a deadline");
+            assert!(self.0.write_slow("model", None), "without a deadline");
         }
     }
 
     /// Enters as the writer, or gives up; true if it has entered.
     pub fn write_or_give_up(&self) -> bool {
-        self.0.try_write() || self.0.write_slow(HURRIED)
+        self.0.try_write() || self.0.write_slow(HURRIED, None)
     }
 
     /// See the protocol.

@@ -320,6 +320,7 @@ fn park_thread(timeout: Option<Duration>) {
 }
 
 fn block_thread(block: &Block, timeout: Option<Duration>) {
+    explore::abandons();
     let until = timeout.and_then(|t| Instant::now().checked_add(t));
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));

@@ -32,11 +32,11 @@
 //! Exactly one wake goes with each setting of `WOKEN`, by the one who set it, and the oldest leaves only when it has
 //! been woken: so the node that is being woken is there.
 //!
-//! *Giving up.* One who may be cancelled waits in a node on the heap. When it gives up it leaves the node, with a
-//! sleeper that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it does what the
-//! oldest would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster, clears `WOKEN`,
-//! so that the next unlock tries again. The owner and the one who took its node out *part*: the second of them frees
-//! it.
+//! *Giving up.* One who may be cancelled, or has a deadline, waits in a node on the heap. When it gives up it leaves
+//! the node, with a sleeper that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it
+//! does what the oldest would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster,
+//! clears `WOKEN`, so that the next unlock tries again. The owner and the one who took its node out *part*: the second
+//! of them frees it.
 //!
 //! Alternatives: a list under a spinlock in the word (a second locked instruction for each wait and wake, and a holder
 //! of the spinlock that the kernel stops); a global table of queues by address, as parking_lot's (a word of one byte,
@@ -46,6 +46,8 @@
 use crate::order;
 use crate::prim::{AtomicBool, AtomicPtr, Guarded, Link, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
+use std::ptr::NonNull;
+use std::time::Instant;
 
 const LOCKED: usize = 1;
 const POISONED: usize = 2;
@@ -77,6 +79,8 @@ pub(crate) struct Node<S> {
     sleeper: Guarded<Option<S>>,
     /// Of a node that is given up: its owner, or the one who has taken it out, looks at it no more.
     parted: AtomicBool,
+    /// Of a node on the heap: its address as the box gave it, by which it is freed. Written before the node is known.
+    own_box: Link<Node<S>>,
 }
 
 /// Whether the data were left in a doubtful state by a panic.
@@ -142,19 +146,21 @@ impl<S: TimedSleeper> MutexWord<S> {
         }
     }
 
-    /// As [`lock_slow`](Self::lock_slow), and gives up when the sleepers do: then `None`.
+    /// As [`lock_slow`](Self::lock_slow), and gives up when the sleepers do, at the latest at `deadline`: then `None`.
     #[cold]
     pub(crate) fn lock_or_give_up(
         &self,
         what: &'static str,
+        deadline: Option<Instant>,
         mut spin: impl FnMut() -> bool,
     ) -> Option<Poisoned> {
         let node = Box::into_raw(Box::new(Node::new()));
         // SAFETY: it is there until it has left the queue, or its owner has said that it is gone.
         let me = unsafe { &*node };
+        me.own_box.set(node);
         let mut locked = self.come(me, what, &mut spin);
         while locked.is_none() {
-            if !me.sleep_or_give_up() {
+            if !me.sleep_or_give_up(deadline) {
                 // SAFETY: it came from a box, and this is its owner's last look.
                 unsafe { Node::part(node) };
                 return None;
@@ -230,15 +236,18 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// Does what the owner of `node`, the oldest, would do, which has been woken but has given up. As
     /// [`give_back`](Self::give_back) at the end.
-    fn stand_in(&self, node: &Node<S>) -> Option<&Node<S>> {
+    fn stand_in(&self, node: NonNull<Node<S>>) -> Option<NonNull<Node<S>>> {
         loop {
             let seen = self.0.load(Ordering::Relaxed);
             if flags(seen) & LOCKED == 0 {
                 let to = with_flags(seen, LOCKED, WOKEN | RESERVED);
                 if self.exchange(seen, to, order::MUTEX_LOCK()).is_ok() {
-                    self.take_out(node);
+                    // SAFETY: it is in the queue, where only who stands in for it takes it out.
+                    self.take_out(unsafe { node.as_ref() });
+                    // SAFETY: as above: its owner has left it there, and it has said where its box is.
+                    let own_box = unsafe { node.as_ref() }.own_box.get();
                     // SAFETY: it was given up, so it lies on the heap, and has left the queue.
-                    unsafe { Node::part(std::ptr::from_ref(node).cast_mut()) };
+                    unsafe { Node::part(own_box) };
                     return self.give_back(false);
                 }
             } else if self.exchange(seen, with_flags(seen, 0, WOKEN), Ordering::Relaxed).is_ok() {
@@ -248,7 +257,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     }
 
     /// Gives the lock back. Returns the oldest if it was to be woken and has given up.
-    fn give_back(&self, poison: bool) -> Option<&Node<S>> {
+    fn give_back(&self, poison: bool) -> Option<NonNull<Node<S>>> {
         let set = if poison { POISONED } else { 0 };
         let mut counted = false;
         let mut seen = self.0.load(order::MUTEX_SEE_QUEUE());
@@ -266,7 +275,8 @@ impl<S: TimedSleeper> MutexWord<S> {
             match self.0.compare_exchange(seen, to, order::MUTEX_UNLOCK(), order::MUTEX_SEE_QUEUE()) {
                 Ok(_) => {
                     // It has not been woken, and leaves only when it has: it is there.
-                    return oldest.filter(|oldest| flags(seen) & WOKEN == 0 && !oldest.wake());
+                    let has_left = |oldest: &&Node<S>| flags(seen) & WOKEN == 0 && !oldest.wake();
+                    return oldest.filter(has_left).map(NonNull::from);
                 }
                 Err(now) => seen = now,
             }
@@ -350,6 +360,7 @@ impl<S: TimedSleeper> Node<S> {
             overtaken: Guarded::new(0),
             sleeper: Guarded::new(None),
             parted: AtomicBool::new(false),
+            own_box: Link::new(),
         }
     }
 
@@ -372,10 +383,10 @@ impl<S: TimedSleeper> Node<S> {
     }
 
     /// As [`sleep`](Self::sleep). If it gives up instead, false: then it stays in the queue.
-    fn sleep_or_give_up(&self) -> bool {
+    fn sleep_or_give_up(&self, deadline: Option<Instant>) -> bool {
         let sleep = |sleeper: &Option<S>| {
             let sleeper = sleeper.as_ref().expect("it was armed");
-            let woken = sleeper.wait_timed().is_some();
+            let woken = sleeper.wait_until(deadline).is_some();
             if !woken {
                 sleeper.give_up();
             }

@@ -23,6 +23,7 @@ use crate::order;
 use crate::prim::{AtomicUsize, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
 use crate::protocol::waitlist::{Locked, Place, WaitList};
+use std::time::Instant;
 
 const WRITER: usize = 1;
 const QUEUED: usize = 2;
@@ -76,16 +77,16 @@ impl<S: TimedSleeper> RwWord<S> {
         false
     }
 
-    /// Enters as a reader, waiting for it. False if the sleeper gives up.
+    /// Enters as a reader, waiting for it. False if the sleeper gives up, at the latest at `deadline`.
     #[cold]
-    pub(crate) fn read_slow(&self, what: &'static str) -> bool {
-        self.enter_slow(what, TO_READ)
+    pub(crate) fn read_slow(&self, what: &'static str, deadline: Option<Instant>) -> bool {
+        self.enter_slow(what, TO_READ, deadline)
     }
 
-    /// Enters as the writer, waiting for it. False if the sleeper gives up.
+    /// Enters as the writer, waiting for it. False if the sleeper gives up, at the latest at `deadline`.
     #[cold]
-    pub(crate) fn write_slow(&self, what: &'static str) -> bool {
-        self.enter_slow(what, TO_WRITE)
+    pub(crate) fn write_slow(&self, what: &'static str, deadline: Option<Instant>) -> bool {
+        self.enter_slow(what, TO_WRITE, deadline)
     }
 
     /// How many readers are inside; `None` if a writer is. May be out of date at once.
@@ -94,7 +95,7 @@ impl<S: TimedSleeper> RwWord<S> {
         (seen & WRITER == 0).then_some(seen / READER)
     }
 
-    fn enter_slow(&self, what: &'static str, need: usize) -> bool {
+    fn enter_slow(&self, what: &'static str, need: usize, deadline: Option<Instant>) -> bool {
         let place = Place::new(S::new(what), need);
         let mut list = self.list.lock();
         // While the list is locked nobody sets or clears `QUEUED` but we.
@@ -103,7 +104,7 @@ impl<S: TimedSleeper> RwWord<S> {
         }
         list.push(&place);
         drop(list);
-        let entered = place.sleeper.wait_timed().is_some();
+        let entered = place.sleeper.wait_until(deadline).is_some();
         if !entered {
             let mut list = self.list.lock();
             list.remove(&place);

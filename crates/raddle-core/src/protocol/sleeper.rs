@@ -5,6 +5,8 @@
 //! On the machine a sleeper is a `wait::Waiter`; in the models it is a flag. The queues of `mutex`, `waitlist` and
 //! `once` are generic in it, so that the models search the very code that runs.
 
+use std::time::Instant;
+
 /// One wait of whoever runs.
 pub(crate) trait Sleeper: Sized {
     /// What is left to do when a wait has been ended: after it the sleeper may be gone.
@@ -27,6 +29,11 @@ pub(crate) trait Sleeper: Sized {
 pub(crate) trait TimedSleeper: Sleeper {
     /// Waits until somebody has selected an outcome; `None` if the deadline passed first.
     fn wait_timed(&self) -> Option<u32>;
+
+    /// As [`wait_timed`](Self::wait_timed), until another deadline, if the sleeper knows what time it is.
+    fn wait_until(&self, _deadline: Option<Instant>) -> Option<u32> {
+        self.wait_timed()
+    }
 
     /// Ends the wait with `outcome`; `None` if the deadline has passed.
     fn try_select(&self, outcome: u32) -> Option<Self::Right>;

@@ -10,7 +10,7 @@ use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
 use crate::cancel;
 use crate::explore::point;
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Thing, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -45,8 +45,14 @@ const WAIT: CallOn<Barrier> = CallOn::new("Barrier::wait");
 impl Subject for Barrier {
     const KIND: &'static str = "barrier";
 
+    fn things(&self, each: &mut dyn FnMut(Thing)) {
+        each(Thing::shared(Barrier::KIND, self));
+    }
+
     fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        write!(out, "{} of {} have come", self.state.lock().arrived, self.threads)
+        // Who has the lock may have been stopped, so that it can be looked at.
+        let Some(state) = self.state.try_lock() else { return write!(out, "for {}", self.threads) };
+        write!(out, "{} of {} have come", state.arrived, self.threads)
     }
 }
 

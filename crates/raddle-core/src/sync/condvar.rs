@@ -7,7 +7,7 @@ use super::{LockResult, MutexGuard, PoisonError};
 use crate::cancel;
 use crate::explore::{now, point, settle};
 use crate::protocol::condvar::CondWord;
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Thing, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -39,6 +39,10 @@ const WAIT: CallOn<Condvar> = CallOn::new("Condvar::wait");
 
 impl Subject for Condvar {
     const KIND: &'static str = "condition variable";
+
+    fn things(&self, each: &mut dyn FnMut(Thing)) {
+        each(Thing::shared(Condvar::KIND, self));
+    }
 }
 
 impl UnwindSafe for Condvar {}

@@ -42,6 +42,7 @@ mod semaphore;
 mod sleepers;
 mod spin;
 mod ticket;
+mod timed;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use clh::{ClhGuard, ClhLock};

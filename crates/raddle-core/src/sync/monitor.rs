@@ -9,7 +9,7 @@
 use super::sleepers::Timed;
 use crate::protocol::condvar::CondWord;
 use crate::wait::Subject;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 /// A state under a short lock.
@@ -21,6 +21,15 @@ pub(super) struct Condition(CondWord<Timed>);
 impl<T> Monitor<T> {
     pub(super) const fn new(state: T) -> Self {
         Monitor(Mutex::new(state))
+    }
+
+    /// For a look by somebody who must not wait.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, T> {

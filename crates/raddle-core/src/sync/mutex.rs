@@ -11,7 +11,7 @@
 use super::holder::{Held, Holder, Running};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::cancel;
-use crate::explore::point;
+use crate::explore::{self, point};
 use crate::protocol::mutex::MutexWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
@@ -21,6 +21,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
+use std::time::Instant;
 
 /// A waiter looks so often, each time after twice the pause, before it goes to sleep.
 const SPIN_ROUNDS: u32 = 7;
@@ -29,8 +30,8 @@ const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock");
 
 /// The lock without its data.
 pub(super) struct RawMutex {
-    word: MutexWord<Waiter>,
-    holder: Holder,
+    pub(super) word: MutexWord<Waiter>,
+    pub(super) holder: Holder,
 }
 
 // SAFETY: the word is a protocol for several threads; the nodes that it names belong to threads that sleep.
@@ -76,12 +77,18 @@ impl RawMutex {
     /// Where the caller runs may be another worker afterwards: who holds it is found out anew.
     #[cold]
     fn lock_slow(&self, site: &'static Location<'static>) -> bool {
-        let poisoned = self.word.try_lock().unwrap_or_else(|| self.wait_for_lock(site));
+        let wait = || self.wait_for_lock(None, site).expect("without a deadline it is taken");
+        let poisoned = self.word.try_lock().unwrap_or_else(wait);
         self.holder.note(site);
         poisoned
     }
 
-    fn wait_for_lock(&self, site: &'static Location<'static>) -> bool {
+    /// Waits for the lock and takes it; `None` if `deadline` passed first.
+    pub(super) fn wait_for_lock(
+        &self,
+        deadline: Option<Instant>,
+        site: &'static Location<'static>,
+    ) -> Option<bool> {
         let wait = Wait::on(const { &LOCK }, self, site);
         let _shown = wait.show();
         let mut round = 0;
@@ -94,11 +101,15 @@ impl RawMutex {
             round += 1;
             true
         };
-        if cancel::current().is_none() {
-            return self.word.lock_slow(LOCK.name(), spin);
+        let region = cancel::current();
+        if region.is_none() && deadline.is_none() {
+            return Some(self.word.lock_slow(LOCK.name(), spin));
         }
-        let poisoned = self.word.lock_or_give_up(LOCK.name(), spin);
-        poisoned.unwrap_or_else(|| cancel::unwind())
+        let poisoned = self.word.lock_or_give_up(LOCK.name(), deadline, spin);
+        if poisoned.is_none() && (deadline.is_none() || cancel::is_cancelled_now()) {
+            cancel::unwind();
+        }
+        poisoned
     }
 
     pub(super) fn unlock(&self, poison: bool) {
@@ -138,7 +149,7 @@ impl Subject for RawMutex {
 /// assert_eq!(*count.lock().unwrap(), 10);
 /// ```
 pub struct Mutex<T: ?Sized> {
-    raw: RawMutex,
+    pub(super) raw: RawMutex,
     data: UnsafeCell<T>,
 }
 
@@ -255,7 +266,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Safety
     /// The caller has just taken the lock.
     #[inline]
-    unsafe fn new(mutex: &'a Mutex<T>, poisoned: bool) -> LockResult<Self> {
+    pub(super) unsafe fn new(mutex: &'a Mutex<T>, poisoned: bool) -> LockResult<Self> {
         result(MutexGuard { mutex, panicking: thread::panicking(), not_send: PhantomData }, poisoned)
     }
 
@@ -301,7 +312,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.mutex.raw.unlock(!self.panicking && thread::panicking());
+        self.mutex.raw.unlock(!self.panicking && thread::panicking() && explore::poisons());
     }
 }
 

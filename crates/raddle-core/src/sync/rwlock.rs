@@ -6,7 +6,7 @@ use super::holder::{Held, Holder};
 use super::mutex::result;
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::cancel;
-use crate::explore::point;
+use crate::explore::{self, point};
 use crate::protocol::rwlock::RwWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
@@ -15,33 +15,45 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
+use std::time::Instant;
 
 const READ: CallOn<RawRwLock> = CallOn::new("RwLock::read");
 const WRITE: CallOn<RawRwLock> = CallOn::new("RwLock::write");
 
 /// The lock without its data.
-struct RawRwLock {
-    word: RwWord<Waiter>,
+pub(super) struct RawRwLock {
+    pub(super) word: RwWord<Waiter>,
     /// The writer, or who entered last of those who read.
-    holder: Holder,
+    pub(super) holder: Holder,
 }
 
 impl RawRwLock {
+    /// Enters as a reader; false if `deadline` passed first.
     #[cold]
-    fn read_slow(&self, site: &'static Location<'static>) {
+    pub(super) fn read_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         let wait = Wait::on(const { &READ }, self, site);
         let _shown = wait.show();
-        while !self.word.read_slow(READ.name()) {
-            cancel::check();
-        }
+        until_entered(deadline, || self.word.read_slow(READ.name(), deadline))
     }
 
+    /// Enters as the writer; false if `deadline` passed first.
     #[cold]
-    fn write_slow(&self, site: &'static Location<'static>) {
+    pub(super) fn write_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         let wait = Wait::on(const { &WRITE }, self, site);
         let _shown = wait.show();
-        while !self.word.write_slow(WRITE.name()) {
-            cancel::check();
+        until_entered(deadline, || self.word.write_slow(WRITE.name(), deadline))
+    }
+}
+
+/// Who gives up has been cancelled, or its deadline has passed.
+fn until_entered(deadline: Option<Instant>, mut enter: impl FnMut() -> bool) -> bool {
+    loop {
+        if enter() {
+            return true;
+        }
+        cancel::check();
+        if deadline.is_some() {
+            return false;
         }
     }
 }
@@ -78,7 +90,7 @@ impl Subject for RawRwLock {
 /// assert_eq!(lock.into_inner().unwrap(), 6);
 /// ```
 pub struct RwLock<T: ?Sized> {
-    raw: RawRwLock,
+    pub(super) raw: RawRwLock,
     data: UnsafeCell<T>,
 }
 
@@ -132,7 +144,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         point("RwLock::read");
         if !self.raw.word.try_read() {
-            self.raw.read_slow(Location::caller());
+            self.raw.read_slow(None, Location::caller());
         }
         self.raw.holder.note(Location::caller());
         self.reader()
@@ -165,7 +177,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         point("RwLock::write");
         if !self.raw.word.try_write() {
-            self.raw.write_slow(Location::caller());
+            self.raw.write_slow(None, Location::caller());
         }
         self.raw.holder.note(Location::caller());
         self.writer()
@@ -186,11 +198,11 @@ impl<T: ?Sized> RwLock<T> {
         Ok(self.writer()?)
     }
 
-    fn reader(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+    pub(super) fn reader(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         result(RwLockReadGuard { lock: self, not_send: PhantomData }, self.is_poisoned())
     }
 
-    fn writer(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+    pub(super) fn writer(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let guard = RwLockWriteGuard { lock: self, panicking: thread::panicking(), not_send: PhantomData };
         result(guard, self.is_poisoned())
     }
@@ -291,7 +303,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.raw.word.end_write(!self.panicking && thread::panicking());
+        self.lock.raw.word.end_write(!self.panicking && thread::panicking() && explore::poisons());
     }
 }
 

@@ -37,7 +37,11 @@ impl Sleeper for Waiter {
 /// Without a deadline, but a cancellation of the caller is one.
 impl TimedSleeper for Waiter {
     fn wait_timed(&self) -> Option<u32> {
-        match Waiter::wait(self, None) {
+        self.wait_until(None)
+    }
+
+    fn wait_until(&self, deadline: Option<Instant>) -> Option<u32> {
+        match Waiter::wait(self, deadline) {
             Outcome::Selected(outcome) => Some(outcome),
             Outcome::Expired => None,
         }

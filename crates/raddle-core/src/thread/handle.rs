@@ -4,11 +4,13 @@
 
 use super::id::ThreadId;
 use super::wait::refuse_in_cell;
+use crate::explore::now;
 use crate::process::handle::Joiner;
 use crate::process::{self, Process};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::thread::Result;
+use std::time::Duration;
 
 /// A handle to a thread: its name, its number, and [`unpark`](Thread::unpark). Cheap to clone; may outlive it.
 ///
@@ -128,6 +130,20 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T> {
         refuse_in_cell("thread::JoinHandle::join");
         self.joiner.join_or_unwind()
+    }
+
+    /// As [`join`](Self::join), and gives up when `timeout` has passed. Not part of `std`'s.
+    ///
+    /// # Errors
+    /// The handle, if the thread has not ended by then; else as `join`.
+    ///
+    /// # Panics
+    /// As `join`.
+    #[track_caller]
+    pub fn join_timeout(self, timeout: Duration) -> std::result::Result<Result<T>, JoinHandle<T>> {
+        refuse_in_cell("thread::JoinHandle::join_timeout");
+        let JoinHandle { joiner, thread } = self;
+        joiner.join_until(now().checked_add(timeout)).map_err(|joiner| JoinHandle { joiner, thread })
     }
 
     /// Whether the thread's function has ended, so that [`join`](Self::join) returns soon.

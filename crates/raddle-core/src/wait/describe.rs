@@ -11,7 +11,9 @@
 //! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays five
 //! stores into a frame, and one each into its control block before and after. A light process that waits at a channel,
 //! or parks, in no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there.
+//! `--cfg raddle_unnoted` leaves all of it out, with the holders of locks: only to measure what it costs.
 
+use super::thing::Thing;
 use crate::hang::age::Stamp;
 use crate::hang::seat;
 use crate::header::{AWAY, Kind};
@@ -38,6 +40,9 @@ pub(crate) trait Subject {
         std::ptr::null()
     }
 
+    /// The things by which others could end the wait, if it is not known who.
+    fn things(&self, _each: &mut dyn FnMut(Thing)) {}
+
     /// What else there is to say of it: `2 of 3 have come`.
     fn state(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
         Ok(())
@@ -56,14 +61,15 @@ struct Call {
     kind: &'static str,
     held: unsafe fn(*const ()) -> Option<Held>,
     awaits: unsafe fn(*const ()) -> *const (),
+    things: unsafe fn(*const (), &mut dyn FnMut(Thing)),
     state: unsafe fn(*const (), &mut dyn fmt::Write) -> fmt::Result,
 }
 
 impl<S: Subject> CallOn<S> {
     /// The call of this name: `Mutex::lock`.
     pub(crate) const fn new(name: &'static str) -> CallOn<S> {
-        let call = Call { name, kind: S::KIND, held: held::<S>, awaits: awaits::<S>, state: state::<S> };
-        CallOn { call, subject: PhantomData }
+        let (held, awaits, things, state) = (held::<S>, awaits::<S>, things::<S>, state::<S>);
+        CallOn { call: Call { name, kind: S::KIND, held, awaits, things, state }, subject: PhantomData }
     }
 
     /// Its name.
@@ -85,6 +91,13 @@ unsafe fn held<S: Subject>(subject: *const ()) -> Option<Held> {
 unsafe fn awaits<S: Subject>(subject: *const ()) -> *const () {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.awaits()
+}
+
+/// # Safety
+/// As for [`held`].
+unsafe fn things<S: Subject>(subject: *const (), each: &mut dyn FnMut(Thing)) {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.things(each);
 }
 
 /// # Safety
@@ -138,6 +151,9 @@ impl<'s> Wait<'s> {
     /// As [`show`](Self::show), at the control block of the caller.
     #[inline(always)]
     pub(crate) fn show_at(&self, block: &'static Block) -> Shown<'_> {
+        if cfg!(raddle_unnoted) {
+            return Shown { before: Before::Nothing, wait: PhantomData };
+        }
         let before = block.waits.replace(std::ptr::from_ref(self).cast_mut().cast());
         Shown { before: Before::Process(block, before), wait: PhantomData }
     }
@@ -145,6 +161,9 @@ impl<'s> Wait<'s> {
     /// As [`show_at`](Self::show_at), for a wait that is in no other: nothing is shown after it.
     #[inline(always)]
     pub(crate) fn show_alone(&self, block: &'static Block) -> Shown<'_> {
+        if cfg!(raddle_unnoted) {
+            return Shown { before: Before::Nothing, wait: PhantomData };
+        }
         debug_assert!(block.waits.get().is_null(), "it waits within another wait");
         block.waits.set(std::ptr::from_ref(self).cast_mut().cast());
         Shown { before: Before::Process(block, std::ptr::null_mut()), wait: PhantomData }
@@ -186,6 +205,12 @@ impl<'s> Wait<'s> {
     pub(crate) fn awaits(&self) -> *const () {
         // SAFETY: as in `held`.
         unsafe { (self.call.awaits)(self.subject) }
+    }
+
+    /// The things by which others could end it.
+    pub(crate) fn things(&self, each: &mut dyn FnMut(Thing)) {
+        // SAFETY: as in `held`.
+        unsafe { (self.call.things)(self.subject, each) };
     }
 
     /// Who holds it, if that is known.
@@ -245,16 +270,5 @@ impl Block {
     pub(crate) unsafe fn waits_for<'a>(&self) -> Option<&'a Wait<'a>> {
         // SAFETY: shown until the wait is over, and the caller vouches that it is not.
         unsafe { self.waits.get().cast::<Wait<'_>>().as_ref() }
-    }
-}
-
-/// The first of several: what an alternation or a selection waits for.
-pub(crate) struct FirstOf(pub(crate) usize);
-
-impl Subject for FirstOf {
-    const KIND: &'static str = "choice";
-
-    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        write!(out, "of {}", self.0)
     }
 }

@@ -6,8 +6,10 @@ mod bell;
 mod describe;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod thing;
 mod waiter;
 
 pub(crate) use bell::{Bell, wait_loosely};
-pub(crate) use describe::{CallOn, FirstOf, Subject, Wait};
+pub(crate) use describe::{CallOn, Subject, Wait};
+pub(crate) use thing::{FirstOf, Guarded, Thing};
 pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

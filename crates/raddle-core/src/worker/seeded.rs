@@ -50,6 +50,10 @@ impl Worker {
         loop {
             self.gather(seeded);
             if seeded.has_failed() {
+                seeded.break_up(self.alive());
+                continue;
+            }
+            if seeded.ending().is_broken_off() {
                 return self.end_by_seed(seeded);
             }
             if self.timers.next_ns().is_some() && seeded.time_flies() && self.pass_time(seeded) {
@@ -61,10 +65,14 @@ impl Worker {
             if self.shared().is_anybody_away() || !seeded.has_begun() {
                 return None;
             }
-            if !self.pass_time(seeded) {
+            if !self.pass_time(seeded) && !seeded.break_up(self.alive()) {
                 return self.end_by_seed(seeded);
             }
         }
+    }
+
+    fn alive(&self) -> u64 {
+        self.shared().alive(&self.shared().total())
     }
 
     /// What was found after a sleep is one of those to choose from.
@@ -84,14 +92,19 @@ impl Worker {
     }
 
     fn end_by_seed(&self, seeded: &Seeded) -> Option<Runnable> {
-        let shared = self.shared();
-        let alive = shared.alive(&shared.total());
-        let has_failed = seeded.has_failed();
-        seeded.end(alive);
-        if has_failed {
-            shared.stop_now();
+        if seeded.end(self.alive()) {
+            self.shared().stop_now();
         }
         None
+    }
+
+    /// The running process, which unwinds, would block this worker: if its run is over it does not go on.
+    pub(crate) fn abandon_by_seed(&self, block: &'static Block) {
+        let Some(seeded) = self.seeded.as_ref().filter(|seeded| seeded.ending().has_begun()) else { return };
+        seeded.ending().break_off();
+        // SAFETY: `block` is what runs here, and nobody will resume it.
+        unsafe { self.leave_after(block, nobody_resumes, std::ptr::null_mut()) };
+        unreachable!("nobody resumes it");
     }
 
     /// Puts everything that can run into the pool.
@@ -154,3 +167,9 @@ impl Worker {
         }
     }
 }
+
+/// Runs on the next context: there is nothing to tell anybody.
+///
+/// # Safety
+/// None is needed.
+unsafe fn nobody_resumes(_nothing: *mut ()) {}

@@ -197,6 +197,52 @@ fn each_wait_ends_by_it() {
     }
 }
 
+/// Every kind of wait has a deadline.
+#[test]
+fn each_wait_ends_by_a_deadline() {
+    runtime(2).run(|| {
+        for (what, waits) in WAITS {
+            for own_tls in [false, cfg!(all(target_os = "linux", target_env = "gnu"))] {
+                let flag = AtomicBool::new(false);
+                cancel::scope(|s| {
+                    let wait = || cancel::within(Duration::from_millis(1), || waits(&flag));
+                    let waiting = s.spawn_by(csp::Builder::new().own_tls(own_tls), wait).unwrap();
+                    waiting.join().expect(what).expect_err(what);
+                });
+            }
+        }
+    });
+}
+
+/// The forms with a deadline of locks and joins: of light processes, threads and OS threads.
+#[test]
+fn locks_and_joins_give_up_at_their_times() {
+    fn give_up() {
+        let (mutex, lock) = (sync::Mutex::new(0), sync::RwLock::new(0));
+        let soon = || Instant::now() + Duration::from_millis(1);
+        let (held, writes) = (mutex.lock().unwrap(), lock.write().unwrap());
+        csp::scope(|s| {
+            let other = s.spawn(|| {
+                mutex.try_lock_until(soon()).expect_err("it is held");
+                lock.try_read_until(soon()).expect_err("it is written");
+                lock.try_write_for(Duration::from_millis(1)).expect_err("it is written");
+            });
+            other.join().unwrap();
+        });
+        drop((held, writes));
+        *mutex.try_lock_for(HOUR).unwrap() += 1;
+        *lock.try_write_until(soon()).unwrap() += 1;
+        assert_eq!((*mutex.lock().unwrap(), *lock.try_read_for(HOUR).unwrap()), (1, 1));
+        let parks = thread::spawn(thread::park);
+        let parks = parks.join_timeout(Duration::from_millis(1)).expect_err("it parks");
+        parks.thread().unpark();
+        parks.join().unwrap();
+    }
+    give_up();
+    runtime(1).run(give_up);
+    runtime(2).run(|| thread::spawn(give_up).join().unwrap());
+}
+
 /// OS threads of the program are cancelled in regions that they enter themselves.
 #[test]
 fn an_os_thread_is_cancelled_too() {

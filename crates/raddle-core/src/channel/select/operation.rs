@@ -13,7 +13,7 @@ use super::super::list::{Entry, Left, Sleeper};
 use super::super::receiver::{Kind, Receiver};
 use super::super::sender::Sender;
 use crate::process::wait::may_wait;
-use crate::wait::Waiter;
+use crate::wait::{Thing, Waiter};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
@@ -44,6 +44,8 @@ impl Room {
 pub(super) trait Operation {
     /// The word that says without a lock whether it is possible, and its bit there. None for a clock.
     fn note(&self) -> Option<(&AtomicU32, u32)>;
+    /// What one waits for by it; `None` if it is never possible.
+    fn thing(&self) -> Option<Thing>;
     /// The clock that it receives from, if it does.
     fn clock(&self) -> Option<&dyn Clock>;
     /// Agrees on it now, if it is possible.
@@ -99,6 +101,10 @@ unsafe fn enqueue<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter)
 impl<T> Operation for Sender<T> {
     fn note(&self) -> Option<(&AtomicU32, u32)> {
         Some((self.chan.core.note_word(), CAN_SEND))
+    }
+
+    fn thing(&self) -> Option<Thing> {
+        self.chan.thing()
     }
 
     fn clock(&self) -> Option<&dyn Clock> {
@@ -206,6 +212,14 @@ impl<T> Operation for Receiver<T> {
             Kind::Chan(chan) => Some((chan.core.note_word(), CAN_RECEIVE)),
             Kind::Never => Some((&NEVER, CAN_RECEIVE)),
             Kind::Alarm(..) | Kind::Tick(..) => None,
+        }
+    }
+
+    fn thing(&self) -> Option<Thing> {
+        match &self.kind {
+            Kind::Chan(chan) => chan.thing(),
+            Kind::Never => None,
+            Kind::Alarm(..) | Kind::Tick(..) => Some(Thing::TIME),
         }
     }
 

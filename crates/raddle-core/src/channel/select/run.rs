@@ -13,7 +13,7 @@ use super::operation::{Operation, Room};
 use crate::cancel;
 use crate::explore::{now, point};
 use crate::order;
-use crate::wait::{CallOn, EXPIRED, FirstOf, Outcome, Wait, Waiter};
+use crate::wait::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, Waiter};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -45,6 +45,12 @@ pub struct Case<'a> {
     note: Option<(&'a AtomicU32, u32)>,
     entry: Entry,
     room: Room,
+}
+
+impl Guarded for Case<'_> {
+    fn thing(&self) -> Option<Thing> {
+        self.operation.thing()
+    }
 }
 
 // SAFETY: entry and room are in use during a call only that has the case by `&mut`.
@@ -219,7 +225,8 @@ fn wait_in(
     put_in: impl Fn(&Case<'_>, &Waiter, u32) -> bool,
     take_out: impl Fn(&Case<'_>),
 ) -> Option<usize> {
-    let all = FirstOf(cases.len());
+    // SAFETY: they stay where they are until this function has returned.
+    let all = unsafe { FirstOf::new(cases) };
     let wait = Wait::on(const { &SELECT }, &all, Location::caller());
     let _shown = wait.show();
     let waiter = Waiter::new(SELECT.name());

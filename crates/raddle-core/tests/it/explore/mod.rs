@@ -3,6 +3,7 @@
 mod bugs;
 mod compositions;
 mod correct;
+mod ending;
 mod same_way;
 mod threads;
 

@@ -1,0 +1,88 @@
+//! Owns: `Ending`, how a run ends that somebody explores: what is left in it unwinds.
+//! May use: `cancel`: each process of an explored run is in a region of the run's own.
+//! Never: a choice: what happens in an ending is no part of the run, and of no seed.
+//!
+//! A run that has failed leaves processes behind that wait for ever. They would keep their stacks and what lies on
+//! them; a search that shrinks a failure has some hundred such runs. So the run's region is cancelled: each wait
+//! unwinds, everything is dropped in order, and the runtime can have the next run. What cannot be ended so keeps its
+//! stack, as all did before: who waits for a queue lock or a `Once`, under a `shield`, or a cell. And a light process
+//! that would wait while it unwinds cannot leave its worker to others, since panics are counted for each OS thread: it
+//! stays where it is, and the ending is over, with whatever is left. So does one whose drop panics: to go on would be
+//! to abort. Locks are not poisoned meanwhile, which few drops reckon with.
+
+use super::board::Outcome;
+use crate::cancel::Token;
+use crate::header::Header;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+/// So many turns what is left may have, all together.
+const TURNS_MAX: u32 = 100_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// What all processes of the run are in.
+    region: RefCell<Option<Token>>,
+    begun: Cell<bool>,
+    turns: Cell<u32>,
+    outcome: RefCell<Option<Outcome>>,
+    /// Those that have begun to unwind.
+    unwinding: RefCell<HashSet<*mut Header>>,
+}
+
+impl Ending {
+    /// A run begins.
+    pub(super) fn prepare(&self) {
+        *self.region.borrow_mut() = Some(Token::new());
+        self.begun.set(false);
+        self.turns.set(0);
+        self.unwinding.borrow_mut().clear();
+    }
+
+    /// This one begins to unwind. False if it has before.
+    pub(super) fn unwinds(&self, who: *mut Header) -> bool {
+        self.unwinding.borrow_mut().insert(who)
+    }
+
+    /// What a process is born into, unless its scope says that.
+    pub(super) fn region(&self) -> Option<Token> {
+        self.region.borrow().clone()
+    }
+
+    /// Whether the run is over, and what is left in it unwinds.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.get()
+    }
+
+    /// The run is over, with this outcome.
+    pub(super) fn begin(&self, outcome: Outcome, cancels: bool) {
+        *self.outcome.borrow_mut() = Some(outcome);
+        self.begun.set(true);
+        if cancels && let Some(region) = self.region() {
+            region.strike();
+        }
+    }
+
+    /// One of those that are left gets a turn. False if there have been too many.
+    pub(super) fn takes_turn(&self) -> bool {
+        self.turns.set(self.turns.get().saturating_add(1));
+        self.turns.get() <= TURNS_MAX
+    }
+
+    /// One that is left cannot go on, nor let anybody else: nobody gets a turn any more.
+    pub(crate) fn break_off(&self) {
+        self.turns.set(TURNS_MAX);
+    }
+
+    /// Whether nobody gets a turn any more.
+    pub(crate) fn is_broken_off(&self) -> bool {
+        self.turns.get() >= TURNS_MAX
+    }
+
+    /// What whoever explores is told. `alive` are left.
+    pub(super) fn outcome(&self, alive: u64) -> Outcome {
+        let outcome = self.outcome.borrow_mut().take().unwrap_or_default();
+        Outcome { is_clean: alive == 0 && !self.is_broken_off(), ..outcome }
+    }
+}

@@ -1,0 +1,148 @@
+//! Owns: `Stuck`: who waits when nothing can run any more, for what, and who could have ended it.
+//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `hang::reach`.
+//! Never: a look at what has ended.
+
+use super::failure::{Cause, Waiting};
+use super::known::Known;
+use super::site::Sites;
+use crate::hang::reach::{Reached, Search, Stander, could};
+use crate::header::{Header, Kind};
+use crate::process::block::Block;
+use crate::sync::held_by;
+use crate::wait::{Thing, Wait};
+use raddle_context::walk::kept;
+use std::collections::HashMap;
+
+/// The call that waits for another's end.
+const JOIN: &str = "join";
+/// Room for the things that somebody waits for.
+const THINGS_MAX: usize = 10_000;
+/// So many of those who could end a wait are named.
+const PEERS_MAX: usize = 3;
+
+/// Those who wait.
+pub(super) struct Stuck<'s> {
+    known: &'s HashMap<*mut Header, Known>,
+    sites: &'s Sites,
+    /// In the order in which they came.
+    waiting: Vec<(*mut Header, &'s Known)>,
+    reached: Reached,
+}
+
+impl<'s> Stuck<'s> {
+    /// Looks at all that are known: nothing runs on the worker that calls, and they belong to no other.
+    pub(super) fn of(known: &'s HashMap<*mut Header, Known>, sites: &'s Sites) -> Stuck<'s> {
+        let processes = known.iter().filter(|(_, known)| known.kind == Kind::Process);
+        let mut waiting: Vec<_> = processes.map(|(header, known)| (*header, known)).collect();
+        waiting.sort_by_key(|(_, known)| known.number);
+        let mut stuck = Stuck { known, sites, waiting, reached: Reached::default() };
+        stuck.reached = stuck.search();
+        stuck
+    }
+
+    /// What is told. `alive` have not ended.
+    pub(super) fn cause(&self, alive: u64) -> Cause {
+        let cells = alive.saturating_sub(self.waiting.len() as u64);
+        let place = |whom: usize| self.waiting.iter().position(|(other, _)| other.addr() == whom);
+        let next: Vec<Option<usize>> =
+            self.waiting.iter().map(|(header, _)| self.next(*header).and_then(place)).collect();
+        let order = Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(joins));
+        let tell = |at: &usize| {
+            let (header, known) = self.waiting[*at];
+            Waiting { who: Known::to_string(known), at: self.text(header, known) }
+        };
+        Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, cells }
+    }
+
+    /// Who has something that another waits for.
+    fn search(&self) -> Reached {
+        let mut search = Search::with_room(THINGS_MAX);
+        for (header, _) in &self.waiting {
+            things_of(*header).into_iter().for_each(|thing| search.add(thing));
+        }
+        search.begin();
+        for (header, _) in &self.waiting {
+            // SAFETY: it has not ended.
+            let block = unsafe { Block::of_header(*header) };
+            // SAFETY: it neither starts nor ends now.
+            let Some(stack) = (unsafe { block.stack_there() }) else { continue };
+            // SAFETY: nothing runs on this worker, and it belongs to no other: nobody writes its context.
+            let memory = kept(unsafe { &*block.context.get() }, stack);
+            // SAFETY: as above.
+            unsafe { search.look_through(header.addr(), memory) };
+        }
+        search.end(|who| {
+            let Some((header, known)) = self.waiting.iter().find(|(header, _)| header.addr() == who) else {
+                return Stander::default();
+            };
+            Stander {
+                waits_for: things_of(*header).iter().map(|thing| thing.subject).collect(),
+                just_joins: wait_of(*header).is_some_and(joins),
+                born: u64::from(known.number),
+            }
+        })
+    }
+
+    /// The address of whom a process waits for: who holds what it needs, is to end, or could supply it.
+    fn next(&self, header: *mut Header) -> Option<usize> {
+        let wait = wait_of(header)?;
+        let joined = (wait.name() == JOIN).then(|| wait.subject().addr());
+        let could = || self.peers(header).first().copied();
+        wait.held().map(|held| held.who().addr()).or(joined).or_else(could)
+    }
+
+    fn peers(&self, header: *mut Header) -> Vec<usize> {
+        let mut peers = Vec::new();
+        for peer in things_of(header).iter().flat_map(|thing| self.reached.with(thing)) {
+            if !peers.contains(peer) {
+                peers.push(*peer);
+            }
+        }
+        peers
+    }
+
+    /// What a process waits for, and who holds that, if the call has said so; else what it did last.
+    fn text(&self, header: *mut Header, known: &Known) -> String {
+        let Some(wait) = wait_of(header) else {
+            return format!("{}{}", known.at, self.sites.text(&known.place).unwrap_or_default());
+        };
+        let mut text = format!("{} at {}", wait.name(), wait.site());
+        let name = |whom: usize| {
+            let one = self.known.iter().find(|(header, _)| header.addr() == whom);
+            one.map(|(_, known)| known.to_string())
+        };
+        if let Some(held) = wait.held() {
+            text += &format!(", {}", held_by(name(held.who().addr()).as_deref(), held.site()));
+        } else if wait.name() == JOIN {
+            text += &name(wait.subject().addr()).map_or_else(String::new, |child| format!(", for {child}"));
+        } else {
+            let names: Vec<String> =
+                self.peers(header).into_iter().take(PEERS_MAX).filter_map(name).collect();
+            if !names.is_empty() {
+                text += &format!(", {} {}", could(wait.name(), wait.kind()), names.join(" or "));
+            }
+        }
+        text
+    }
+}
+
+/// What a process waits for, if a call of ours has said so.
+fn wait_of<'w>(header: *mut Header) -> Option<&'w Wait<'w>> {
+    // SAFETY: the callers have seen that it is a process, which has not ended.
+    let block = unsafe { Block::of_header(header) };
+    // SAFETY: nothing runs on this worker, and it belongs to no other.
+    unsafe { block.waits_for() }
+}
+
+fn things_of(header: *mut Header) -> Vec<Thing> {
+    let mut things = Vec::new();
+    if let Some(wait) = wait_of(header) {
+        wait.things(&mut |thing| things.push(thing));
+    }
+    things
+}
+
+/// Whether it is for another's end.
+fn joins(wait: &Wait<'_>) -> bool {
+    [JOIN, "scope"].contains(&wait.name())
+}

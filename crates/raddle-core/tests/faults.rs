@@ -95,8 +95,8 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
         let rt = runtime(1);
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
-            limit_address_space(24 << 20);
-            let all = parked(8, 8 << 20);
+            limit_address_space(200 << 20);
+            let all = parked(8, 64 << 20);
             let (refused, parked): (Vec<_>, Vec<_>) = all.into_iter().partition(|h| h.is_finished());
             assert!(!refused.is_empty() && !parked.is_empty(), "{} {}", refused.len(), parked.len());
             for handle in refused {
@@ -154,7 +154,8 @@ fn a_refused_stack_makes_a_job_run_on_its_workers() {
         rt.run(|| {
             csp::spawn(|| ()).join().unwrap();
             limit_address_space(24 << 20);
-            let all = parked(64, 1 << 20);
+            // More than were reserved with the first of this size, on which this runs.
+            let all = parked(80, 8 << 20);
             let begins = future(|| 6 * 7);
             let waits = future(|| csp::sleep(Duration::from_millis(1)));
             // Both are everybody's from here on.
@@ -182,7 +183,7 @@ fn a_refused_os_thread_is_an_error_and_no_worker_stays() {
         let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
         runtime(1).run(|| ());
         let before = threads();
-        limit_address_space((1 << 30) + (40 << 20));
+        limit_address_space((3 << 30) + (40 << 20));
         match Runtime::builder().workers(1000).build() {
             Err(BuildError::Thread { worker, cause }) => eprintln!("worker {worker}: {cause}"),
             other => panic!("{other:?}"),

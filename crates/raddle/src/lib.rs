@@ -155,8 +155,8 @@ pub mod __private {
             let _unwritable = writeln!(std::io::stderr(), "raddle: {error}");
             std::process::exit(2);
         }
-        // The first process is as roomy as a main thread is expected to be.
-        let first = crate::csp::Builder::new().name("main").stack_size(1 << 20).spawn(|| main().report());
+        // The first process is as roomy as a main thread is.
+        let first = crate::csp::Builder::new().name("main").stack_size(8 << 20).spawn(|| main().report());
         let first = first.unwrap_or_else(|refused| panic!("the main process cannot be spawned: {refused}"));
         first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

@@ -213,6 +213,7 @@ pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Runs `f` in a process of `runtime`, with the stack of a job, for whoever calls, who waits.
+#[track_caller]
 pub(crate) fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
     // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
     let joiner = unsafe { builder::spawn_roomy(runtime, None, f) };

@@ -24,6 +24,7 @@ pub(crate) use shared::Shared;
 use crate::counters::Stats;
 use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
+use crate::job::run_in;
 use crate::load::Load;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
@@ -33,7 +34,6 @@ use crate::report;
 use crate::trace::Level;
 use crate::worker::Worker;
 use std::io;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -165,6 +165,8 @@ impl Runtime {
 
     /// Runs `f` as a process of this runtime and waits for its value. `f` may borrow.
     ///
+    /// Its stack is that of a thread, 2 MiB or `RUST_MIN_STACK`, in the next size class, so that it may fork deeply.
+    ///
     /// # Panics
     /// As `f`; inside a cell, which must not wait; and in a forked child, which has the parent's runtime without its OS
     /// threads.
@@ -180,9 +182,7 @@ impl Runtime {
             lives,
             "a forked child has no workers of its parent's runtime; build another one in the child"
         );
-        // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
-        let joiner = unsafe { spawn_in(&self.shared, f) };
-        joiner.join().unwrap_or_else(|panic| resume_unwind(panic))
+        run_in(&self.shared, f)
     }
 
     /// Runs a future on this runtime, in a process, and waits for its value. The future may borrow.

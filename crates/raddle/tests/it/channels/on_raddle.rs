@@ -22,7 +22,7 @@ fn own<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> thread::Joi
 }
 
 fn on_workers(workers: usize, test: Test) {
-    raddle::Runtime::builder().workers(workers).stack_size(256 << 10).build().expect("a runtime").run(test);
+    raddle::Runtime::builder().workers(workers).build().expect("a runtime").run(test);
 }
 
 /// Runs `f` beside the caller, as one of its kind; what is returned waits for it.

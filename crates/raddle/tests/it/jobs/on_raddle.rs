@@ -17,7 +17,7 @@ const PLACES: &[fn(Test)] = &[
 ];
 
 fn on_workers(workers: usize, test: impl FnOnce() + Send) {
-    raddle::Runtime::builder().workers(workers).stack_size(256 << 10).build().expect("a runtime").run(test);
+    raddle::Runtime::builder().workers(workers).build().expect("a runtime").run(test);
 }
 
 #[path = "agree/mod.rs"]

@@ -33,8 +33,13 @@ const NAMES: [&str; 3] = ["i", "j", "n"];
 enum Expr {
     Constant(i64),
     Name(usize),
-    Binary(char, Box<Expr>, Box<Expr>),
+    Binary(&'static str, Box<Expr>, Box<Expr>),
+    /// An element of `table`.
+    Element(Box<Expr>),
 }
+
+const SIGNS: [&str; 12] = ["+", "+", "-", "*", "*", "/", "\\", "/\\", "\\/", "><", "<<", ">>"];
+const TABLE: [i64; 8] = [3, 1, 4, 0, 5, 9, 2, 6];
 
 impl Expr {
     fn random(random: &mut Random, depth: u32) -> Self {
@@ -46,11 +51,17 @@ impl Expr {
                 _ => Self::Name(random.below(3) as usize),
             };
         }
-        let sign = ['+', '+', '-', '*', '*', '/', '\\'][random.below(7) as usize];
+        if random.below(12) == 0 {
+            return Self::Element(Box::new(Self::random(random, depth - 1)));
+        }
+        // Most are what the solver knows.
+        let kinds = if random.below(3) == 0 { SIGNS.len() as u64 } else { 7 };
+        let sign = SIGNS[random.below(kinds) as usize];
         let left = Self::random(random, depth - 1);
         let right = match sign {
-            '/' | '\\' => Self::Constant(random.between(2, 6)),
-            '*' if random.below(3) > 0 => Self::Constant(random.between(2, 12)),
+            "/" | "\\" => Self::Constant(random.between(2, 6)),
+            "<<" | ">>" => Self::Constant(random.between(0, 3)),
+            "*" if random.below(3) > 0 => Self::Constant(random.between(2, 12)),
             _ => Self::random(random, depth - 1),
         };
         Self::Binary(sign, Box::new(left), Box::new(right))
@@ -61,24 +72,33 @@ impl Expr {
             Self::Constant(value) => value.to_string(),
             Self::Name(name) => NAMES[*name].to_owned(),
             Self::Binary(sign, left, right) => format!("({} {sign} {})", left.text(), right.text()),
+            Self::Element(at) => format!("table[{}]", at.text()),
         }
     }
 
-    fn value(&self, of: [i64; 3]) -> i64 {
-        match self {
+    /// `None` where the program stops.
+    fn value(&self, of: [i64; 3]) -> Option<i64> {
+        let value = match self {
             Self::Constant(value) => *value,
             Self::Name(name) => of[*name],
+            Self::Element(at) => *TABLE.get(usize::try_from(at.value(of)?).ok()?)?,
             Self::Binary(sign, left, right) => {
-                let (left, right) = (left.value(of), right.value(of));
-                match sign {
-                    '+' => left + right,
-                    '-' => left - right,
-                    '*' => left * right,
-                    '/' => left / right,
+                let (left, right) = (left.value(of)?, right.value(of)?);
+                match *sign {
+                    "+" => left + right,
+                    "-" => left - right,
+                    "*" => left * right,
+                    "/" => left / right,
+                    "/\\" => left & right,
+                    "\\/" => left | right,
+                    "><" => left ^ right,
+                    "<<" => i64::from((left << right) as i32),
+                    ">>" => i64::from(left as u32 >> right),
                     _ => left % right,
                 }
             }
-        }
+        };
+        i32::try_from(value).ok().map(i64::from)
     }
 }
 
@@ -91,16 +111,16 @@ impl Condition {
         Self(Expr::random(random, 1), sign, Expr::random(random, 1))
     }
 
-    fn holds(&self, of: [i64; 3]) -> bool {
-        let (left, right) = (self.0.value(of), self.2.value(of));
-        match self.1 {
+    fn holds(&self, of: [i64; 3]) -> Option<bool> {
+        let (left, right) = (self.0.value(of)?, self.2.value(of)?);
+        Some(match self.1 {
             "=" => left == right,
             "<>" => left != right,
             "<" => left < right,
             "<=" => left <= right,
             ">" => left > right,
             _ => left >= right,
-        }
+        })
     }
 }
 
@@ -115,10 +135,12 @@ enum Style {
     Variable,
     Steps,
     Slice,
+    Nested,
+    Moving,
     Choice,
 }
 
-const STYLES: [Style; 9] = [
+const STYLES: [Style; 11] = [
     Style::Direct,
     Style::Call,
     Style::Free,
@@ -127,6 +149,8 @@ const STYLES: [Style; 9] = [
     Style::Variable,
     Style::Steps,
     Style::Slice,
+    Style::Nested,
+    Style::Moving,
     Style::Choice,
 ];
 
@@ -155,6 +179,12 @@ impl Style {
             .map(str::to_owned)
             .collect(),
             Self::Slice => vec![format!("b IS [a FROM 1 FOR {}]:", size - 1), format!("b[{at} - 1] := 1")],
+            Self::Nested => vec![
+                format!("b IS [a FROM 1 FOR {}]:", size - 1),
+                "c IS [b FROM 2 FOR 4]:".to_owned(),
+                format!("c[{at}] := 1"),
+            ],
+            Self::Moving => vec!["b IS [a FROM j FOR 4]:".to_owned(), format!("b[{at}] := 1")],
             Self::Choice => vec![
                 "INT at:",
                 "SEQ",
@@ -170,6 +200,20 @@ impl Style {
             .collect(),
         };
         lines.iter().map(|line| format!("          {line}\n")).collect()
+    }
+}
+
+impl Style {
+    /// The element that is changed, unless the program stops before.
+    fn place(self, at: i64, j: i64, size: i64) -> Option<i64> {
+        let (from, count) = match self {
+            Self::Slice => return (1..size).contains(&at).then_some(at),
+            Self::Nested => (3, 4),
+            Self::Moving => (j, 4),
+            _ => (0, size),
+        };
+        let inside = from >= 0 && from + count <= size && (0..count).contains(&at);
+        inside.then_some(from + at)
     }
 }
 
@@ -207,11 +251,12 @@ impl Program {
         let head = "PROC store ([]INT a, VAL INT at)\n  a[at] := 1\n:\nPROC set (INT x)\n  x := 1\n:\n";
         format!(
             concat!(
-                "{}PROC p (VAL INT n, [{}]INT a)\n  PROC free (VAL INT at)\n    a[at] := 1\n  :\n",
+                "{}VAL table IS {:?}:\nPROC p (VAL INT n, [{}]INT a)\n  PROC free (VAL INT at)\n    a[at] := 1\n  :\n",
                 "  PAR i = {} FOR {}\n    {} j = {} FOR {}\n      IF\n",
                 "        {} {} {}\n{}        TRUE\n{}:\n"
             ),
             head,
+            TABLE,
             self.size,
             self.base[0],
             count(0),
@@ -228,20 +273,18 @@ impl Program {
 
     /// Two instances that touch the same element, if there are such for a small `n`.
     fn race(&self) -> Option<String> {
-        // The slice leaves the first element out.
-        let first = i64::from(self.style == Style::Slice);
         for n in 0..6 {
             let mut touched: HashMap<i64, (i64, i64)> = HashMap::new();
             for i in self.base[0]..self.base[0] + self.count[0].unwrap_or(n) {
                 for j in self.base[1]..self.base[1] + self.count[1].unwrap_or(n) {
                     let of = [i, j, n];
-                    let chosen =
-                        if self.condition.holds(of) { Some(&self.first) } else { self.second.as_ref() };
-                    let Some(at) =
-                        chosen.map(|expr| expr.value(of)).filter(|at| (first..self.size).contains(at))
-                    else {
-                        continue;
+                    let chosen = match self.condition.holds(of) {
+                        Some(true) => Some(&self.first),
+                        Some(false) => self.second.as_ref(),
+                        None => None,
                     };
+                    let at = chosen.and_then(|expr| expr.value(of));
+                    let Some(at) = at.and_then(|at| self.style.place(at, j, self.size)) else { continue };
                     let other = *touched.entry(at).or_insert((i, j));
                     if other.0 != i || self.inner_parallel && other.1 != j {
                         return Some(format!("n = {n}: {other:?} and {:?} touch a[{at}]", (i, j)));
@@ -290,5 +333,6 @@ fn no_accepted_program_has_a_race() {
     assert!(proved * 100 >= safe * PROVED_PERCENT_MIN, "{proved} of {safe} proved");
 }
 
-/// Some programs are safe for the enumerator's small `n` only, and what a loop computes is not followed.
-const PROVED_PERCENT_MIN: u32 = 80;
+/// Some programs are safe for the enumerator's small `n` only; what a loop computes is not followed, nor bits of an
+/// index that goes up to `n`.
+const PROVED_PERCENT_MIN: u32 = 75;

@@ -2,13 +2,14 @@
 //! May use: `timeline`, `log`.
 //! Never: the length of a gap as proof of its cause.
 //!
-//! A gap is cut where the number of ready threads, on all workers together, changes from none to some:
+//! A gap is cut where it changes what there is to run, on all workers together:
 //!
 //! | class | the part of a gap in which |
 //! |---|---|
 //! | hand-off | the thread that ends it had been woken by another worker or OS thread, and was on its way |
-//! | stealing | ready threads were elsewhere, and this worker got one of them by its own doing |
-//! | misplaced | ready threads were elsewhere, and this worker did not get any |
+//! | hand-off | all that was ready was on its way to idle workers: nothing else could be done before it was there |
+//! | stealing | ready threads waited elsewhere, and this worker got one of them by its own doing |
+//! | misplaced | ready threads waited for their turn elsewhere, and this worker did not get any |
 //! | starved | no thread was ready anywhere |
 //!
 //! What the kernel took is found by `kernel`.
@@ -16,7 +17,7 @@
 use super::timeline::WorkerTime;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::At;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Why a worker did not run anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,37 +104,102 @@ impl Decades {
     }
 }
 
-/// How many threads were ready, on all workers together, from which moment on.
+/// What there was to run, beside what ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Nothing.
+    None,
+    /// Idle workers were about to run all of it.
+    OnItsWay,
+    /// Some of it waited at a worker that ran something else, or that had more than one thread to run.
+    Waits,
+}
+
+/// What there was to run, on all workers together, from which moment on.
 #[derive(Debug)]
 pub(super) struct Ready {
-    steps: Vec<(u64, usize)>,
+    steps: Vec<(u64, Work)>,
+}
+
+/// What is ready, and where, as events are read in the order of time.
+#[derive(Default)]
+struct Reading {
+    /// Where each ready thread is queued; at none that is known, if any worker may take it.
+    threads: HashMap<u32, Option<usize>>,
+    /// Of each worker: how many are queued there, and whether it is idle.
+    workers: Vec<(usize, bool)>,
+    /// How many wait at workers that have others to run.
+    waiting: usize,
+}
+
+impl Reading {
+    fn work(&self) -> Work {
+        match (self.waiting, self.threads.len()) {
+            (_, 0) => Work::None,
+            (0, _) => Work::OnItsWay,
+            _ => Work::Waits,
+        }
+    }
+
+    /// Changes what is known of a worker.
+    fn at(&mut self, worker: usize, change: impl FnOnce(&mut (usize, bool))) {
+        if self.workers.len() <= worker {
+            self.workers.resize(worker + 1, (0, false));
+        }
+        let waiting = |(queued, is_idle): (usize, bool)| queued - usize::from(is_idle).min(queued);
+        let of = &mut self.workers[worker];
+        self.waiting -= waiting(*of);
+        change(of);
+        self.waiting += waiting(*of);
+    }
+
+    fn add(&mut self, thread: u32, worker: Option<usize>) {
+        self.remove(thread);
+        self.threads.insert(thread, worker);
+        if let Some(worker) = worker {
+            self.at(worker, |(queued, _)| *queued += 1);
+        }
+    }
+
+    fn remove(&mut self, thread: u32) {
+        if let Some(Some(worker)) = self.threads.remove(&thread) {
+            self.at(worker, |(queued, _)| *queued -= 1);
+        }
+    }
 }
 
 impl Ready {
     pub(super) fn of(by_time: &[(u32, At)], begin: u64) -> Ready {
-        let mut ready: HashSet<u32> = HashSet::new();
+        let mut reading = Reading::default();
         let mut running: HashMap<u32, u32> = HashMap::new();
-        let mut steps = vec![(begin, 0)];
+        let mut steps = vec![(begin, Work::None)];
         for (worker, at) in by_time {
+            let here = *worker as usize;
             match at.event {
                 event if event.makes_ready() => {
-                    ready.insert(at.a);
+                    let target = unpack(at.b).0;
+                    reading.add(at.a, (target != u8::MAX).then_some(target.into()));
                 }
                 Event::Switch => {
                     let stopped = StopReason::of_number(unpack(at.b).0);
                     if let Some(before) = running.insert(*worker, at.a).filter(|before| *before != 0) {
                         // One that waits may have been woken already, before it had left its stack.
                         if stopped.is_ready() {
-                            ready.insert(before);
+                            reading.add(before, Some(here));
                         } else if stopped == StopReason::Exit {
-                            ready.remove(&before);
+                            reading.remove(before);
                         }
                     }
-                    ready.remove(&at.a);
+                    reading.remove(at.a);
+                    if at.a != 0 {
+                        reading.at(here, |(_, is_idle)| *is_idle = false);
+                    }
                 }
+                // Until it runs something: what ends its idleness is still on its way.
+                Event::IdleBegin => reading.at(here, |(_, is_idle)| *is_idle = true),
                 _ => continue,
             }
-            let now = (at.ns.max(begin), ready.len());
+            let now = (at.ns.max(begin), reading.work());
             match steps.last_mut() {
                 Some(last) if last.0 == now.0 => last.1 = now.1,
                 Some(last) if last.1 == now.1 => (),
@@ -143,16 +209,16 @@ impl Ready {
         Ready { steps }
     }
 
-    /// The stretches of `begin..end`, each with whether a thread was ready.
-    fn stretches(&self, begin: u64, end: u64) -> Vec<(u64, bool)> {
+    /// The stretches of `begin..end`, each with what there was to run.
+    fn stretches(&self, begin: u64, end: u64) -> Vec<(u64, Work)> {
         let mut place = self.steps.partition_point(|(ns, _)| *ns <= begin).saturating_sub(1);
-        let (mut from, mut out): (u64, Vec<(u64, bool)>) = (begin, Vec::new());
+        let (mut from, mut out): (u64, Vec<(u64, Work)>) = (begin, Vec::new());
         while from < end {
-            let some = self.steps.get(place).is_some_and(|(_, count)| *count > 0);
+            let work = self.steps.get(place).map_or(Work::None, |(_, work)| *work);
             let next = self.steps.get(place + 1).map_or(end, |(ns, _)| *ns).clamp(from, end);
             match out.last_mut() {
-                Some((ns, before)) if *before == some => *ns += next - from,
-                _ if next > from => out.push((next - from, some)),
+                Some((ns, before)) if *before == work => *ns += next - from,
+                _ if next > from => out.push((next - from, work)),
                 _ => (),
             }
             from = next;
@@ -162,8 +228,7 @@ impl Ready {
             }
         }
         if from < end {
-            let some = self.steps.last().is_some_and(|(_, count)| *count > 0);
-            out.push((end - from, some));
+            out.push((end - from, self.steps.last().map_or(Work::None, |(_, work)| *work)));
         }
         out
     }
@@ -178,8 +243,13 @@ pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready:
             let woken = gap_ending_wake(&wakes, gap.after, number, gap.end_ns);
             let handed_at = woken.map_or(gap.end_ns, |ns| ns.max(gap.begin_ns));
             let mut parts: Vec<(Class, u64)> = Vec::new();
-            for (ns, some_ready) in ready.stretches(gap.begin_ns, handed_at) {
-                parts.push((if some_ready { Class::Misplaced } else { Class::Starved }, ns));
+            for (ns, work) in ready.stretches(gap.begin_ns, handed_at) {
+                let class = match work {
+                    Work::None => Class::Starved,
+                    Work::OnItsWay => Class::HandOff,
+                    Work::Waits => Class::Misplaced,
+                };
+                parts.push((class, ns));
             }
             if handed_at < gap.end_ns {
                 parts.push((Class::HandOff, gap.end_ns - handed_at));

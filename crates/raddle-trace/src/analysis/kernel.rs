@@ -33,7 +33,7 @@ pub(super) fn charge(worker: &mut WorkerTime) {
         worker.running_ns -= part(running).min(worker.running_ns);
         for gap in &mut worker.gaps[gaps] {
             let taken = part(handed_ns(gap));
-            if let Some(hand_off) = gap.parts.iter_mut().find(|(class, _)| *class == Class::HandOff)
+            if let Some(hand_off) = gap.parts.last_mut()
                 && taken > 0
             {
                 hand_off.1 -= taken;
@@ -43,8 +43,9 @@ pub(super) fn charge(worker: &mut WorkerTime) {
     }
 }
 
+/// The way to this worker, at the end of the gap; before that, what was on its way was for others, and it slept.
 fn handed_ns(gap: &Gap) -> u64 {
-    gap.parts.iter().filter(|(class, _)| *class == Class::HandOff).map(|(_, ns)| ns).sum()
+    gap.parts.last().filter(|(class, _)| *class == Class::HandOff).map_or(0, |(_, ns)| *ns)
 }
 
 /// The gaps that end in that time, by their places.

@@ -40,10 +40,10 @@ fn time_is_conserved_and_named() {
     // Before it ran anything, its OS thread had not begun.
     assert_eq!((zero.running_ns, zero.overhead_ns), (600, 10));
     assert_eq!((one.running_ns, one.overhead_ns), (200, 15));
-    // Thread 9 was ready from 50 on and nobody took it.
-    assert_eq!(one.idle_ns(Class::HandOff), 90);
+    // Thread 9 was ready from 50 on and nobody took it; from 710 on its own worker had nothing else to do.
+    assert_eq!(one.idle_ns(Class::HandOff), 90 + 290);
     assert_eq!(one.idle_ns(Class::Starved), 50);
-    assert_eq!(one.idle_ns(Class::Misplaced), 250 + 395);
+    assert_eq!(one.idle_ns(Class::Misplaced), 250 + 105);
     assert_eq!(analysis.together_ns, 200);
     assert_eq!(analysis.edges.len(), 1);
     assert_eq!((analysis.edges[0].count, analysis.edges[0].latency_ns), (1, 100));
@@ -265,7 +265,8 @@ fn a_comparison_names_what_was_added_first() {
     two.idle(0, 500, 1900, IdleCause::Stop).idle(1, 0, 1400, IdleCause::Mail);
     two.switch(1, 1400, StopReason::None, 2).switch(1, 1900, StopReason::Exit, 0);
     let diff = diff(&Analysis::of(&one.log()), &Analysis::of(&two.log()));
-    assert_eq!(diff.changes[0].what, Class::Starved.words());
+    // Thread 2 was on its way for 910 ns, and for 900 of them worker 0 had nothing else to run either.
+    assert_eq!((diff.changes[0].what, diff.changes[0].more_ns()), (Class::HandOff.words(), 1810));
     assert_eq!(diff.crossing, [0, 1]);
     assert!(diff.to_string().starts_with("1.00 us with 1 workers, 1.90 us with 2: 1.90 times\n"), "{diff}");
 }
@@ -284,11 +285,8 @@ fn what_an_os_thread_wakes_is_its_hand_off_and_no_workers() {
     let log = script.log();
     let analysis = Analysis::of(&log);
     conserved(&analysis);
-    // Worker 1 had nothing to run, but while the sink was ready it was elsewhere.
-    assert_eq!(
-        (analysis.idle_ns(Class::HandOff), analysis.workers[1].idle_ns(Class::Misplaced)),
-        (4500, 4500)
-    );
+    // While the sink is on its way to its worker, the other one has nothing to do either.
+    assert_eq!((analysis.idle_ns(Class::HandOff), analysis.idle_ns(Class::Misplaced)), (9000, 0));
     let [edge] = &analysis.edges[..] else { panic!("{:?}", analysis.edges) };
     assert_eq!((edge.from.as_str(), edge.to.as_str(), edge.outside), ("OS thread feeder", "sink", true));
     assert_eq!((edge.count, edge.latency_ns), (5, 4500));
@@ -319,4 +317,26 @@ fn who_waits_for_an_os_thread_is_told_to_do_without_it() {
         said.contains("48 % of worker time is hand-off from OS thread main, which is no worker"),
         "{said}"
     );
+}
+
+/// What was on its way to others before is no part of what the kernel could take from this worker.
+#[test]
+fn the_kernel_takes_from_the_last_of_several_hand_offs_only() {
+    let mut script = Script::new(2, 1_000_000);
+    script.name(1, "one").name(2, "two").idle(0, 0, 100_000, IdleCause::Mail).idle(
+        1,
+        0,
+        900_000,
+        IdleCause::Mail,
+    );
+    // Thread 1 is on its way to worker 0 for 90 us; later it wakes thread 2, which needs 400 us to worker 1.
+    script.wake_outside(10_000, 3, 1, 0).switch(0, 100_000, StopReason::None, 1).wake(0, 500_000, 2, 1);
+    script.switch(1, 900_000, StopReason::None, 2).switch(0, 950_000, StopReason::Exit, 0);
+    let sample = |ticks, kernel_wait_ns| Sample { ticks, worker: 1, ready: 0, backlog_ns: 0, kernel_wait_ns };
+    script.samples = vec![sample(0, 0), sample(1_000_000, 475_000)];
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    let one = &analysis.workers[1];
+    // 450 of the 475 us, but for the wake's own 25: of 400 on the way and 100 running.
+    assert_eq!((one.idle_ns(Class::HandOff), one.idle_ns(Class::Kernel)), (90_000 + 40_000, 450_000));
 }

@@ -32,11 +32,13 @@ function redraw() { redraw.asked ||= requestAnimationFrame(() => { redraw.asked 
 function axis(height) {
   let step = 10 ** Math.ceil(Math.log10(span() / 8));
   if (span() / step < 4) step /= 2;
+  let free = 0;
   for (let t = Math.ceil((from - F.begin) / step) * step; t < to - F.begin; t += step) {
     const x = X(t + F.begin);
     g.fillStyle = '#e8edf2'; g.fillRect(x, AXIS, 1, height);
     const text = moment(t, step);
-    if (x + 3 + g.measureText(text).width < right() + RIGHT) { g.fillStyle = '#5d6b7a'; g.fillText(text, x + 3, 14); }
+    const end = x + 3 + g.measureText(text).width;
+    if (x >= free && end < right() + RIGHT) { g.fillStyle = '#5d6b7a'; g.fillText(text, x + 3, 14); free = end + 6; }
   }
 }
 

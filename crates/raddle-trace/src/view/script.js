@@ -19,7 +19,8 @@ function address() {
 function fromAddress() {
   const [range, ...rest] = location.hash.slice(1).split(';'), m = /^(\d+)-(\d+)$/.exec(range);
   lanes = [];
-  if (!m) addLane(OUTSIDE);
+  // Who only makes what there is at first needs no lane.
+  if (!m && OUT.made.some(made => !made)) addLane(OUTSIDE);
   rest.filter(p => p.startsWith('lane=')).forEach(p => addLane(decodeURIComponent(p.slice(5))));
   if (m && +m[2] > +m[1]) show(F.begin + +m[1], F.begin + +m[2]); else show(F.begin, F.end);
 }

@@ -57,6 +57,7 @@ await key('p');
 expect(`the path goes back from there: ${await value('path && path.steps.length')}`, await value('path && path.steps.length > 1 && path.steps.every((s, n) => !n || s.from >= path.steps[n - 1].from)'));
 await value('addLane(N[0]); addLane(F.labels[F.label_of[0]])');
 expect('lanes are there', await value('lanes.length') >= 1);
+expect('the OS thread that made the first thread has a lane', await value('addLane(OUTSIDE); lanes.some(lane => lane.outside)'));
 await until('location.hash.includes("lane=")');
 await value('show(F.begin + (F.end - F.begin) / 4, F.begin + (F.end - F.begin) / 2)');
 const hash = await value('new Promise(done => setTimeout(() => done(location.hash), 300))');

@@ -11,7 +11,7 @@
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
 //! ([`Worker::arrive`]), when the stack has been left.
 
-use super::Worker;
+use super::{HOME, Worker};
 use crate::counters::Counters;
 use crate::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use crate::process::block::Block;
@@ -585,7 +585,8 @@ impl Worker {
         self.home.worker.set(self.as_word());
         self.home_storage.set(tls::base());
         self.place.set(Place::here());
-        let word = if running { (&raw const self.home).cast_mut().cast() } else { std::ptr::null_mut() };
-        current::set(word);
+        let home = (&raw const self.home).cast_mut();
+        HOME.set(home);
+        current::set(if running { home.cast() } else { std::ptr::null_mut() });
     }
 }

@@ -25,10 +25,9 @@ impl Worker {
         // SAFETY: the caller vouches that it is alive and theirs.
         let home = unsafe { &*header }.worker.get();
         if home == self.as_word() && self.wakes_stay.load(Ordering::Relaxed) {
-            Counters::add(&self.counters.local_wakes, 1);
             // SAFETY: the caller holds the right to queue it.
             let runnable = unsafe { Runnable::from_raw(header) };
-            self.batch.push_movable(runnable.expect("it is not null"));
+            self.batch.push_woken_movable(runnable.expect("it is not null"));
         } else {
             // SAFETY: passed on to the caller.
             unsafe { self.wake_engine_elsewhere(header) };

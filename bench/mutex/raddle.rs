@@ -26,9 +26,10 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
 }
 
 /// Each process adds its share, and is placed, so that all workers have as many.
-fn with<L>(job: &Job, lock: L, add_one: fn(&L)) -> Result<Vec<Sample>, String>
+fn with<L, F>(job: &Job, lock: L, add_one: F) -> Result<Vec<Sample>, String>
 where
     L: Send + Sync + 'static,
+    F: Fn(&L) + Copy + Send + Sync + 'static,
 {
     let (threads, rounds, workers) = (job.number("threads")?, job.number("rounds")?, job.workers);
     let (plan, lock) = (job.plan, Arc::new(lock));

@@ -144,11 +144,23 @@ impl<'w> Turn<'w> {
     /// right to queue it.
     #[inline(always)]
     pub unsafe fn ready(self, link: NonNull<Link>) {
-        // SAFETY: the caller vouches that it is alive and theirs.
-        let header = unsafe { &link.as_ref().header };
-        self.worker.adopt_new(header);
         // SAFETY: passed on to the caller.
-        unsafe { self.worker.wake(link.as_ptr().cast()) };
+        unsafe { self.worker.wake_engine(link.as_ptr().cast()) };
+    }
+
+    /// Queues here, as `handle`'s, one that begins anew: it has never been anywhere.
+    ///
+    /// # Safety
+    /// As [`ready`](Turn::ready).
+    #[inline(always)]
+    pub unsafe fn begin(self, link: NonNull<Link>, handle: &Handle) {
+        // SAFETY: the caller vouches that it is alive and theirs.
+        let new = unsafe { link.as_ref() };
+        new.belongs_to(handle);
+        new.forget_worker();
+        self.worker.adopt_new(&new.header);
+        // SAFETY: passed on to the caller.
+        unsafe { self.worker.wake_engine(link.as_ptr().cast()) };
     }
 
     /// Queues one that has just been made where thieves find it at once.

@@ -197,6 +197,12 @@ impl<L: Default> Machine<L> {
         self.processes.get(self.keyboard).expect("made with the machine")
     }
 
+    /// Whether that is the [`keyboard`](Machine::keyboard)'s.
+    #[inline(always)]
+    pub fn is_keyboard(&self, process: &Process<L>) -> bool {
+        process.id() == self.keyboard
+    }
+
     /// The process of that number.
     #[inline(always)]
     pub fn process(&self, id: u32) -> Option<&Process<L>> {

@@ -287,9 +287,7 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
                 return None;
             }
             match self.pop() {
-                Some(process) if core::ptr::eq(process, self.machine.keyboard()) => {
-                    self.keys.set(Keys::Wanted)
-                }
+                Some(process) if self.machine.is_keyboard(process) => self.keys.set(Keys::Wanted),
                 Some(process) => return Some(process),
                 None if self.machine.is_finished() => return None,
                 None => {

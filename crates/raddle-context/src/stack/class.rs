@@ -31,6 +31,13 @@ enum Index {
     G1,
 }
 
+/// All of them, by their numbers: as many as three bits tell apart.
+const ALL: [Index; SizeClass::COUNT] = {
+    use Index::{G1, K8, K16, K64, K256, M1, M8, M64};
+    [K8, K16, K64, K256, M1, M8, M64, G1]
+};
+const _: () = assert!(SizeClass::COUNT == 8, "a stack keeps its class in three bits");
+
 /// Sizes by class. Each is a multiple of two pages, so that with its guard page a slot is an odd number of
 /// pages: that is what makes consecutive slots differ in colour.
 const BYTES: [usize; SizeClass::COUNT] =
@@ -63,8 +70,7 @@ impl SizeClass {
 
     /// Every class, smallest first.
     pub fn all() -> impl Iterator<Item = SizeClass> {
-        use Index::{G1, K8, K16, K64, K256, M1, M8, M64};
-        [K8, K16, K64, K256, M1, M8, M64, G1].into_iter().map(SizeClass)
+        ALL.into_iter().map(SizeClass)
     }
 
     /// The smallest class of at least `n` bytes.
@@ -91,6 +97,12 @@ impl SizeClass {
     /// How many stacks of this class are made at a time: of the large ones, of which programs have few, one.
     pub(crate) const fn at_a_time(self, many: usize) -> usize {
         if self.bytes() > 8 << 20 { 1 } else { many }
+    }
+
+    /// The class whose index stands in three bits.
+    #[inline(always)]
+    pub(super) const fn of_bits(bits: usize) -> SizeClass {
+        SizeClass(ALL[bits & (SizeClass::COUNT - 1)])
     }
 
     /// The index of this class in a table of [`SizeClass::COUNT`].

@@ -17,7 +17,7 @@ impl Stack {
     ///
     /// May be asked from the stack itself, about itself.
     pub fn high_water_bytes(&self) -> Option<usize> {
-        self.filled.then(|| self.top().addr() - self.lowest_used().addr())
+        self.is_filled().then(|| self.top().addr() - self.lowest_used().addr())
     }
 
     /// Sets every word that may have changed to the pattern.
@@ -29,7 +29,7 @@ impl Stack {
             unsafe { word.write_volatile(PATTERN) };
             word = word.wrapping_add(1);
         }
-        self.filled = true;
+        self.mark_filled();
     }
 
     /// The lowest word that does not hold the pattern, or the top.

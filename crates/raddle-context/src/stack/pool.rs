@@ -55,7 +55,7 @@ impl StackPool {
     pub fn take(&mut self, class: SizeClass) -> Result<Stack, StackError> {
         // PERF: one line of straight code when warm (examples/alive.rs, "reused").
         match self.magazines[class.index()].pop() {
-            Some(slot) if !self.fill => Ok(Stack { slot, class, filled: false }),
+            Some(slot) if !self.fill => Ok(Stack::new(slot, class)),
             found => self.take_slowly(class, found),
         }
     }
@@ -63,11 +63,11 @@ impl StackPool {
     /// Gives a stack back. The caller may still be running on it, until its next transfer.
     #[inline]
     pub fn give(&mut self, stack: Stack) {
-        let magazine = &mut self.magazines[stack.class.index()];
+        let magazine = &mut self.magazines[stack.class().index()];
         if magazine.len() == magazine.capacity() {
             return self.give_to_full(stack);
         }
-        magazine.push(stack.slot);
+        magazine.push(stack.slot());
     }
 
     /// Hands every stack of this pool to the depot.
@@ -87,7 +87,7 @@ impl StackPool {
         };
         // To start on it is allowed, to fill it is not: it stays, and an older one is filled.
         self.magazines[class.index()].extend(last);
-        let mut stack = Stack { slot: older?, class, filled: false };
+        let mut stack = Stack::new(older?, class);
         if self.fill {
             stack.fill();
         }
@@ -114,13 +114,13 @@ impl StackPool {
     #[cold]
     #[inline(never)]
     fn give_to_full(&mut self, stack: Stack) {
-        let magazine = &mut self.magazines[stack.class.index()];
+        let magazine = &mut self.magazines[stack.class().index()];
         if magazine.len() < MAGAZINE {
             magazine.reserve_exact(MAGAZINE - magazine.len());
         } else {
-            self.depot.deposit(stack.class, magazine.drain(..BATCH));
+            self.depot.deposit(stack.class(), magazine.drain(..BATCH));
         }
-        magazine.push(stack.slot);
+        magazine.push(stack.slot());
     }
 }
 

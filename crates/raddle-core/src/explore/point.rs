@@ -178,9 +178,15 @@ pub(crate) fn abandons() {
 /// A process has come to its end, here.
 #[inline(always)]
 pub(crate) fn ended(worker: &Worker, block: &Block) {
-    if is_on()
-        && let Some(seeded) = &worker.seeded
-    {
+    if is_on() {
+        ended_by_seed(worker, block);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ended_by_seed(worker: &Worker, block: &Block) {
+    if let Some(seeded) = &worker.seeded {
         seeded.ended(block.as_header());
     }
 }

@@ -106,12 +106,12 @@ impl Default for Mutex {
 impl Mutex {
     /// Locks; true if poisoned.
     pub fn lock(&self) -> bool {
-        self.0.try_lock().unwrap_or_else(|| self.0.lock_slow("model", || false))
+        self.0.try_lock().unwrap_or_else(|| self.0.lock_slow("model", |_| false))
     }
 
     /// Locks, or gives up; true if it has locked.
     pub fn lock_or_give_up(&self) -> bool {
-        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, None, || false)).is_some()
+        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, None, |_| false)).is_some()
     }
 
     /// See the protocol.

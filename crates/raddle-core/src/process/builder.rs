@@ -145,33 +145,50 @@ impl Builder {
 
 /// Makes the block and hands it to a worker, or to the injection queue.
 ///
+/// Compiled into each caller, most of whose settings are constants; what is seldom done is not.
+///
 /// # Safety
 /// As [`Builder::spawn_unchecked`].
-#[inline]
+#[inline(always)]
 #[track_caller]
 pub(crate) unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
 where
     F: FnOnce() -> T,
 {
     let site = Location::caller();
-    match Worker::current() {
-        Some(worker) => {
-            let block = worker.take_block();
-            let class = set.class.unwrap_or(worker.stack_class());
-            fill(block, set.name, class, scope, site, worker.next_id(), f);
-            mark_thread(block, set.own_tls || worker.only_threads);
-            if set.later {
-                worker.submit_later(block, set.worker);
-            } else {
-                worker.submit(block, set.worker);
-            }
-            point("spawn");
-            // SAFETY: just made for a result of type `T`; this is its one handle.
-            Ok(unsafe { Joiner::new(block) })
-        }
-        // SAFETY: passed on to the caller.
-        None => Ok(unsafe { spawn_outside(runtime::here()?, set, scope, site, f) }),
+    // SAFETY: passed on to the caller.
+    let Some(worker) = Worker::current() else { return unsafe { spawn_elsewhere(set, scope, site, f) } };
+    let block = worker.take_block();
+    let class = set.class.unwrap_or(worker.stack_class());
+    fill(block, set.name, class, scope, site, worker.next_id(), f);
+    mark_thread(block, set.own_tls || worker.only_threads);
+    if set.later {
+        worker.submit_later(block, set.worker);
+    } else {
+        worker.submit(block, set.worker);
     }
+    point("spawn");
+    // SAFETY: just made for a result of type `T`; this is its one handle.
+    Ok(unsafe { Joiner::new(block) })
+}
+
+/// As [`spawn_with`], on an OS thread that is no worker, or in a `blocking`.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn spawn_elsewhere<F, T>(
+    set: Settings,
+    scope: *const ScopeData,
+    site: &'static Location<'static>,
+    f: F,
+) -> io::Result<Joiner<T>>
+where
+    F: FnOnce() -> T,
+{
+    // SAFETY: passed on to the caller.
+    Ok(unsafe { spawn_outside(runtime::here()?, set, scope, site, f) })
 }
 
 /// Makes the block and injects it into a runtime.

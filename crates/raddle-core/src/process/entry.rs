@@ -144,24 +144,16 @@ fn exit(block: &'static Block) -> *mut Context {
 }
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.
+#[inline(always)]
 pub(crate) fn end(worker: &Worker, block: &'static Block) {
     let scope = block.scope.get();
-    let body = block.body.get();
     let mut unseen_panic = false;
     explore::ended(worker, block);
     match block.join.finish() {
         Finished::HandleHasIt => {}
         // SAFETY: the joiner registered itself to be woken once, by this.
         Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
-        Finished::Free => {
-            // SAFETY: detached: the result is ours to drop.
-            unseen_panic = unsafe { (body.drop_result)(block) };
-            if unseen_panic && scope.is_null() {
-                explore::unseen_panic();
-            }
-            let_go_of_forks(block);
-            worker.free_block(block);
-        }
+        Finished::Free => unseen_panic = end_unseen(worker, block),
     }
     // Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
     worker.count_exit();
@@ -174,10 +166,27 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
     }
 }
 
+/// Nobody will come for the result: drops it, and frees the block. True if it was a panic.
+#[inline(never)]
+fn end_unseen(worker: &Worker, block: &'static Block) -> bool {
+    // SAFETY: detached: the result is ours to drop.
+    let panicked = unsafe { (block.body.get().drop_result)(block) };
+    if panicked && block.scope.get().is_null() {
+        explore::unseen_panic();
+    }
+    let_go_of_forks(block);
+    worker.free_block(block);
+    panicked
+}
+
 /// Takes what is left of a life out of the block. The caller is its only holder.
+#[inline(always)]
 pub(crate) fn end_life(block: &'static Block) {
     block.leave_life();
     // SAFETY: nobody else looks at the name any more: handles carry their own copy.
-    drop(unsafe { (*block.name.get()).take() });
+    let name = unsafe { &mut *block.name.get() };
+    if name.is_some() {
+        drop(name.take());
+    }
     block.token.end_life();
 }

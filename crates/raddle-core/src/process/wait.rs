@@ -413,7 +413,40 @@ impl Subject for Block {
 #[inline]
 #[track_caller]
 pub(crate) fn wait_for_child(child: &'static Block) {
-    let wait = Wait::on(const { &JOIN }, child, Location::caller());
+    match light_caller() {
+        Some(block) => wait_lightly_for_child(block, child, Location::caller()),
+        None => wait_firmly_for_child(child, Location::caller()),
+    }
+}
+
+/// As [`wait_for_child`], until `deadline` or a cancellation. False if the deadline passed first.
+#[inline]
+#[track_caller]
+pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Instant>) -> bool {
+    match light_caller() {
+        Some(block) if deadline.is_none() => {
+            wait_lightly_for_child(block, child, Location::caller());
+            true
+        }
+        _ => wait_for_child_or_not(child, deadline, Location::caller()),
+    }
+}
+
+/// The caller is a light process in no region. PERF: that is found out once; bench `create_join`.
+#[inline(always)]
+fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'static Location<'static>) {
+    let wait = Wait::on(const { &JOIN }, child, site);
+    let _shown = wait.show_at(block);
+    // SAFETY: `block` is what runs here.
+    if !unsafe { Worker::of(&block.header) }.join_next(block, child) {
+        wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
+    }
+}
+
+/// Whoever the caller is.
+#[inline(never)]
+fn wait_firmly_for_child(child: &'static Block, site: &'static Location<'static>) {
+    let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show();
     if let Caller::Process(block) = caller("join") {
         // SAFETY: `block` is what runs here.
@@ -424,23 +457,16 @@ pub(crate) fn wait_for_child(child: &'static Block) {
     wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
 }
 
-/// As [`wait_for_child`], until `deadline` or a cancellation. False if the deadline passed first.
-#[inline]
-#[track_caller]
-pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Instant>) -> bool {
-    if deadline.is_none() && cancel::current().is_none() {
-        wait_for_child(child);
-        return true;
-    }
-    wait_for_child_or_not(child, deadline, Location::caller())
-}
-
 #[cold]
 fn wait_for_child_or_not(
     child: &'static Block,
     deadline: Option<Instant>,
     site: &'static Location<'static>,
 ) -> bool {
+    if deadline.is_none() && cancel::current().is_none() {
+        wait_firmly_for_child(child, site);
+        return true;
+    }
     let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show();
     let register = |joiner| child.join.register_loosely(joiner) == Registered::Waits;

@@ -110,6 +110,13 @@ impl<S: TimedSleeper> MutexWord<S> {
         }
     }
 
+    /// Takes the lock if it is free, and there is nothing else to say of it.
+    #[inline(always)]
+    pub(crate) fn try_lock_plainly(&self) -> bool {
+        let locked = std::ptr::without_provenance_mut(LOCKED);
+        self.exchange(std::ptr::null_mut(), locked, order::MUTEX_LOCK()).is_ok()
+    }
+
     /// Takes the lock if it is free and not reserved.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<Poisoned> {
@@ -131,9 +138,10 @@ impl<S: TimedSleeper> MutexWord<S> {
         None
     }
 
-    /// Takes the lock, waiting as long as it takes. `spin` says whether to look again before going to sleep.
+    /// Takes the lock, waiting as long as it takes. `spin` says whether to look again before going to sleep, and is
+    /// told whether nobody else waits.
     #[cold]
-    pub(crate) fn lock_slow(&self, what: &'static str, mut spin: impl FnMut() -> bool) -> Poisoned {
+    pub(crate) fn lock_slow(&self, what: &'static str, mut spin: impl FnMut(bool) -> bool) -> Poisoned {
         let node = Node::new();
         if let Some(poisoned) = self.come(&node, what, &mut spin) {
             return poisoned;
@@ -152,7 +160,7 @@ impl<S: TimedSleeper> MutexWord<S> {
         &self,
         what: &'static str,
         deadline: Option<Instant>,
-        mut spin: impl FnMut() -> bool,
+        mut spin: impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
         let node = Box::into_raw(Box::new(Node::new()));
         // SAFETY: it is there until it has left the queue, or its owner has said that it is gone.
@@ -173,7 +181,12 @@ impl<S: TimedSleeper> MutexWord<S> {
     }
 
     /// Takes the lock if it becomes free soon, or puts the caller's node into the queue.
-    fn come(&self, node: &Node<S>, what: &'static str, spin: &mut impl FnMut() -> bool) -> Option<Poisoned> {
+    fn come(
+        &self,
+        node: &Node<S>,
+        what: &'static str,
+        spin: &mut impl FnMut(bool) -> bool,
+    ) -> Option<Poisoned> {
         loop {
             let seen = self.0.load(Ordering::Relaxed);
             if flags(seen) & (LOCKED | RESERVED) == 0 {
@@ -181,7 +194,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                 if poisoned.is_some() {
                     return poisoned;
                 }
-            } else if !(newest(seen).is_null() && spin()) && self.enqueue(seen, node, what) {
+            } else if !(newest(seen).is_null() && spin(true)) && self.enqueue(seen, node, what) {
                 return None;
             }
         }
@@ -196,7 +209,12 @@ impl<S: TimedSleeper> MutexWord<S> {
     }
 
     /// The oldest has been woken: takes the lock and itself out of the queue, or arms itself to sleep again.
-    fn retry(&self, me: &Node<S>, what: &'static str, spin: &mut impl FnMut() -> bool) -> Option<Poisoned> {
+    fn retry(
+        &self,
+        me: &Node<S>,
+        what: &'static str,
+        spin: &mut impl FnMut(bool) -> bool,
+    ) -> Option<Poisoned> {
         loop {
             let seen = self.0.load(Ordering::Relaxed);
             if flags(seen) & LOCKED == 0 {
@@ -205,7 +223,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                     self.take_out(me);
                     return Some(flags(seen) & POISONED != 0);
                 }
-            } else if !spin() && self.sleep_again(seen, me, what) {
+            } else if !spin(std::ptr::eq(newest(seen), me)) && self.sleep_again(seen, me, what) {
                 return None;
             }
         }

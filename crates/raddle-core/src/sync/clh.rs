@@ -82,6 +82,13 @@ impl<T: ?Sized> ClhLock<T> {
         if self.crowd.is_there() {
             through = self.come(Location::caller());
         }
+        self.lock_past_gates(through)
+    }
+
+    /// The caller, which may wait, has come to the queue.
+    #[inline(always)]
+    #[track_caller]
+    fn lock_past_gates(&self, through: Through) -> ClhGuard<'_, T> {
         let node = match nodes::kept::<ClhNode>() {
             Some(node) => self.acquire_with_kept(node),
             None => self.acquire(nodes::take()),
@@ -153,7 +160,21 @@ impl<T: ?Sized> ClhLock<T> {
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        f(&mut self.lock())
+        point("ClhLock::lock");
+        refuse_to_wait_in_cell(LOCK.name());
+        if self.crowd.is_there() {
+            let through = self.come(Location::caller());
+            return self.with_gate(through, f);
+        }
+        f(&mut self.lock_past_gates(Through::NO_GATE))
+    }
+
+    /// PERF: apart, so that who came through no gate need not ask at the end whether it did: bench `queue_lock`.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn with_gate<R>(&self, through: Through, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.lock_past_gates(through))
     }
 
     /// The data, without locking: the caller has the lock alone.

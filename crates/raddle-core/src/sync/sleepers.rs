@@ -4,12 +4,12 @@
 
 use super::crowd::Crowd;
 use crate::explore::now;
-use crate::header::{Header, Kind};
+use crate::header::Header;
 use crate::process::wait::{let_others_run, others_wait_here, wait_entered};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
 use crate::protocol::turn::Turn;
 use crate::wait::{Outcome, Waiter, WakeRight};
-use crate::worker::{self, current_header};
+use crate::worker;
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
@@ -207,8 +207,12 @@ impl Turn for InTurn<'_> {
 /// Whether a cell runs here, which must not wait.
 #[inline(always)]
 pub(super) fn in_cell() -> bool {
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    unsafe { current_header().as_ref() }.is_some_and(|running| running.kind == Kind::Worker)
+    worker::at_home()
+}
+
+/// Whether something else could run here while the caller looks again and again: for a cell, always.
+pub(super) fn keeps_others_waiting() -> bool {
+    in_cell() || others_wait_here()
 }
 
 /// Panics in a cell, which must not wait.

@@ -11,7 +11,7 @@
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
 //! ([`Worker::arrive`]), when the stack has been left.
 
-use super::Worker;
+use super::{HOME, Worker};
 use crate::counters::Counters;
 use crate::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use crate::process::block::Block;
@@ -228,11 +228,19 @@ impl Worker {
         self.ran_dry.set(true);
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
-        self.note_stop("join", 0);
-        self.trace_next(to.context);
+        if self.traces() {
+            self.record_joined(to);
+        }
         // SAFETY: `to` is primed and ours alone; the running process waits, registered with its child.
         unsafe { self.switch(block, to) };
         true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_joined(&self, to: Next) {
+        self.note_stop("join", 0);
+        self.trace_next(to.context);
     }
 
     /// Leaves the running process and has the next context run `run(data)`.
@@ -518,12 +526,7 @@ impl Worker {
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
         let stack = unsafe { &mut *self.stacks.get() }.take(block.class.get())?;
-        if block.header.is(OWN_TLS)
-            && let Err(refused) = self.start_storage(block, &stack)
-        {
-            self.give_stack(stack);
-            return Err(refused);
-        }
+        let stack = if block.header.is(OWN_TLS) { self.start_storage(block, stack)? } else { stack };
         // SAFETY: we hold the process, so its context is ours.
         let context = unsafe { &mut *block.context.get() };
         // SAFETY: the stack is the block's until its exit gives it back.
@@ -537,14 +540,21 @@ impl Worker {
         Ok(())
     }
 
-    /// Gives a fresh thread its storage.
+    /// Gives a fresh thread, which is to run on `stack`, its storage. If there is none, the stack goes back.
     #[inline(never)]
-    fn start_storage(&self, block: &Block, stack: &Stack) -> Result<(), StackError> {
+    fn start_storage(&self, block: &Block, stack: Stack) -> Result<Stack, StackError> {
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
-        let storage = unsafe { &mut *self.storages.get() }.take(stack)?;
-        // SAFETY: we hold the process.
-        unsafe { *block.storage.get() = Some(storage) };
-        Ok(())
+        match unsafe { &mut *self.storages.get() }.take(&stack) {
+            Ok(storage) => {
+                // SAFETY: we hold the process.
+                unsafe { *block.storage.get() = Some(storage) };
+                Ok(stack)
+            }
+            Err(refused) => {
+                self.give_stack(stack);
+                Err(refused)
+            }
+        }
     }
 
     /// A thread is over and becomes a light process of this worker, for the few steps that are left.
@@ -575,7 +585,8 @@ impl Worker {
         self.home.worker.set(self.as_word());
         self.home_storage.set(tls::base());
         self.place.set(Place::here());
-        let word = if running { (&raw const self.home).cast_mut().cast() } else { std::ptr::null_mut() };
-        current::set(word);
+        let home = (&raw const self.home).cast_mut();
+        HOME.set(home);
+        current::set(if running { home.cast() } else { std::ptr::null_mut() });
     }
 }

@@ -16,6 +16,37 @@ impl Worker {
         self.trace_turn(next.header(), || engine::run(self, next));
     }
 
+    /// Queues an engine's, which waited, or has just been made: as [`wake`](Worker::wake), knowing what it is.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(crate) unsafe fn wake_engine(&self, header: *mut Header) {
+        // SAFETY: the caller vouches that it is alive and theirs.
+        let home = unsafe { &*header }.worker.get();
+        if home == self.as_word() && self.wakes_stay.load(Ordering::Relaxed) {
+            // SAFETY: the caller holds the right to queue it.
+            let runnable = unsafe { Runnable::from_raw(header) };
+            self.batch.push_woken_movable(runnable.expect("it is not null"));
+        } else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.wake_engine_elsewhere(header) };
+        }
+    }
+
+    /// It was at another worker, or is traced, or was never queued: then it is of this one.
+    ///
+    /// # Safety
+    /// As [`wake`](Worker::wake).
+    #[cold]
+    #[inline(never)]
+    unsafe fn wake_engine_elsewhere(&self, header: *mut Header) {
+        // SAFETY: the caller vouches that it is alive and theirs.
+        self.adopt_new(unsafe { &*header });
+        // SAFETY: passed on to the caller.
+        unsafe { self.wake(header) };
+    }
+
     /// One that was never queued is of this worker.
     #[inline(always)]
     pub(crate) fn adopt_new(&self, header: &Header) {

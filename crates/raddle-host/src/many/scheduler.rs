@@ -28,7 +28,7 @@ pub(super) struct OnWorker<'h> {
 impl<'h> OnWorker<'h> {
     #[inline(always)]
     pub(super) fn unless_keyboard<'p>(&self, process: &'p Process<Link>) -> Option<&'p Process<Link>> {
-        if std::ptr::eq(process, self.host.machine.keyboard()) {
+        if self.host.machine.is_keyboard(process) {
             let _told = self.host.news.send(News::KeyTaken);
             return None;
         }
@@ -48,13 +48,14 @@ impl Scheduler for OnWorker<'_> {
 
     #[inline(always)]
     fn begin(&self, process: &Process<Link>, many: bool) {
-        process.link.belongs_to(self.host.handle());
-        process.link.forget_worker();
         if many {
-            // SAFETY: as above.
+            process.link.belongs_to(self.host.handle());
+            process.link.forget_worker();
+            // SAFETY: the machine gives up the process, which stays until the runtime has ended.
             unsafe { self.turn.fresh(link_of(process)) };
         } else {
-            self.ready(process);
+            // SAFETY: as above.
+            unsafe { self.turn.begin(link_of(process), self.host.handle()) };
         }
     }
 

@@ -7,8 +7,12 @@
 //! unwinds, everything is dropped in order, and the runtime can have the next run. What cannot be ended so keeps its
 //! stack, as all did before: who waits for a queue lock or a `Once`, under a `shield`, or a cell. And a light process
 //! that would wait while it unwinds cannot leave its worker to others, since panics are counted for each OS thread: it
-//! stays where it is, and the ending is over, with whatever is left. So does one whose drop panics: to go on would be
-//! to abort. Locks are not poisoned meanwhile, which few drops reckon with.
+//! stays where it is, and the ending is over, with whatever is left.
+//!
+//! A drop that panics while its owner unwinds aborts the program, which had only failed in an exploration. So locks are
+//! not poisoned meanwhile, and who would join another (which has been cancelled, too) as it unwinds is left where it
+//! is. If a drop panics all the same, the failure is told first. (To leave the stack in the panic hook was tried: the
+//! standard library's lock of the hook is held then, and libtest wants it when the tests are over.)
 
 use super::board::Outcome;
 use crate::cancel::Token;
@@ -78,6 +82,18 @@ impl Ending {
     /// Whether nobody gets a turn any more.
     pub(crate) fn is_broken_off(&self) -> bool {
         self.turns.get() >= TURNS_MAX
+    }
+
+    /// What is said when one that unwinds panics: the program is about to abort, and nobody will tell of the failure.
+    pub(super) fn last_words(&self) -> String {
+        let outcome = self.outcome.borrow();
+        let cause = outcome.as_ref().and_then(|outcome| outcome.cause.as_ref()).map(ToString::to_string);
+        let schedule = outcome.as_ref().map(|outcome| outcome.schedule.to_string()).unwrap_or_default();
+        let cause = cause.unwrap_or_else(|| "no failure".to_owned());
+        format!(
+            "raddle: a drop panics while what a run has left is taken down, which ends the program; the run was, by \
+             the schedule {schedule}: {cause}\n"
+        )
     }
 
     /// What whoever explores is told. `alive` are left.

@@ -44,6 +44,10 @@ fn point_by_seed(operation: &'static str) {
     if let Some(worker) = Worker::current() {
         worker.trace_operation(operation);
     }
+    if operation == "join" && std::thread::panicking() && ending().is_some() {
+        // Whom it joins has been cancelled, too, and a drop that unwraps that would abort the program.
+        abandons();
+    }
     if let Some((worker, block)) = here() {
         worker.preempt_by_seed(block, operation);
     }
@@ -213,9 +217,8 @@ pub(super) fn first_has_ended(panicked: bool) {
 pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
     let seeded = || Worker::current()?.seeded.as_ref();
     let Some(seeded) = is_on().then(seeded).flatten() else { return false };
-    if ending().is_some_and(|ending| !ending.unwinds(current_header())) {
-        // A drop that panics as its owner unwinds: the program would abort, and nothing be told.
-        abandons();
+    if let Some(ending) = ending().filter(|ending| !ending.unwinds(current_header())) {
+        crate::report::say(&ending.last_words());
     }
     let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
     let what = info.payload_as_str().unwrap_or("a value that is no text");

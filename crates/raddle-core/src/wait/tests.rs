@@ -128,7 +128,7 @@ fn channels_say_which() {
                 recv(other) -> _ => unreachable!("it never has a message"),
             }
         };
-        check(&words(both, |_| s.send(3).unwrap()), "channel::select", "choice", "of 2");
+        check(&words(both, |_| s.send(3).unwrap()), "channel::select", "choice", "1 channel");
 
         let (mut to, mut from) = csp::channel();
         let said = words(move || to.send(1).unwrap(), |_| assert_eq!(from.recv(), Ok(1)));
@@ -143,7 +143,7 @@ fn channels_say_which() {
                 after(Duration::from_secs(100)) => unreachable!("it was sent"),
             }
         };
-        check(&words(alternates, |_| to.send(1).unwrap()), "csp::choose", "choice", "of 2");
+        check(&words(alternates, |_| to.send(1).unwrap()), "csp::choose", "choice", "1 channel, or a time");
 
         let shared = csp::Shared::new(7);
         let other = shared.clone();

@@ -93,9 +93,9 @@ fn failed_runs_keep_no_memory() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A drop that panics as its process unwinds would abort the program.
+/// A drop that unwraps what it joins would abort the program, since that has been cancelled.
 #[test]
-fn a_drop_that_panics_stops_no_search() {
+fn a_drop_that_joins_stops_no_search() {
     struct Joins(Option<csp::JoinHandle<()>>);
     impl Drop for Joins {
         fn drop(&mut self) {

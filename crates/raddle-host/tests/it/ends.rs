@@ -54,7 +54,7 @@ fn a_deadlock_names_processes_channels_and_lines() {
         for part in ["crossed.occ:5:7", "crossed.occ:9:7", "output on channel `a`", "output on channel `b`"] {
             assert!(text.contains(part), "{part} in\n{text}");
         }
-        assert_eq!(report.svg().matches("<line").count(), 2);
+        assert_eq!(report.svg().matches("marker-end").count(), 2);
     }
 }
 

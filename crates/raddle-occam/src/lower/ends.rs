@@ -9,17 +9,25 @@ use crate::ast::{ExprId, ExprKind};
 use crate::program::NameId;
 use crate::symbol::Symbol;
 use crate::types::Type;
-use raddle_bytecode::{Bundle, End};
+use raddle_bytecode::Bundle;
 
 /// An end of a channel.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct UsedEnd {
+struct End {
     slot: Slot,
     output: bool,
     is_array: bool,
     name: NameId,
     /// The channel's name in a bundle.
     within: Option<(Symbol, Bundle)>,
+}
+
+/// An end, and how long it is needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UsedEnd {
+    end: End,
+    /// The code behind its last use so far; 0 while that is not made.
+    to: u32,
 }
 
 impl Lowerer<'_> {
@@ -40,19 +48,27 @@ impl Lowerer<'_> {
         let Some(name) = self.plain_name(at) else { return };
         let is_channel = self.program.types.is_channel_like(self.program.name(name).ty);
         let is_end = matches!(self.program.types.get(self.program.name(name).ty), Type::End { .. });
-        let end = UsedEnd { slot: 0, output, is_array: false, name, within: None };
-        let used = match (self.home(name), within) {
-            (Some(&Home::Slot(slot)), None) if is_channel => UsedEnd { slot, ..end },
-            (Some(Home::View(view)), None) if is_channel => UsedEnd { slot: view.at, is_array: true, ..end },
-            (Some(&Home::Slot(slot)), Some(_)) if is_end => UsedEnd { slot, within, ..end },
+        let end = End { slot: 0, output, is_array: false, name, within: None };
+        let end = match (self.home(name), within) {
+            (Some(&Home::Slot(slot)), None) if is_channel => End { slot, ..end },
+            (Some(Home::View(view)), None) if is_channel => End { slot: view.at, is_array: true, ..end },
+            (Some(&Home::Slot(slot)), Some(_)) if is_end => End { slot, within, ..end },
             (Some(&Home::At(slot)), Some((field, bundle))) if is_end => {
                 let within = Some((field, Bundle { by_reference: true, ..bundle }));
-                UsedEnd { slot, within, ..end }
+                End { slot, within, ..end }
             }
             _ => return,
         };
-        if !self.f.ends.contains(&used) {
-            self.f.ends.push(used);
+        // The one used last stands last.
+        self.f.ends.retain(|used| used.end != end);
+        self.f.ends.push(UsedEnd { end, to: 0 });
+    }
+
+    /// A process has been made that began at `from`: it needs till its end what it uses, a loop at each of its rounds.
+    pub(super) fn end_of_uses(&mut self, from: u32) {
+        let to = self.f.code.here();
+        for used in self.f.ends.iter_mut().rev().take_while(|used| used.to == 0 || used.to > from) {
+            used.to = to;
         }
     }
 
@@ -66,16 +82,17 @@ impl Lowerer<'_> {
 
     /// Tells the module which ends the code from there to here uses; those of the code around come back.
     pub(super) fn tell_ends(&mut self, from: u32, around: Vec<UsedEnd>) {
-        let to = self.f.code.here();
-        for used in std::mem::replace(&mut self.f.ends, around) {
+        let end = self.f.code.here();
+        for UsedEnd { end: used, to } in std::mem::replace(&mut self.f.ends, around) {
             let mut text = self.program.spelling(used.name).to_owned();
             if let Some((field, _)) = used.within {
                 text = format!("{text}[{}]", self.program.symbols.text(field));
             }
             let name = self.module.string(&text);
-            let UsedEnd { slot, output, is_array, within, .. } = used;
+            let End { slot, output, is_array, within, .. } = used;
             let bundle = within.map(|(_, bundle)| bundle);
-            self.f.code.uses_end(End { from, to, slot, output, is_array, bundle, name });
+            let to = if to == 0 { end } else { to };
+            self.f.code.uses_end(raddle_bytecode::End { from, to, slot, output, is_array, bundle, name });
         }
     }
 }

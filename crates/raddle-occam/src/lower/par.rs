@@ -76,6 +76,9 @@ impl Lowerer<'_> {
         self.f.code.forkn(state, routine.0 as i32);
         self.f.code.joinn(state);
         let around = self.begin_function(alts);
+        if let Some(&first) = body.first() {
+            self.at(self.ast.process(first).span);
+        }
         let own = self.slot();
         self.f.homes.insert(index, Home::Slot(own));
         for (name, pass, home) in homes {

@@ -12,8 +12,18 @@ use raddle_bytecode::Trap;
 
 impl Lowerer<'_> {
     pub(super) fn process(&mut self, id: ProcessId) {
-        let mark = self.mark();
+        let (mark, from) = (self.mark(), self.f.code.here());
         self.process_open(id);
+        // What follows one step of a SEQ, or a choice, needs only what it uses itself.
+        let steps = matches!(
+            self.ast.process(id).kind,
+            ProcessKind::Construct { order: Order::Seq, replicator: None, .. }
+                | ProcessKind::If(_)
+                | ProcessKind::Block { .. }
+        );
+        if !steps {
+            self.end_of_uses(from);
+        }
         self.release(mark);
     }
 

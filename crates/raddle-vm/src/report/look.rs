@@ -78,7 +78,14 @@ impl<L: Default> Machine<L> {
             let (own, forked) = self.forked_in(&frames, &above);
             // A branch that is one call is begun there; once is enough.
             self.add_calls(&frames[..=own], &start, &mut lines);
-            lines.push(format!("begun at {start} by `{}`", self.function_name(above[forked].0)));
+            let base = frames[own].1;
+            let index = match base == above[forked].1 {
+                true => String::new(),
+                false => {
+                    format!(" for index {}", self.memory.load_w(base.wrapping_add(8)).unwrap_or(0) as i32)
+                }
+            };
+            lines.push(format!("begun at {start} by `{}`{index}", self.function_name(above[forked].0)));
             frames = above;
             frames.drain(..forked);
             process = parent;
@@ -138,7 +145,11 @@ impl<L: Default> Machine<L> {
         let mut holders = Holders::new();
         // One that waits for its children leaves it to them.
         for process in processes.iter().filter(|process| process.wait.load(Ordering::Relaxed) & 3 != JOIN) {
-            for (at, fp) in self.frames(self.stands_at(process), process.fp.get()) {
+            for (depth, (at, fp)) in
+                self.frames(self.stands_at(process), process.fp.get()).into_iter().enumerate()
+            {
+                // What called goes on behind the call.
+                let at = at + u32::from(depth > 0);
                 for (end, channel) in self.ends_at(at, fp) {
                     let who = holders.entry((channel, end.output)).or_default();
                     if who.last() != Some(&process.id()) {

@@ -340,3 +340,22 @@ fn the_kernel_takes_from_the_last_of_several_hand_offs_only() {
     // 450 of the 475 us, but for the wake's own 25: of 400 on the way and 100 running.
     assert_eq!((one.idle_ns(Class::HandOff), one.idle_ns(Class::Kernel)), (90_000 + 40_000, 450_000));
 }
+
+/// Threads that run for a short time and yield, and one wake, which crosses.
+#[test]
+fn few_wakes_that_all_cross_are_no_cause() {
+    let mut script = Script::new(2, 0);
+    for step in 0..2000_u32 {
+        let (worker, ns) = (step % 2, u64::from(step) * 300);
+        script.switch(worker, ns, StopReason::Yield, worker * 2 + step / 2 % 2 + 1);
+    }
+    script.wake(0, 150_100, 9, 1).switch(1, 600_100, StopReason::Yield, 9).switch(
+        1,
+        600_200,
+        StopReason::Exit,
+        0,
+    );
+    let analysis = Analysis::of(&script.log());
+    conserved(&analysis);
+    assert_eq!((analysis.edges.len(), analysis.verdict.crossed), (1, None));
+}

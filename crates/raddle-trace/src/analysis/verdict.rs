@@ -187,7 +187,9 @@ fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
     let share = crossing as f64 / wakes.max(1) as f64;
     let short = running / (slices as u64).max(1) < SHORT_NS;
-    (share >= MUCH_CROSSING && short && slices >= SLICES_MIN).then_some(share)
+    // Of threads that yield, few are ever woken: those wakes cost them nothing.
+    let often = crossing as f64 >= MUCH_CROSSING * slices as f64;
+    (share >= MUCH_CROSSING && often && short && slices >= SLICES_MIN).then_some(share)
 }
 
 /// Fewer runs say nothing of how the rest would be.

@@ -71,10 +71,10 @@ function bar(begin, end, y, height, least) {
 
 function workerLane(w, y) {
   title('worker ' + w.number, y);
-  const width = right() - LEFT, k = span() / width;
+  const width = right() - LEFT;
   const s0 = Math.max(0, place(w.begin, from) - 1), s1 = place(w.begin, to);
   const g0 = Math.max(0, place(w.gap.begin, from) - 1), g1 = place(w.gap.begin, to);
-  if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y, width, k);
+  if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y);
   for (let i = g0; i < g1; i++) gapBar(w, i, y);
   for (let i = s0; i < s1; i++) {
     g.fillStyle = hue(w.thread[i]);
@@ -102,30 +102,43 @@ function gapBar(w, i, y) {
   g.globalAlpha = 1;
 }
 
-// More than three things a pixel: how much of each pixel it ran, and from above, by class, what it did not.
-function crowded(w, y, width, k) {
-  let ranBefore = ran(w, from), before = idled(w, from, F.classes.map(() => 0)), now = before.slice();
-  g.fillStyle = '#eef1f4'; g.fillRect(LEFT, y, width, BAR);
-  for (let p = 0; p < width; p++) {
-    const t = from + (p + 1) * k, ranNow = ran(w, t), u = (ranNow - ranBefore) / k;
-    g.fillStyle = '#2f7d55'; g.fillRect(LEFT + p, y + BAR * (1 - u), 1, BAR * u);
-    idled(w, t, now);
-    for (let c = 0, top = y; c < now.length; c++) {
-      const h = BAR * (now[c] - before[c]) / k;
-      if (h < .2) continue;
-      g.fillStyle = COLOURS[F.classes[c].name]; g.fillRect(LEFT + p, top, 1, h); top += h;
+// A stretch of pixels as wide as the time in view, made by `fill(pixels, width, height)`: a rectangle a pixel would take
+// a browser without a graphics card longer than a frame.
+const strips = {};
+function strip(y, height, fill) {
+  const D = devicePixelRatio, width = Math.max(1, Math.round((right() - LEFT) * D)), high = Math.round(height * D);
+  const image = strips[width + 'x' + high] ??= new ImageData(width, high);
+  fill(new Uint32Array(image.data.buffer), width, high);
+  g.putImageData(image, Math.round(LEFT * D), Math.round(y * D));
+}
+// A colour as such a pixel: its bytes are red, green, blue and opaque.
+const pixel = colour => { const n = parseInt(colour.slice(1), 16); return (255 << 24 | (n & 255) << 16 | n & 0xff00 | n >> 16) >>> 0; };
+const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel('#2f7d55'), LANE_RAN = pixel('#3b6ea5'), FOUND = pixel('#f2c94c');
+const column = (pixels, width, p, top, end, colour) => { for (let row = Math.max(0, Math.round(top)); row < Math.round(end); row++) pixels[row * width + p] = colour; };
+
+// More than three things a pixel: how much of each pixel it ran, and from above, by class, what it did not; and of what
+// it ran, what is searched for.
+function crowded(w, y) {
+  const f = found && found.each[W.indexOf(w)];
+  strip(y, BAR, (pixels, width, high) => {
+    const k = span() / width;
+    let ranBefore = ran(w, from), before = idled(w, from, F.classes.map(() => 0)), now = before.slice(), last = f ? ran(f, from) : 0;
+    pixels.fill(pixel('#eef1f4'));
+    for (let p = 0; p < width; p++) {
+      const t = from + (p + 1) * k, ranNow = ran(w, t);
+      column(pixels, width, p, high * (1 - (ranNow - ranBefore) / k), high, RAN);
+      idled(w, t, now);
+      for (let c = 0, top = 0; c < now.length; c++) {
+        const end = top + high * (now[c] - before[c]) / k;
+        column(pixels, width, p, top, end, CLASSES[c]); top = end;
+      }
+      ranBefore = ranNow; [before, now] = [now, before];
+      if (!f) continue;
+      const foundNow = ran(f, t), u = (foundNow - last) / k;
+      if (u > 0) column(pixels, width, p, high * (1 - Math.max(u, .07)), high, FOUND);
+      last = foundNow;
     }
-    ranBefore = ranNow; [before, now] = [now, before];
-  }
-  if (!found) return;
-  // Of what it ran, what is searched for.
-  const f = found.each[W.indexOf(w)];
-  g.fillStyle = '#f2c94c';
-  for (let p = 0, last = ran(f, from); p < width; p++) {
-    const now = ran(f, from + (p + 1) * k), u = (now - last) / k;
-    if (u > 0) g.fillRect(LEFT + p, y + BAR * (1 - Math.max(u, .07)), 1, BAR * Math.max(u, .07));
-    last = now;
-  }
+  });
 }
 
 // The runs of some threads, by worker: a lane on demand.
@@ -140,17 +153,20 @@ function laneOf(name, threads) {
 
 function threadLane(lane, y) {
   title(lane.name, y);
-  const width = right() - LEFT, k = span() / width;
+  const width = right() - LEFT;
   g.fillStyle = '#f6f8fa'; g.fillRect(LEFT, y, width, BAR);
   let things = 0;
   for (const e of lane.each) things += place(e.begin, to) - place(e.begin, from);
   if (things > width * 2) {
-    g.fillStyle = '#3b6ea5';
-    for (let p = 0; p < width; p++) {
-      let u = 0; for (const e of lane.each) u += (ran(e, from + (p + 1) * k) - ran(e, from + p * k)) / k;
-      g.fillRect(LEFT + p, y + BAR * (1 - u / W.length), 1, BAR * u / W.length);
-    }
-    return;
+    return strip(y, BAR, (pixels, width, high) => {
+      const k = span() / width, before = lane.each.map(e => ran(e, from));
+      pixels.fill(pixel('#f6f8fa'));
+      for (let p = 0; p < width; p++) {
+        let u = 0;
+        lane.each.forEach((e, r) => { const now = ran(e, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
+        column(pixels, width, p, high * (1 - u / W.length), high, LANE_RAN);
+      }
+    });
   }
   for (const e of lane.each) {
     for (let n = Math.max(0, place(e.begin, from) - 1); n < e.at.length && e.begin[n] < to; n++) {
@@ -224,9 +240,10 @@ function drawPath() {
   const a = Math.max(0, place(path.at, from) - 1), b = place(path.at, to), width = right() - LEFT;
   g.fillStyle = g.strokeStyle = '#111'; g.lineWidth = 1.5;
   if (b - a > width * 2) {
-    for (let p = 0; p < width; p++) {
-      const s = path.steps[Math.max(0, place(path.at, T(LEFT + p)) - 1)];
-      g.fillRect(LEFT + p, laneTop(s.r) + BAR + 2, 1, 4);
+    const at = p => path.steps[Math.max(0, place(path.at, T(LEFT + p)) - 1)].r;
+    for (let p = 0, since = 0, r = at(0); p < width; p++) {
+      const next = p + 1 < width ? at(p + 1) : -1;
+      if (next !== r) { g.fillRect(LEFT + since, laneTop(r) + BAR + 2, p + 1 - since, 4); since = p + 1; r = next; }
     }
     return;
   }

@@ -33,6 +33,31 @@
 //! **cell** is a Rust future: `async` code, no stack, and it moves freely. A **fork** of [`join`], a job of a
 //! [`scope`](fn@scope), a [`future()`] is a call that an idle worker may take; one that was taken is a light process.
 //!
+//! # Coming from
+//!
+//! | from | write | what differs |
+//! |---|---|---|
+//! | `std::thread` | `raddle::thread` | the table in [`thread`] |
+//! | `std::sync` | `raddle::sync` | who waits leaves its worker to others |
+//! | `crossbeam_channel` | `use raddle::channel as crossbeam_channel;` | as above |
+//! | `rayon_core`, or that part of `rayon` | `use raddle as rayon;` | what was taken is a process: it may wait |
+//!
+//! ```
+//! use raddle as rayon;
+//! use raddle::channel as crossbeam_channel;
+//!
+//! let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+//! let (sender, receiver) = crossbeam_channel::bounded(0);
+//! pool.in_place_scope(|s| {
+//!     s.spawn(move |_| (0..3).for_each(|n| sender.send(n).unwrap()));
+//!     assert_eq!(receiver.iter().sum::<i32>(), 3);
+//! });
+//! # Ok::<(), rayon::ThreadPoolBuildError>(())
+//! ```
+//!
+//! Jobs, what a runtime is asked to run, and the main process have the stack of a thread; what [`csp::spawn`] makes
+//! has 64 KiB, some dozens of nested joins in a build without optimisation: ask for more by [`csp::Builder`].
+//!
 //! # Waiting
 //!
 //! Whatever waits can be cancelled, and each wait can have a deadline: [`cancel`].

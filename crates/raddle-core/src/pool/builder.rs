@@ -2,13 +2,13 @@
 //! May use: `runtime::Builder`, to which it hands them.
 //! Never: a setting that Rayon does not have; those are `runtime::Builder`'s.
 
+use super::error::{ThreadPoolBuildError, Why};
 use super::here;
 use super::launch::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use super::{ThreadPool, max_num_threads};
 use crate::runtime::hooks::Hooks;
 use crate::runtime::{self, BuildError, Builder, Runtime};
 use std::any::Any;
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// Whether the calling OS thread is to be part of the pool.
     fn joins(&self) -> Result<bool, ThreadPoolBuildError> {
         if self.use_current_thread && here::place().is_some() {
-            return Err(ThreadPoolBuildError(Why::CurrentThreadAlreadyInPool));
+            return Err(Why::CurrentThreadAlreadyInPool.into());
         }
         Ok(self.use_current_thread)
     }
@@ -258,49 +258,5 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("use_current_thread", &self.use_current_thread)
             .field("stack_size", &self.stack_size)
             .finish_non_exhaustive()
-    }
-}
-
-/// Why a pool could not be built.
-#[derive(Debug)]
-pub struct ThreadPoolBuildError(Why);
-
-#[derive(Debug)]
-enum Why {
-    GlobalPoolAlreadyInitialized,
-    CurrentThreadAlreadyInPool,
-    IOError(io::Error),
-}
-
-impl From<BuildError> for ThreadPoolBuildError {
-    fn from(error: BuildError) -> Self {
-        ThreadPoolBuildError(match error {
-            BuildError::AlreadyStarted => Why::GlobalPoolAlreadyInitialized,
-            BuildError::Thread { cause, .. } => Why::IOError(cause),
-            other => Why::IOError(other.into()),
-        })
-    }
-}
-
-impl fmt::Display for ThreadPoolBuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Why::GlobalPoolAlreadyInitialized => {
-                f.write_str("The global thread pool has already been initialized.")
-            }
-            Why::CurrentThreadAlreadyInPool => {
-                f.write_str("The current thread is already part of another thread pool.")
-            }
-            Why::IOError(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for ThreadPoolBuildError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0 {
-            Why::GlobalPoolAlreadyInitialized | Why::CurrentThreadAlreadyInPool => None,
-            Why::IOError(error) => Some(error),
-        }
     }
 }

@@ -9,16 +9,19 @@
 //! | file | what |
 //! |---|---|
 //! | `builder` | settings, and the way to a pool |
+//! | `error` | why there is none |
 //! | `launch` | how its OS threads are made |
 //! | `here` | where a caller stands |
 //! | `old` | names that Rayon has deprecated |
 
 mod builder;
+mod error;
 pub(crate) mod here;
 mod launch;
 mod old;
 
-pub use builder::{ThreadPoolBuildError, ThreadPoolBuilder};
+pub use builder::ThreadPoolBuilder;
+pub use error::ThreadPoolBuildError;
 pub use here::{
     current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
     yield_local, yield_now,

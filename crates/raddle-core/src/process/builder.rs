@@ -255,8 +255,11 @@ pub(crate) fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// Jobs recurse: they get at least what a thread gets, of which only what is touched is memory.
+///
+/// AddressSanitizer clears its marks of the whole stack with each start.
 fn roomy(class: SizeClass) -> SizeClass {
-    SizeClass::for_bytes(usual_stack_bytes()).map_or(class, |usual| usual.max(class))
+    let usual = if cfg!(raddle_asan) { 1 << 20 } else { usual_stack_bytes() };
+    SizeClass::for_bytes(usual).map_or(class, |usual| usual.max(class))
 }
 
 /// Hands a job of an OS thread over to a runtime, as a process.

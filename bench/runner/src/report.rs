@@ -90,7 +90,8 @@ pub fn requirements(groups: &[Group]) -> String {
     for standing in groups.iter().flat_map(standings) {
         table.row(standing);
     }
-    let legend = "reached: yes/no by the whole interval over at least 15 pairs, open if the bound lies in it; yes?/no? by the median of fewer\n";
+    let legend = "reached: yes/no by the whole interval over at least 15 pairs, open if the bound lies in it; yes?/no? \
+                  by the median of fewer\n";
     if table.is_empty() { String::new() } else { format!("{table}{legend}") }
 }
 

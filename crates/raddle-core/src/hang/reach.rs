@@ -8,7 +8,7 @@
 //!
 //! - A pointer that was left over (an end that was moved into a child stays on its maker's stack as long as nobody
 //!   writes there) is found as well. So who waits for the very same thing itself is left out; then come those who do
-//! not   just wait for others to end, and of these the youngest first: ends go from makers to children.
+//!   not just wait for others to end, and of these the youngest first: ends go from makers to children.
 //! - An end in a box, a vector or a cell is not found: then nothing is said, or that it is on no stack.
 
 use crate::wait::Thing;

@@ -20,7 +20,7 @@ use raddle_context::tls;
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -393,12 +393,18 @@ fn start(
         let shared = runtime.shared.clone();
         let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
         let body = move || run_worker(&shared, index, processor);
-        match launch(index, Box::new(body)) {
-            Ok(thread) => runtime.threads.extend(thread),
-            Err(cause) => {
+        // The program's own code is called here, if it makes the threads or their names.
+        match catch_unwind(AssertUnwindSafe(|| launch(index, Box::new(body)))) {
+            Ok(Ok(thread)) => runtime.threads.extend(thread),
+            Ok(Err(cause)) => {
                 // The runtime is dropped, which waits for the workers that run already.
                 runtime.shared.stop_now();
                 return Err(BuildError::Thread { worker: index, cause });
+            }
+            Err(panic) => {
+                runtime.shared.stop_now();
+                drop(runtime);
+                resume_unwind(panic)
             }
         }
     }

@@ -541,3 +541,35 @@ fn a_join_gives_up_at_its_time() {
         });
     }
 }
+
+/// A cancellation ends the body of a scope; a job that it shields panics after that. That panic is what goes on.
+#[test]
+fn a_panic_is_not_lost_behind_a_cancellation() {
+    runtime(1).run(|| {
+        let (token, begun) = (Token::new(), AtomicBool::new(false));
+        let (held, waits) = channel::bounded::<()>(0);
+        let job_panics = || {
+            raddle_core::scope(|s| {
+                s.spawn(|_| {
+                    ready(&begun);
+                    cancel::shield(|| waits.recv()).expect_err("the body is over");
+                    resume_unwind(Box::new("job"));
+                });
+                until(&begun);
+                let _held = held;
+                token.cancel();
+                csp::park();
+            });
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| token.run(job_panics))).expect_err("a panic");
+        assert_eq!(panic.downcast_ref(), Some(&"job"));
+        let token = Token::new();
+        let waits = || {
+            token.cancel();
+            csp::park();
+        };
+        let half_panics = || raddle_core::join(waits, || resume_unwind(Box::new("half")));
+        let panic = catch_unwind(AssertUnwindSafe(|| token.run(half_panics))).expect_err("a panic");
+        assert_eq!(panic.downcast_ref(), Some(&"half"));
+    });
+}

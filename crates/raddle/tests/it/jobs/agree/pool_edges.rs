@@ -108,6 +108,30 @@ fn a_thread_that_cannot_be_made_is_an_error() {
 }
 
 #[test]
+fn what_panics_while_a_pool_is_built_ends_what_has_begun() {
+    let (tell, told) = mpsc::channel();
+    let (begins, ends) = (Mutex::new(tell.clone()), Mutex::new(tell));
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .start_handler(move |_| begins.lock().unwrap().send(1).unwrap())
+        .exit_handler(move |_| ends.lock().unwrap().send(-1).unwrap())
+        .thread_name(|index| {
+            if index == 2 {
+                throw("no name");
+            }
+            String::new()
+        });
+    assert_eq!(panic_of(|| builder.build()), "no name");
+    assert_eq!(told.iter().sum::<i32>(), 0, "as many have ended as have begun");
+}
+
+#[test]
+fn a_stack_beyond_all_bounds_is_an_error() {
+    let refused = ThreadPoolBuilder::new().num_threads(1).stack_size(usize::MAX >> 1).build();
+    assert!(!refused.expect_err("no such stack").to_string().is_empty());
+}
+
+#[test]
 fn a_scoped_pool_borrows() {
     thread_local!(static LENT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
     let (numbers, left) = (vec![1, 2, 3], AtomicUsize::new(0));

@@ -326,6 +326,7 @@ impl Walker<'_> {
             self.table.define(fresh, fact);
         }
         self.table.list[fresh.0 as usize].range = self.table.info(symbol).range.clone();
+        self.table.list[fresh.0 as usize].vague = self.table.info(symbol).vague;
         if let Some(how) = self.table.info(symbol).computed.clone() {
             let how = how.map(&mut |poly| self.outer(poly, substitution));
             self.table.list[fresh.0 as usize].computed = Some(how.into());

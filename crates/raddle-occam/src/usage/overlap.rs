@@ -139,6 +139,7 @@ fn rename_symbol(table: &mut Table, symbol: Sym, mark: u32, renamed: &mut FastMa
     }
     let other = table.fresh();
     renamed.insert(symbol, other);
+    table.list[other.0 as usize].vague = table.info(symbol).vague;
     let facts = table.info(symbol).facts.clone();
     for fact in facts {
         let fact = fact.map(&mut |poly| Some(rename(table, poly, mark, renamed)));

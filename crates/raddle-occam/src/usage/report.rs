@@ -59,7 +59,7 @@ impl Walker<'_> {
         self.diagnostics.push(complaint);
     }
 
-    /// Whether values of names decide which element it is; an element of another array does not.
+    /// Whether values of names decide which element it is; an element of another array does not, nor what a loop did.
     fn nameable(&self, access: &Access) -> bool {
         let mut all = true;
         for step in access.path.iter() {
@@ -67,7 +67,8 @@ impl Walker<'_> {
                 all &= poly.terms.iter().all(|&(symbol, _)| {
                     let info = self.table.info(symbol);
                     let made = info.product.is_some() || info.computed.is_some();
-                    made || self.table.shown(symbol).is_some() || !info.facts.is_empty()
+                    let known = made || self.table.shown(symbol).is_some() || !info.facts.is_empty();
+                    known && !info.vague
                 });
             });
         }

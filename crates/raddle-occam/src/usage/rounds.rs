@@ -71,8 +71,9 @@ impl Walker<'_> {
         for &name in names.iter() {
             let defined = self.defined(name);
             if self.program.types.is_integer(self.program.name(name).ty) {
-                let value = Poly::symbol(self.table.fresh_shown(name));
-                self.set(name, defined, Some(value));
+                let symbol = self.table.fresh_shown(name);
+                self.table.list[symbol.0 as usize].vague = true;
+                self.set(name, defined, Some(Poly::symbol(symbol)));
             }
         }
         self.rounds.push(names);

@@ -22,6 +22,8 @@ pub(crate) struct Info {
     pub(crate) facts: Vec<Fact>,
     /// Its smallest and largest value, where the text says so.
     pub(crate) range: Option<Box<(i64, i64)>>,
+    /// Whether it stands for what earlier rounds of a loop have made of a variable, which is not followed.
+    pub(crate) vague: bool,
     /// How it comes from others, where that is no sum.
     pub(crate) computed: Option<Rc<Computed>>,
     /// The name to show for it (or none), and that name's value unless it is the symbol itself.
@@ -59,6 +61,7 @@ impl Table {
             product: None,
             facts: Vec::new(),
             range: None,
+            vague: false,
             computed: None,
             name: NameId::NONE,
             shown: None,

@@ -48,11 +48,12 @@ impl Top {
                 "process {pid} shows nothing: no program of Raddle's, not yours, or it has run for less than 100 ms"
             )));
         };
+        let program = program_of(pid);
         let mut before = None;
         let mut shown = 0;
         while let Some(now) = read(&file) {
             let columns = room().map_or(usize::MAX, |room| room.columns);
-            let text = frame(&program_of(pid), before.as_ref(), &now, columns);
+            let text = frame(&program, before.as_ref(), &now, columns);
             let whole = match room() {
                 Some(room) => print(&format!("\x1b[H\x1b[J{}", fitted(&text, room))),
                 None => print(&format!("{text}\n")),

@@ -17,7 +17,17 @@ use std::process::Command;
 
 /// The command under test, with no setting inherited.
 fn raddle() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    without_settings(Command::new(env!("CARGO_BIN_EXE_raddle")))
+}
+
+/// As [`raddle`], and an interrupt ends it even if these tests run behind `&` in a script, which has it ignored.
+fn interruptible() -> Command {
+    let mut command = without_settings(Command::new("env"));
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_raddle")]);
+    command
+}
+
+fn without_settings(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("RADDLE_")) {
         command.env_remove(name);
     }
@@ -26,7 +36,7 @@ fn raddle() -> Command {
 
 /// `raddle run /bin/sh -- -c SCRIPT`, with options before.
 fn run_shell(options: &[&str], script: &str) -> Command {
-    let mut command = raddle();
+    let mut command = interruptible();
     command.arg("run").args(options).args(["/bin/sh", "--", "-c", script]);
     command
 }

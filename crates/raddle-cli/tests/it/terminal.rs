@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-use super::{raddle, text};
+use super::{interruptible, text};
 
 /// Shows each key between brackets, and ends after `q`.
 const KEYS: &str = "\
@@ -46,7 +46,7 @@ impl Source {
     }
 
     fn run(&self, workers: &str) -> Command {
-        let mut command = raddle();
+        let mut command = interruptible();
         command.args(["run", "--workers", workers]).arg(&self.0);
         command
     }

@@ -31,7 +31,12 @@ impl Waiting {
             let closes = next[walk[walk.len() - 1]] == Some(start);
             closes.then_some(walk)
         };
-        let cycle = (0..next.len()).find_map(from);
+        let mut cycle = (0..next.len()).find_map(from);
+        if let Some(cycle) = &mut cycle {
+            // What they all wait for in the end comes first.
+            let first = cycle.iter().position(|at| !joins(*at)).unwrap_or(0);
+            cycle.rotate_left(first);
+        }
         let is_last = |at: usize| !joins(at) && next[at].is_none();
         let has_last = (0..next.len()).any(is_last);
         let is_first = |at: &usize| match &cycle {

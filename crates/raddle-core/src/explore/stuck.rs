@@ -5,7 +5,7 @@
 use super::failure::{Cause, Waiting};
 use super::known::Known;
 use super::site::Sites;
-use crate::hang::reach::{Reached, Search, Stander, could};
+use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
 use crate::header::{Header, Kind};
 use crate::process::block::Block;
 use crate::sync::held_by;
@@ -116,11 +116,29 @@ impl<'s> Stuck<'s> {
         } else if wait.name() == JOIN {
             text += &name(wait.subject().addr()).map_or_else(String::new, |child| format!(", for {child}"));
         } else {
-            let names: Vec<String> =
-                self.peers(header).into_iter().take(PEERS_MAX).filter_map(name).collect();
-            if !names.is_empty() {
-                text += &format!(", {} {}", could(wait.name(), wait.kind()), names.join(" or "));
-            }
+            text += &self.supply(header, wait);
+        }
+        text
+    }
+
+    /// ` (channel: senders: 1, receivers: 1), could come from 'b'`, if nobody is known to hold it.
+    fn supply(&self, header: *mut Header, wait: &Wait<'_>) -> String {
+        let mut text = String::new();
+        if wait.kind() != "process" {
+            let _infallible = wait.write_state(&mut text);
+        }
+        if !text.is_empty() {
+            text = format!(" ({}: {text})", wait.kind());
+        }
+        let known = |whom: &usize| self.known.iter().find(|(header, _)| header.addr() == *whom);
+        let peers = self.peers(header);
+        let names: Vec<String> =
+            peers.iter().take(PEERS_MAX).filter_map(known).map(|(_, known)| known.to_string()).collect();
+        let things = things_of(header);
+        if !names.is_empty() {
+            text += &format!(", {} {}", could(wait.name(), wait.kind()), names.join(" or "));
+        } else if !things.is_empty() && things.iter().all(|thing| thing.kind == "channel") {
+            text += ON_NO_STACK;
         }
         text
     }

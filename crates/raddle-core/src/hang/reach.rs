@@ -9,7 +9,7 @@
 //! - A pointer that was left over (an end that was moved into a child stays on its maker's stack as long as nobody
 //!   writes there) is found as well. So who waits for the very same thing itself is left out; then come those who do
 //!   not just wait for others to end, and of these the youngest first: ends go from makers to children.
-//! - An end in a box, a vector or a cell is not found: then nothing is said, or that it is on no stack.
+//! - An end in a box, a vector or a cell is not found: then nothing is said, or that it is on no other stack.
 
 use crate::wait::Thing;
 use raddle_context::walk::words;
@@ -124,6 +124,9 @@ impl Reached {
         self.0.get(&thing.subject).map_or(&[], Vec::as_slice)
     }
 }
+
+/// So one says that nobody was found who has the other end of a channel.
+pub(crate) const ON_NO_STACK: &str = ", the other end is on no other stack";
 
 /// In what words one says who could end a wait in this call for such a thing.
 pub(crate) fn could(call: &str, kind: &str) -> &'static str {

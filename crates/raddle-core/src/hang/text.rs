@@ -4,7 +4,7 @@
 
 use super::age;
 use super::cycle::{Cycle, Who};
-use super::reach::could;
+use super::reach::{ON_NO_STACK, could};
 use super::roll::{Outsider, Roll, Row, State, Waiting};
 use super::symbol;
 use crate::sync::held_by;
@@ -63,7 +63,7 @@ impl Roll {
         let more = if peers.len() > PEERS_MAX { ", ..." } else { "" };
         match names.is_empty() {
             false => format!(", {} {}{more}", could(waiting.call, waiting.kind), names.join(" or ")),
-            true if is_channel && self.all_searched => ", the other end is on no stack".to_owned(),
+            true if is_channel && self.all_searched => ON_NO_STACK.to_owned(),
             true => String::new(),
         }
     }

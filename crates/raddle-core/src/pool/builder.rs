@@ -150,7 +150,7 @@ fn workers_wanted(said: usize) -> Option<usize> {
 
 impl<S> ThreadPoolBuilder<S> {
     /// The number of workers; 0 for `RAYON_NUM_THREADS`, and where that says nothing for as many as a
-    /// [`Runtime`](crate::Runtime) would have. At most [`max_num_threads`].
+    /// [`Runtime`] would have. At most [`max_num_threads`].
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self

@@ -494,7 +494,9 @@ fn threads_come_and_go_without_a_trace() {
         let before = resident_pages();
         (0..times() * 10).for_each(|_| round());
         let after = resident_pages();
-        assert!(after < before + 1000, "{before} pages have become {after}");
+        // Each of the two workers may come to keep 256 stacks and storages, of a few pages each, once threads have gone
+        // over to it; one page kept of each of these threads would be ten thousand.
+        assert!(after < before + 4000, "{before} pages have become {after}");
     });
 }
 

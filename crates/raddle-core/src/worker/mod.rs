@@ -188,6 +188,9 @@ pub(crate) fn at_home() -> bool {
     current_header() == HOME.get()
 }
 
+/// A started thread that may move: it waits where others may take it.
+const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
+
 impl Worker {
     pub(crate) fn new(
         index: usize,
@@ -349,7 +352,6 @@ impl Worker {
     /// Queues what is to run here if nobody else takes it: a thread may be taken by who is idle.
     #[inline(always)]
     fn queue(&self, runnable: Runnable) {
-        const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
         let flags = runnable.header().flags.get();
         if flags & MOVABLE == 0 {
             self.batch.push_bound(runnable);
@@ -363,7 +365,6 @@ impl Worker {
     /// As [`queue`](Self::queue), for what has been woken and belongs here: the batch counts it as it takes it.
     #[inline(always)]
     fn queue_woken(&self, runnable: Runnable) {
-        const OPEN: u8 = OWN_TLS | MOVABLE | STARTED;
         let flags = runnable.header().flags.get();
         if flags & MOVABLE == 0 {
             self.batch.push_woken(runnable);

@@ -2,7 +2,9 @@
 //! May use: `process::builder` and `process::scope` for the children.
 //! Never: a return, even by a panic, while a branch lives.
 //!
-//! The caller runs one branch itself; it would wait else. So `par!` of two costs one process.
+//! The caller runs one branch itself; it would wait else. So `par!` of two costs one process. When the caller's branch
+//! is over before anybody has started that process, the caller takes it back and runs it as well, as a call: it has
+//! nothing else to do, so that it may wait in it as in its own.
 //!
 //! `par_for` does not make a process for each index. A *runner* takes index after index from a range and runs their
 //! bodies one after the other; only when a body waits, so that its runner cannot go on, does the next process start: a
@@ -24,6 +26,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs `first` as a process and `last` in the caller, and returns what both returned when both have ended.
 /// [`par!`](super::par!) does it for more.
+///
+/// A process that nobody has started when `last` is over may be run by the caller, as a call:
+/// [`csp::current`](super::current) is the caller then.
 ///
 /// # Panics
 /// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default
@@ -51,7 +56,7 @@ where
     let child: Joiner<R> = unsafe { builder::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
         .expect("the default runtime cannot be started");
     let last = catch_unwind(AssertUnwindSafe(last));
-    match (child.join(), last) {
+    match (child.join_or_run(), last) {
         (Ok(first), Ok(last)) => (first, last),
         (Err(panic), _) | (_, Err(panic)) => resume_unwind(panic),
     }

@@ -59,6 +59,16 @@ pub(crate) fn light_caller() -> Option<&'static Block> {
     may_switch.then(|| unsafe { Block::of_header(header) })
 }
 
+/// Whether so little of the caller's stack is in use that what was to have one of its own may run on it: at most an
+/// eighth. A recursion by `par!` goes to further stacks with that.
+#[inline(always)]
+pub(crate) fn has_room_for_a_call(caller: &Block) -> bool {
+    let here = 0_u8;
+    // SAFETY: it runs, and is the caller: it neither starts nor ends meanwhile.
+    let stack = unsafe { caller.stack_there() };
+    stack.is_some_and(|stack| stack.top().addr() - (&raw const here).addr() <= stack.class().bytes() / 8)
+}
+
 /// Whether the caller could wait at all: a cell must not.
 pub(crate) fn may_wait() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.

@@ -214,6 +214,32 @@ impl Worker {
         child_is_next && self.start_joined(block, child, budget)
     }
 
+    /// Takes `child` back, if it is the very next to start here and nothing more urgent waits: the running process,
+    /// which has nothing else to do than to wait for it, runs it as a call. Costs the budget what a start costs, so
+    /// that the others of this worker get their turn.
+    #[inline(always)]
+    pub(crate) fn take_back(&self, child: &Block) -> bool {
+        let budget = self.budget.get() - 1;
+        let may_take = budget != 0
+            && !self.inbox.has_mail()
+            && !self.traces()
+            && self.fresh.oldest_is(child.as_header());
+        may_take && self.take_oldest_back(child, budget)
+    }
+
+    #[inline(never)]
+    fn take_oldest_back(&self, child: &Block, budget: u32) -> bool {
+        // SAFETY: this is the owner's OS thread.
+        let Some(fresh) = (unsafe { self.fresh.pop() }) else { return false };
+        if fresh.as_ptr() != child.as_header() {
+            // A thief was faster.
+            self.batch.push(fresh);
+            return false;
+        }
+        self.budget.set(after_fresh(budget));
+        true
+    }
+
     #[inline(never)]
     fn start_joined(&self, block: &Block, child: &Block, budget: u32) -> bool {
         self.let_go(&block.header);

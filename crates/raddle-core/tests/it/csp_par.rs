@@ -62,6 +62,57 @@ fn a_panic_goes_on_when_all_have_ended() {
 }
 
 #[test]
+fn what_nobody_has_started_the_caller_runs() {
+    let rt = runtime(1);
+    rt.run(|| {
+        let me = || csp::current().map(|process| process.id());
+        let (first, last) = csp::par!(me(), me());
+        assert_eq!(first, last);
+        let (first, last) = csp::par!(me(), {
+            csp::yield_now();
+            me()
+        });
+        assert_ne!(first, last, "it was started when the other waited");
+        let (mut to, mut from) = csp::channel();
+        let taker = csp::spawn(move || (0..10).map(|_| from.recv().unwrap()).sum::<usize>());
+        (0..10).for_each(|n| assert_eq!(csp::par!(to.send(n), ()), (Ok(()), ())));
+        assert_eq!(taker.join().unwrap(), 45, "a branch that was taken back may wait");
+    });
+    assert_eq!(rt.shutdown(), 0);
+}
+
+/// Each level takes a little of a stack, until the next goes to one of its own.
+#[test]
+fn branches_nest_deeply() {
+    fn down(levels: usize) -> usize {
+        if levels == 0 { 0 } else { 1 + csp::par!(down(levels - 1), ()).0 }
+    }
+    for workers in [1, 2] {
+        assert_eq!(runtime(workers).run(|| down(2000)), 2000);
+    }
+}
+
+#[test]
+fn branches_that_never_wait_leave_the_others_their_turn() {
+    runtime(1).run(|| {
+        let had_its_turn = AtomicBool::new(false);
+        csp::scope(|s| {
+            s.spawn(|| {
+                csp::yield_now();
+                csp::yield_now();
+                had_its_turn.store(true, Ordering::Relaxed);
+            });
+            csp::yield_now();
+            let rounds = (0..100_000).take_while(|_| {
+                csp::par!((), ());
+                !had_its_turn.load(Ordering::Relaxed)
+            });
+            assert!(rounds.count() < 100_000);
+        });
+    });
+}
+
+#[test]
 fn every_index_runs_once() {
     for workers in [1, 2, 4] {
         let rt = runtime(workers);

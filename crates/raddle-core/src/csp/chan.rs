@@ -10,7 +10,7 @@
 //! error is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
 
 use super::meet::{self, Refused, Word};
-use super::value::Value;
+use super::value::{Copying, Value};
 use crate::explore::{now, point};
 use crate::protocol::rendezvous::{Ended, Seen};
 use crate::wait::CallOn;
@@ -149,7 +149,7 @@ impl<T> Sender<T> {
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `value` is a `T`, and `give` copies one.
-        let ours = unsafe { Value::of::<T>(ours, give::<T>) };
+        let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(give::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is given away once, by the run of `give` that counts.
         match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }) } {
             Ok(()) => {
@@ -243,7 +243,7 @@ impl<T> Receiver<T> {
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `value` is room for a `T`, and `take` copies one.
-        let ours = unsafe { Value::of::<T>(ours, take::<T>) };
+        let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(take::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
         match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }) } {
             // SAFETY: it was handed over.

@@ -97,9 +97,8 @@ impl Party {
 pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<Word>) -> Result<(), Refused> {
     let site = Location::caller();
     let Some(block) = wait::light_caller() else {
-        let Value { data, copy, .. } = value;
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_otherwise(word, data, call, copy, site) };
+        return unsafe { exchange_otherwise(word, value.data, call, value.copy(), site) };
     };
     // SAFETY: `block` is what runs here.
     let watched = unsafe { Worker::of(&block.header) }.watched();
@@ -146,7 +145,7 @@ unsafe fn exchange_plainly<const IS_RECORDED: bool>(
     call: &'static CallOn<Word>,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
-    let Value { data, copy, .. } = value;
+    let (data, copy) = (value.data, value.copy());
     match word.look_for_firm() {
         Ok(Some(peer)) => {
             // SAFETY: the word has just shown it.
@@ -197,7 +196,7 @@ unsafe fn exchange_watched(
     call: &'static CallOn<Word>,
     site: &'static Location<'static>,
 ) -> Option<Result<(), Refused>> {
-    let Value { data, copy, .. } = value;
+    let (data, copy) = (value.data, value.copy());
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
@@ -245,7 +244,7 @@ unsafe fn exchange_hot(
     party.header.set(block.as_header());
     if word.look_out(place).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, value.data, call, value.copy, site) };
+        return unsafe { exchange_anywhere(word, value.data, call, value.copy(), site) };
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };

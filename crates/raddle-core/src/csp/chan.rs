@@ -36,9 +36,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(end()), Receiver(end()))
 }
 
-const SEND: CallOn<Word> = CallOn::new("csp::Sender::send");
 const SEND_DEADLINE: CallOn<Word> = CallOn::new("csp::Sender::send_deadline");
-const RECV: CallOn<Word> = CallOn::new("csp::Receiver::recv");
 const RECV_DEADLINE: CallOn<Word> = CallOn::new("csp::Receiver::recv_deadline");
 
 /// What both ends are: a share of the word.
@@ -151,7 +149,7 @@ impl<T> Sender<T> {
         // SAFETY: `value` is a `T`, and `give` copies one.
         let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(give::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is given away once, by the run of `give` that counts.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }) } {
+        match unsafe { meet::exchange::<{ meet::SEND }>(self.0.word(), ours) } {
             Ok(()) => {
                 std::mem::forget(value);
                 Ok(())
@@ -245,7 +243,7 @@ impl<T> Receiver<T> {
         // SAFETY: `value` is room for a `T`, and `take` copies one.
         let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(take::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }) } {
+        match unsafe { meet::exchange::<{ meet::RECV }>(self.0.word(), ours) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(_) => Err(RecvError),

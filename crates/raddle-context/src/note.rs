@@ -21,7 +21,11 @@ pub const ARE_KEPT: bool = true;
 /// # Safety
 /// As [`transfer`](crate::transfer).
 #[inline(always)]
-pub unsafe fn transfer_here_noting<const NUMBER: u32>(from: *mut Context, to: *mut Context, words: [usize; 3]) {
+pub unsafe fn transfer_here_noting<const NUMBER: u32>(
+    from: *mut Context,
+    to: *mut Context,
+    words: [usize; 3],
+) {
     // SAFETY: the caller's guarantees are exactly `switch_here_noting`'s.
     unsafe { switch_here_noting::<NUMBER>(from, to, words) };
 }

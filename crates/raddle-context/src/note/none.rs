@@ -12,7 +12,11 @@ pub const ARE_KEPT: bool = false;
 /// # Safety
 /// As there.
 #[inline(always)]
-pub unsafe fn transfer_here_noting<const NUMBER: u32>(from: *mut Context, to: *mut Context, _words: [usize; 3]) {
+pub unsafe fn transfer_here_noting<const NUMBER: u32>(
+    from: *mut Context,
+    to: *mut Context,
+    _words: [usize; 3],
+) {
     // SAFETY: passed on to the caller.
     unsafe { transfer_here(from, to) };
 }

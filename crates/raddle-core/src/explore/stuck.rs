@@ -46,7 +46,8 @@ impl<'s> Stuck<'s> {
         let place = |whom: usize| self.waiting.iter().position(|(other, _)| other.addr() == whom);
         let next: Vec<Option<usize>> =
             self.waiting.iter().map(|(header, _)| self.next(*header).and_then(place)).collect();
-        let order = Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(|wait| joins(&wait)));
+        let order =
+            Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(|wait| joins(&wait)));
         let tell = |at: &usize| {
             let (header, known) = self.waiting[*at];
             Waiting { who: Known::to_string(known), at: self.text(header, known) }

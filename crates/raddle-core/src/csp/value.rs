@@ -34,8 +34,8 @@ impl Copying {
 
 /// What a party hands over, or where it wants it: the place, and how to copy between it and the peer's.
 ///
-/// PERF: two words go from call to call in registers. Three would be written into each caller's frame for calls that are
-/// seldom made: three of a communication's stores; bench `commstime`.
+/// PERF: two words go from call to call in registers. Three would be written into each caller's frame for calls that
+/// are seldom made: three of an exchange's stores; bench `commstime`.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     pub(super) data: *mut (),

@@ -8,11 +8,11 @@
 //! object itself says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a
 //! constant.
 //!
-//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays five
+//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
 //! stores into a frame, and one each into its control block before and after. A light process that joins, or parks, in
-//! no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there. One that waits at
-//! a channel shows nothing: it leaves three words in the switch, where [`waits_for`](Block::waits_for) finds them as
-//! long as it is suspended there (`raddle_context::note`).
+//! no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there. One that waits
+//! at a channel shows nothing: it leaves three words in the switch, where [`waits_for`](Block::waits_for) finds them
+//! as long as it is suspended there (`raddle_context::note`).
 //! `--cfg raddle_unnoted` leaves all of it out, with the holders of locks: only to measure what it costs.
 
 use super::thing::Thing;

@@ -11,6 +11,7 @@
 //! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
 //!   per worker.
 //! * [`walk`]: in which functions a suspended context stands.
+//! * [`note`]: a few words that a context leaves where it is suspended, for nothing.
 //! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
 //!
 //! ```
@@ -37,6 +38,8 @@ mod arch;
 #[cfg_attr(raddle_twin, path = "twin/context.rs")]
 mod context;
 pub mod current;
+#[cfg_attr(any(raddle_twin, raddle_asan, raddle_tsan, target_arch = "aarch64"), path = "note/none.rs")]
+pub mod note;
 pub mod overflow;
 #[cfg_attr(raddle_twin, path = "twin/place.rs")]
 mod place;

@@ -52,14 +52,14 @@ pub(crate) fn no_start(block: &Block, refused: &StackError) -> String {
 }
 
 /// What the process that runs here is about to wait for.
-fn own_wait() -> Option<&'static Wait<'static>> {
+fn own_wait() -> Option<Wait<'static>> {
     let header: *mut Header = raddle_context::current::get().cast();
     // SAFETY: the word is null or the header of what runs on this OS thread, which is alive.
     let is_process = unsafe { header.as_ref() }.is_some_and(|running| running.kind == Kind::Process);
     // SAFETY: the kind says that it is a block.
     let block = is_process.then(|| unsafe { Block::of_header(header) })?;
     // SAFETY: it is the caller, which does not leave its wait before this report is made.
-    unsafe { block.waits_for() }
+    unsafe { block.shows() }
 }
 
 /// A process that unwinds waits, and has held its worker for a second.

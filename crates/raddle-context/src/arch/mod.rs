@@ -10,6 +10,8 @@ mod machine;
 pub(crate) use machine::switch;
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
 pub(crate) use machine::switch_here;
+#[cfg(all(target_arch = "x86_64", not(any(raddle_asan, raddle_tsan))))]
+pub(crate) use machine::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, switch_here_noting};
 #[cfg(not(raddle_tsan))]
 pub(crate) use machine::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]

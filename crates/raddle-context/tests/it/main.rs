@@ -2,6 +2,7 @@
 
 mod dropped;
 // The sanitizers handle these signals themselves, and say more; the twin has no stacks to run off.
+mod note;
 #[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin)))]
 mod overflow;
 mod stacks;

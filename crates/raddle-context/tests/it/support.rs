@@ -2,7 +2,7 @@
 
 #[cfg(not(any(raddle_tsan, raddle_twin)))]
 use raddle_context::walk::{Tables, walk};
-use raddle_context::{Context, SizeClass, Stack, StackDepot, StackPool, transfer};
+use raddle_context::{Context, SizeClass, Stack, StackDepot, StackPool, note, transfer};
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 
@@ -35,6 +35,16 @@ impl Yielder {
     }
 }
 
+impl Yielder {
+    /// As [`pause`](Self::pause), and leaves a note.
+    pub(crate) fn pause_noting<const NUMBER: u32>(&self, words: [usize; 3]) {
+        // SAFETY: as in `pause`.
+        let inner = unsafe { &*self.0 };
+        // SAFETY: as in `pause`.
+        unsafe { note::transfer_here_noting::<NUMBER>(inner.own.get(), inner.resumer.get(), words) };
+    }
+}
+
 unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     let inner = me.cast::<Inner>();
     // SAFETY: `own` is the first field of an `Inner` that the flow keeps alive.
@@ -61,6 +71,15 @@ impl Flow {
             });
         }
         addresses
+    }
+
+    /// The note that it has left.
+    pub(crate) fn note(&self) -> Option<(u32, [usize; 3])> {
+        // SAFETY: this thread resumes it, and does not now.
+        let context = unsafe { &*self.inner.own.get() };
+        let stack = self.stack.as_ref().expect("it has one until it is finished");
+        // SAFETY: as above.
+        unsafe { note::of(context, stack) }
     }
 
     /// Its stack.

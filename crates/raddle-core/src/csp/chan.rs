@@ -10,7 +10,7 @@
 //! error is the very value; none is lost or dropped twice, whichever side goes, times out or panics at whatever moment.
 
 use super::meet::{self, Refused, Word};
-use super::value::Value;
+use super::value::{Copying, Value};
 use crate::explore::{now, point};
 use crate::protocol::rendezvous::{Ended, Seen};
 use crate::wait::CallOn;
@@ -36,9 +36,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(end()), Receiver(end()))
 }
 
-const SEND: CallOn<Word> = CallOn::new("csp::Sender::send");
 const SEND_DEADLINE: CallOn<Word> = CallOn::new("csp::Sender::send_deadline");
-const RECV: CallOn<Word> = CallOn::new("csp::Receiver::recv");
 const RECV_DEADLINE: CallOn<Word> = CallOn::new("csp::Receiver::recv_deadline");
 
 /// What both ends are: a share of the word.
@@ -149,9 +147,9 @@ impl<T> Sender<T> {
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `value` is a `T`, and `give` copies one.
-        let ours = unsafe { Value::of::<T>(ours, give::<T>) };
+        let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(give::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is given away once, by the run of `give` that counts.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &SEND }) } {
+        match unsafe { meet::exchange::<{ meet::SEND }>(self.0.word(), ours) } {
             Ok(()) => {
                 std::mem::forget(value);
                 Ok(())
@@ -243,9 +241,9 @@ impl<T> Receiver<T> {
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `value` is room for a `T`, and `take` copies one.
-        let ours = unsafe { Value::of::<T>(ours, take::<T>) };
+        let ours = unsafe { Value::at(ours, const { &Copying::of::<T>(take::<T>) }) };
         // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
-        match unsafe { meet::exchange(self.0.word(), ours, const { &RECV }) } {
+        match unsafe { meet::exchange::<{ meet::RECV }>(self.0.word(), ours) } {
             // SAFETY: it was handed over.
             Ok(()) => Ok(unsafe { value.assume_init() }),
             Err(_) => Err(RecvError),

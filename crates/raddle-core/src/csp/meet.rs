@@ -57,6 +57,17 @@ impl Subject for Word {
     }
 }
 
+/// The number of a call of [`exchange`]: what a wait in it is noted by.
+pub(super) const SEND: u32 = 0;
+pub(super) const RECV: u32 = 1;
+
+static CALLS: [CallOn<Word>; 2] = [CallOn::new("csp::Sender::send"), CallOn::new("csp::Receiver::recv")];
+
+/// The call by whose number a wait was noted.
+pub(crate) fn noted_call(number: u32) -> &'static CallOn<Word> {
+    &CALLS[number as usize]
+}
+
 /// Why nothing was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
@@ -84,7 +95,8 @@ impl Party {
     }
 }
 
-/// Hands over: copies between the value's place and the peer's. Waits for the peer if it is not there.
+/// Hands over, in the call of that number: copies between the value's place and the peer's. Waits for the peer if it is
+/// not there.
 ///
 /// PERF: what is compiled into the callers is the way of a light process on a worker that nothing
 /// [watches](Worker::watched), and that tests one byte for it: bench `pingpong`. All else is out of line.
@@ -94,12 +106,11 @@ impl Party {
 /// expects.
 #[inline(always)]
 #[track_caller]
-pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<Word>) -> Result<(), Refused> {
-    let site = Location::caller();
+pub(crate) unsafe fn exchange<const CALL: u32>(word: &Word, value: Value) -> Result<(), Refused> {
+    let (call, site) = (const { &CALLS[CALL as usize] }, Location::caller());
     let Some(block) = wait::light_caller() else {
-        let Value { data, copy, .. } = value;
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_otherwise(word, data, call, copy, site) };
+        return unsafe { exchange_otherwise(word, value.data, call, value.copy(), site) };
     };
     // SAFETY: `block` is what runs here.
     let watched = unsafe { Worker::of(&block.header) }.watched();
@@ -110,11 +121,11 @@ pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<W
         }
         if watched & RECORDED != 0 {
             // SAFETY: as above.
-            return unsafe { exchange_recorded(block, word, value, call, site) };
+            return unsafe { exchange_recorded::<CALL>(block, word, value, site) };
         }
     }
     // SAFETY: as above.
-    unsafe { exchange_plainly::<false>(block, word, value, call, site) }
+    unsafe { exchange_plainly::<CALL, false>(block, word, value, site) }
 }
 
 /// As any other, and what comes next on this worker is recorded.
@@ -123,15 +134,14 @@ pub(crate) unsafe fn exchange(word: &Word, value: Value, call: &'static CallOn<W
 /// As for [`exchange_plainly`].
 #[cold]
 #[inline(never)]
-unsafe fn exchange_recorded(
+unsafe fn exchange_recorded<const CALL: u32>(
     block: &'static Block,
     word: &Word,
     value: Value,
-    call: &'static CallOn<Word>,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     // SAFETY: passed on to the caller.
-    unsafe { exchange_plainly::<true>(block, word, value, call, site) }
+    unsafe { exchange_plainly::<CALL, true>(block, word, value, site) }
 }
 
 /// Meets the peer, or waits for it; whether that is recorded, has been looked at.
@@ -139,14 +149,14 @@ unsafe fn exchange_recorded(
 /// # Safety
 /// As for [`exchange`]; `block` is what runs here, and is bound.
 #[inline(always)]
-unsafe fn exchange_plainly<const IS_RECORDED: bool>(
+unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
     block: &'static Block,
     word: &Word,
     value: Value,
-    call: &'static CallOn<Word>,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
-    let Value { data, copy, .. } = value;
+    let call = const { &CALLS[CALL as usize] };
+    let (data, copy) = (value.data, value.copy());
     match word.look_for_firm() {
         Ok(Some(peer)) => {
             // SAFETY: the word has just shown it.
@@ -167,17 +177,17 @@ unsafe fn exchange_plainly<const IS_RECORDED: bool>(
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, data, call, copy, site) };
     }
-    // What is shown is read when the process has left its stack, and not before it is queued or resumed.
-    let wait = Wait::on(call, word, site);
-    let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
+    // What is shown or noted is read when the process has left its stack, and not before it is queued or resumed.
     if IS_RECORDED {
+        let wait = Wait::on(call, word, site);
+        let _shown = wait.show_alone(block);
         // SAFETY: it waits in the word, and is not movable.
         unsafe { worker.leave_here(block) };
     } else {
-        // SAFETY: as above.
-        unsafe { worker.leave_here_unseen(block) };
+        // SAFETY: as above; only `exchange` knows the number, and notes a word.
+        unsafe { worker.leave_here_noting::<CALL, _>(block, call, word, site) };
     }
     party.outcome()
 }
@@ -197,7 +207,7 @@ unsafe fn exchange_watched(
     call: &'static CallOn<Word>,
     site: &'static Location<'static>,
 ) -> Option<Result<(), Refused>> {
-    let Value { data, copy, .. } = value;
+    let (data, copy) = (value.data, value.copy());
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
@@ -245,7 +255,7 @@ unsafe fn exchange_hot(
     party.header.set(block.as_header());
     if word.look_out(place).is_err() {
         // SAFETY: passed on to the caller.
-        return unsafe { exchange_anywhere(word, value.data, call, value.copy, site) };
+        return unsafe { exchange_anywhere(word, value.data, call, value.copy(), site) };
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };

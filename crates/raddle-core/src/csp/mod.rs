@@ -64,5 +64,6 @@ pub use alternation::Alternation;
 pub use barrier::Barrier;
 pub use chan::{IntoIter, Receiver, Sender, channel};
 pub use macros::{alt, par, pri_alt};
+pub(crate) use meet::noted_call;
 pub use par::{par_for, par2};
 pub use shared::{Claimed, Shared, SharedReceiver, SharedSender};

@@ -17,22 +17,43 @@ const NEAR_BYTES: usize = 40;
 /// last run did counts, and only if `Ok` is returned.
 pub(crate) type Copy = unsafe fn(*mut (), *mut ());
 
-/// What a party hands over, or where it wants it: the place, how to copy between it and the peer's, and its size.
+/// How values of a type are handed over.
+pub(crate) struct Copying {
+    copy: Copy,
+    /// 0 if a value cannot lie in the line of a hot party.
+    near_bytes: usize,
+}
+
+impl Copying {
+    /// By `copy`, which copies a `T`.
+    pub(super) const fn of<T>(copy: Copy) -> Copying {
+        let is_near = size_of::<T>() <= NEAR_BYTES && align_of::<T>() <= align_of::<u64>();
+        Copying { copy, near_bytes: if is_near { size_of::<T>() } else { 0 } }
+    }
+}
+
+/// What a party hands over, or where it wants it: the place, and how to copy between it and the peer's.
+///
+/// PERF: two words go from call to call in registers. Three would be written into each caller's frame for calls that
+/// are seldom made: three of an exchange's stores; bench `commstime`.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     pub(super) data: *mut (),
-    pub(super) copy: Copy,
-    /// 0 if it cannot lie in the line of a hot party.
-    near_bytes: usize,
+    copying: &'static Copying,
 }
 
 impl Value {
     /// # Safety
-    /// A `T` lies at `data`, or there is room for one; and `copy` copies one.
+    /// A `T` lies at `data`, or there is room for one; and `copying` is of `T`.
     #[inline(always)]
-    pub(super) unsafe fn of<T>(data: *mut (), copy: Copy) -> Value {
-        let is_near = size_of::<T>() <= NEAR_BYTES && align_of::<T>() <= align_of::<u64>();
-        Value { data, copy, near_bytes: if is_near { size_of::<T>() } else { 0 } }
+    pub(super) unsafe fn at(data: *mut (), copying: &'static Copying) -> Value {
+        Value { data, copying }
+    }
+
+    /// How to copy between its place and the peer's.
+    #[inline(always)]
+    pub(super) fn copy(self) -> Copy {
+        self.copying.copy
     }
 }
 
@@ -59,10 +80,11 @@ impl Hot {
     /// of what lies there by chance if that is room for one.
     #[inline(always)]
     pub(super) fn lay_out(&self, value: Value) -> *mut Party {
-        if value.near_bytes > 0 {
+        let near_bytes = value.copying.near_bytes;
+        if near_bytes > 0 {
             let near: *mut u8 = self.near.get().cast();
-            // SAFETY: `Value::of` was told of as many bytes, which fit; what is uninitialised may be copied, too.
-            unsafe { near.copy_from_nonoverlapping(value.data.cast(), value.near_bytes) };
+            // SAFETY: so large is a value, and it fits; what is uninitialised may be copied, too.
+            unsafe { near.copy_from_nonoverlapping(value.data.cast(), near_bytes) };
             self.party.data.set(near.cast());
         }
         std::ptr::from_ref(self).cast_mut().cast()
@@ -73,6 +95,6 @@ impl Hot {
     pub(super) fn take_in(&self, value: Value) {
         let near: *const u8 = self.near.get().cast_const().cast();
         // SAFETY: as in `lay_out`; and the peer is done.
-        unsafe { value.data.cast::<u8>().copy_from_nonoverlapping(near, value.near_bytes) };
+        unsafe { value.data.cast::<u8>().copy_from_nonoverlapping(near, value.copying.near_bytes) };
     }
 }

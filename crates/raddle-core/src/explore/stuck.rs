@@ -46,7 +46,8 @@ impl<'s> Stuck<'s> {
         let place = |whom: usize| self.waiting.iter().position(|(other, _)| other.addr() == whom);
         let next: Vec<Option<usize>> =
             self.waiting.iter().map(|(header, _)| self.next(*header).and_then(place)).collect();
-        let order = Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(joins));
+        let order =
+            Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(|wait| joins(&wait)));
         let tell = |at: &usize| {
             let (header, known) = self.waiting[*at];
             Waiting { who: Known::to_string(known), at: self.text(header, known) }
@@ -77,7 +78,7 @@ impl<'s> Stuck<'s> {
             };
             Stander {
                 waits_for: things_of(*header).iter().map(|thing| thing.subject).collect(),
-                just_joins: wait_of(*header).is_some_and(joins),
+                just_joins: wait_of(*header).is_some_and(|wait| joins(&wait)),
                 born: u64::from(known.number),
             }
         })
@@ -116,7 +117,7 @@ impl<'s> Stuck<'s> {
         } else if wait.name() == JOIN {
             text += &name(wait.subject().addr()).map_or_else(String::new, |child| format!(", for {child}"));
         } else {
-            text += &self.supply(header, wait);
+            text += &self.supply(header, &wait);
         }
         text
     }
@@ -145,11 +146,11 @@ impl<'s> Stuck<'s> {
 }
 
 /// What a process waits for, if a call of ours has said so.
-fn wait_of<'w>(header: *mut Header) -> Option<&'w Wait<'w>> {
+fn wait_of<'w>(header: *mut Header) -> Option<Wait<'w>> {
     // SAFETY: the callers have seen that it is a process, which has not ended.
     let block = unsafe { Block::of_header(header) };
-    // SAFETY: nothing runs on this worker, and it belongs to no other.
-    unsafe { block.waits_for() }
+    // SAFETY: nothing runs on this worker, and it belongs to no other. On a seeded worker all waits are shown.
+    unsafe { block.shows() }
 }
 
 fn things_of(header: *mut Header) -> Vec<Thing> {

@@ -42,6 +42,17 @@ impl Stamp {
         Stamp(NOW.0.load(Ordering::Relaxed))
     }
 
+    /// As a word.
+    #[inline(always)]
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Of what [`to_bits`](Self::to_bits) has given.
+    pub(crate) fn from_bits(word: u64) -> Stamp {
+        Stamp(word)
+    }
+
     /// For how long somebody had waited at the time `now` who began then. `None` if nobody has looked at a clock.
     pub(super) fn age(self, now: u64) -> Option<Duration> {
         let since = match self.0 {

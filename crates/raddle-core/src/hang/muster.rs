@@ -21,6 +21,7 @@ use crate::protocol::jobs::Node;
 use crate::runtime::Shared;
 use crate::wait::Wait;
 use crate::worker::Worker;
+use raddle_context::Stack;
 use raddle_context::walk::kept;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -130,9 +131,7 @@ impl Roll {
             frames.clone_from(&one.frames);
             State::Runs(one.index)
         } else {
-            // SAFETY: it does not run here, nor will it before this look is over; and while it is away it shows nothing
-            // but the `blocking` that it is in.
-            let waiting = unsafe { block.waits_for() }.map(|wait| self.copy(wait));
+            let waiting = self.wait_of(block, flags).map(|wait| self.copy(&wait));
             match (flags & AWAY != 0, waiting) {
                 (true, waiting) => State::Away(waiting),
                 (false, Some(waiting)) => State::Waits(waiting),
@@ -149,12 +148,29 @@ impl Roll {
         self.rows.push(Row { address, id, name, is_thread, job, site: block.site.get(), state, frames });
     }
 
+    /// What one waits for that has begun and does not run here, nor will before this look is over.
+    fn wait_of<'a>(&self, block: &'static Block, flags: u8) -> Option<Wait<'a>> {
+        // SAFETY: it does not end meanwhile.
+        let stack = unsafe { block.stack_there() };
+        if flags & AWAY != 0 || stack.is_none_or(|stack| self.somebody_stands_on(stack)) {
+            // SAFETY: as above; while it is away it shows nothing but the `blocking` that it is in.
+            return unsafe { block.shows() };
+        }
+        // SAFETY: as above, and the switch by which it left is done: no worker stands on its stack any more.
+        unsafe { block.waits_for() }
+    }
+
+    /// Whether a worker was stopped on that stack: who has it may be about to leave it.
+    fn somebody_stands_on(&self, stack: &Stack) -> bool {
+        let memory = stack.limit().addr()..stack.top().addr();
+        self.running.iter().any(|one| memory.contains(&one.stands_at))
+    }
+
     /// The functions in which one is that does not run.
     fn walk(&mut self, block: &'static Block, state: &State) -> Span {
         // SAFETY: it does not end meanwhile.
         let Some(stack) = (unsafe { block.stack_there() }) else { return 0..0 };
-        let memory = stack.limit().addr()..stack.top().addr();
-        if self.running.iter().any(|one| memory.contains(&one.stands_at)) {
+        if self.somebody_stands_on(stack) {
             // Not quite suspended.
             return 0..0;
         }

@@ -446,7 +446,7 @@ pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Ins
 #[inline(always)]
 fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'static Location<'static>) {
     let wait = Wait::on(const { &JOIN }, child, site);
-    let _shown = wait.show_at(block);
+    let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here.
     if !unsafe { Worker::of(&block.header) }.join_next(block, child) {
         wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);

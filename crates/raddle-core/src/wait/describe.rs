@@ -1,5 +1,5 @@
 //! Owns: `Wait`, what somebody waits for, as a report tells it: in which call, for what, and where in the program.
-//! May use: `process::block`, `worker` to find who runs.
+//! May use: `process::block`, `worker` to find who runs, `csp` for the calls whose waits are noted in a switch.
 //! Never: an allocation, or a lock, while somebody waits; following what is not waited for any more.
 //!
 //! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show)
@@ -8,18 +8,22 @@
 //! object itself says: it is a [`Subject`], and each call that may wait is a [`CallOn`] for its kind of subject, a
 //! constant.
 //!
-//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays five
-//! stores into a frame, and one each into its control block before and after. A light process that waits at a channel,
-//! or parks, in no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there.
+//! It is written on the way into a wait only. An operation that need not wait pays nothing for it; a wait pays four
+//! stores into a frame, and one each into its control block before and after. A light process that joins, or parks, in
+//! no other wait, does so by [`show_alone`](Wait::show_alone), which saves the look at what was there. One that waits
+//! at a channel shows nothing: it leaves three words in the switch, where [`waits_for`](Block::waits_for) finds them
+//! as long as it is suspended there (`raddle_context::note`).
 //! `--cfg raddle_unnoted` leaves all of it out, with the holders of locks: only to measure what it costs.
 
 use super::thing::Thing;
+use crate::csp;
 use crate::hang::age::Stamp;
 use crate::hang::seat;
 use crate::header::{AWAY, Kind};
 use crate::process::block::Block;
 use crate::sync::Held;
 use crate::worker::current_header;
+use raddle_context::note;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -107,7 +111,8 @@ unsafe fn state<S: Subject>(subject: *const (), out: &mut dyn fmt::Write) -> fmt
     unsafe { &*subject.cast::<S>() }.state(out)
 }
 
-/// What somebody waits for. In its frame.
+/// What somebody waits for. In its frame, or made of what it has noted.
+#[derive(Clone, Copy)]
 pub(crate) struct Wait<'s> {
     call: &'static Call,
     subject: *const (),
@@ -164,9 +169,27 @@ impl<'s> Wait<'s> {
         if cfg!(raddle_unnoted) {
             return Shown { before: Before::Nothing, wait: PhantomData };
         }
-        debug_assert!(block.waits.get().is_null(), "it waits within another wait");
+        block.is_in_no_wait();
         block.waits.set(std::ptr::from_ref(self).cast_mut().cast());
         Shown { before: Before::Process(block, std::ptr::null_mut()), wait: PhantomData }
+    }
+
+    /// All but the call, for a note in a switch: see [`noted`](Self::noted).
+    #[inline(always)]
+    pub(crate) fn words(&self) -> [usize; 3] {
+        let site = std::ptr::from_ref(self.site).expose_provenance();
+        [self.subject.expose_provenance(), site, self.since.to_bits() as usize]
+    }
+
+    /// What has been noted by [`words`](Self::words).
+    ///
+    /// # Safety
+    /// The words are of a wait in that call, which is not over.
+    unsafe fn noted<S>(call: &'static CallOn<S>, [subject, site, since]: [usize; 3]) -> Wait<'s> {
+        // SAFETY: the address of a `'static` location, the caller says.
+        let site = unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(site) };
+        let subject = std::ptr::with_exposed_provenance(subject);
+        Wait { call: &call.call, subject, site, since: Stamp::from_bits(since as u64), borrowed: PhantomData }
     }
 
     /// The call that it waits in.
@@ -263,12 +286,37 @@ impl Drop for Shown<'_> {
 }
 
 impl Block {
-    /// What this process waits for, if a call of ours has said so.
+    /// What this process shows that it waits for, or is about to wait for.
     ///
     /// # Safety
     /// It is the caller, or it has left its stack and does not run meanwhile; and what is returned is dropped before.
-    pub(crate) unsafe fn waits_for<'a>(&self) -> Option<&'a Wait<'a>> {
+    pub(crate) unsafe fn shows<'a>(&self) -> Option<Wait<'a>> {
         // SAFETY: shown until the wait is over, and the caller vouches that it is not.
-        unsafe { self.waits.get().cast::<Wait<'_>>().as_ref() }
+        unsafe { self.waits.get().cast::<Wait<'_>>().as_ref() }.copied()
+    }
+
+    /// What this process waits for, if a call of ours has said so: in the switch by which it left, or else where it is
+    /// shown.
+    ///
+    /// # Safety
+    /// It has not begun, or it has left its stack, by a switch that is done, and does not run meanwhile, here or away;
+    /// and what is returned is dropped before.
+    pub(crate) unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
+        // SAFETY: it neither starts nor ends meanwhile.
+        let stack = unsafe { self.stack_there() };
+        // SAFETY: its context is suspended there or primed, and nobody resumes it.
+        let note = stack.and_then(|stack| unsafe { note::of(&*self.context.get(), stack) });
+        let Some((number, words)) = note else {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.shows() };
+        };
+        // SAFETY: only waits in these calls are noted, and it is suspended in one.
+        Some(unsafe { Wait::noted(csp::noted_call(number), words) })
+    }
+
+    /// Who is about to note a wait shows none.
+    #[inline(always)]
+    pub(crate) fn is_in_no_wait(&self) {
+        debug_assert!(self.waits.get().is_null(), "it waits within another wait");
     }
 }

@@ -153,6 +153,36 @@ fn channels_say_which() {
     });
 }
 
+/// A switch to a thread keeps no note; it is shown then what is waited for, as long as it is.
+#[test]
+fn who_waits_at_a_channel_says_so_also_if_a_thread_is_next() {
+    on_one_worker(|| {
+        let (tell, who) = std::sync::mpsc::channel::<csp::Process>();
+        let (mut to, mut from) = csp::channel();
+        let looks = thread::spawn(move || {
+            let process = std::iter::repeat_with(|| {
+                thread::park();
+                who.try_recv().ok()
+            });
+            let process = process.flatten().next().expect("it goes on until it has one");
+            let said = process.waits_for();
+            to.send(1).unwrap();
+            (said, process)
+        });
+        (0..5).for_each(|_| csp::yield_now());
+        let looker = looks.thread().clone();
+        let waits = csp::spawn(move || {
+            tell.send(csp::current().expect("it is one")).unwrap();
+            looker.unpark();
+            assert_eq!(from.recv(), Ok(1));
+            csp::current().expect("it is one").waits_for()
+        });
+        assert_eq!(waits.join().unwrap(), None);
+        let (said, _process) = looks.join().unwrap();
+        check(&said.expect("it waits"), "csp::Receiver::recv", "channel", "");
+    });
+}
+
 #[test]
 fn the_ends_of_others_and_ones_own_rest() {
     on_one_worker(|| {

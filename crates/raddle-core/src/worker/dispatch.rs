@@ -1,5 +1,5 @@
 //! Owns: the way from one runnable to the next.
-//! May use: `raddle-context`'s transfer.
+//! May use: `raddle-context`'s transfer; `wait::describe` to note what one waits for who leaves.
 //! Never: a clock, a system call, a lock; those are for boundaries.
 //!
 //! A process that leaves its stack picks its successor itself and transfers to it directly. Only what cannot be
@@ -16,7 +16,9 @@ use crate::counters::Counters;
 use crate::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use crate::process::block::Block;
 use crate::process::entry::entry;
-use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_here, transfer_with};
+use crate::wait::{CallOn, Subject, Wait};
+use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};
+use std::panic::Location;
 
 /// What the next context does for the one that has just left.
 #[derive(Clone, Copy)]
@@ -51,6 +53,25 @@ unsafe fn queue_again(block: *mut ()) {
 #[inline(always)]
 fn after_fresh(budget: u32) -> u32 {
     budget.saturating_sub(3).max(1)
+}
+
+/// Goes to a thread, and shows meanwhile what the caller waits for: that switch keeps no note.
+///
+/// # Safety
+/// As for [`Worker::leave_here`], to what has been picked.
+#[cold]
+#[inline(never)]
+unsafe fn leave_to_thread<S: Subject>(
+    block: &'static Block,
+    to: Next,
+    call: &'static CallOn<S>,
+    subject: &S,
+    site: &'static Location<'static>,
+) {
+    let wait = Wait::on(call, subject, site);
+    let _shown = wait.show_alone(block);
+    // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+    unsafe { transfer_with(block.context.get(), to.context, to.storage) };
 }
 
 impl Worker {
@@ -160,18 +181,41 @@ impl Worker {
         unsafe { self.leave_here_to(block, to) };
     }
 
-    /// As [`leave_here`](Self::leave_here), for a caller who has just seen that nothing is recorded here.
+    /// As [`leave_here`](Self::leave_here), for a caller who has just seen that nothing is recorded here, and who waits
+    /// in the call of this number.
     ///
-    /// PERF: who waits has most often tested already what watches its worker; bench `line`.
+    /// PERF: who waits has most often tested already what watches its worker; bench `line`. What it waits for is noted
+    /// in the switch: half the stores of a [`Wait`] that is shown, and nothing to clear; bench `commstime`.
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub(crate) unsafe fn leave_here_unseen(&self, block: &Block) {
+    pub(crate) unsafe fn leave_here_noting<const NUMBER: u32, S: Subject>(
+        &self,
+        block: &'static Block,
+        call: &'static CallOn<S>,
+        subject: &S,
+        site: &'static Location<'static>,
+    ) {
         self.let_go(&block.header);
         let to = self.pick_next_unseen();
-        // SAFETY: passed on to the caller.
-        unsafe { self.leave_here_to(block, to) };
+        if cfg!(raddle_unnoted) || !note::ARE_KEPT {
+            let wait = Wait::on(call, subject, site);
+            let _shown = wait.show_alone(block);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.leave_here_to(block, to) };
+        }
+        if to.storage == 0 {
+            let words = Wait::on(call, subject, site).words();
+            block.is_in_no_wait();
+            // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
+            unsafe { note::transfer_here_noting::<NUMBER>(block.context.get(), to.context, words) };
+        } else {
+            // SAFETY: passed on to the caller.
+            unsafe { leave_to_thread(block, to, call, subject, site) };
+        }
+        // SAFETY: what is not movable is resumed by the worker that it left.
+        unsafe { Worker::of(&block.header) }.arrive();
     }
 
     /// # Safety

@@ -236,7 +236,7 @@ impl Worker {
 }
 
 /// What the running process says that it is about to wait for, if it does. Not to be kept.
-fn waited_for<'a>() -> Option<&'a Wait<'a>> {
+fn waited_for<'a>() -> Option<Wait<'a>> {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { current_header().as_ref() }?;
     if running.kind != Kind::Process {
@@ -245,5 +245,5 @@ fn waited_for<'a>() -> Option<&'a Wait<'a>> {
     // SAFETY: the kind says that it is a block.
     let block = unsafe { Block::of_header(current_header()) };
     // SAFETY: it is the caller, who goes on to wait only after what is returned has gone.
-    unsafe { block.waits_for() }
+    unsafe { block.shows() }
 }

@@ -1,0 +1,107 @@
+//! A hang explains itself: each program here hangs, or does not, in a process of its own.
+//!
+//! The test harness keeps an OS thread that waits by other means than ours, and could wake anybody. So the programs run
+//! before there is a harness: as one of the functions that the system calls before `main`.
+
+mod cycles;
+mod dumps;
+mod noticed;
+mod peers;
+mod slow;
+mod told;
+
+use crate::patient;
+use std::io::Read as _;
+use std::process::exit;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+/// The variable that says which program this is to be.
+pub(crate) const PROGRAM: &str = "TEST_PROGRAM";
+
+extern "C" fn before_main() {
+    let Ok(wanted) = std::env::var(PROGRAM) else { return };
+    let (_, program) = PROGRAMS
+        .iter()
+        .chain(&patient::PROGRAMS)
+        .find(|(name, _)| *name == wanted)
+        .expect("a program of this name");
+    program();
+    exit(0);
+}
+
+const PROGRAMS: [(&str, fn()); 20] = [
+    ("lock_order", cycles::lock_order),
+    ("nobody_sends", peers::nobody_sends),
+    ("five_thousand", told::five_thousand),
+    ("own_handler", told::own_handler),
+    ("os_threads", cycles::os_threads),
+    ("a_sender_outside", noticed::a_sender_outside),
+    ("asked_by_signal", dumps::asked_by_signal),
+    ("cells", noticed::cells),
+    ("long_loop", slow::long_loop),
+    ("lock_of_std", slow::lock_of_std),
+    ("cycle_while_others_run", cycles::cycle_while_others_run),
+    ("hangs_late", noticed::hangs_late),
+    ("last_stranger_ends", noticed::last_stranger_ends),
+    ("reader_stalls", dumps::reader_stalls),
+    ("jobs", cycles::jobs),
+    ("deep_down", told::deep_down),
+    ("ring", peers::ring),
+    ("full", peers::full),
+    ("one_is_missing", peers::one_is_missing),
+    ("choice", peers::choice),
+];
+
+/// Goes on, with an OS thread that is none of ours, until the standard input ends.
+fn until_input_ends() -> ! {
+    let _end = std::io::stdin().read(&mut [0]);
+    exit(0);
+}
+
+/// A report without the times for which somebody has waited, ` for 0.2 s`.
+fn ageless(report: &str) -> String {
+    let mut parts = report.split(" for ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let is_age = part.split_once(" s").filter(|(number, _)| number.parse::<f64>().is_ok());
+        match is_age {
+            Some((_, rest)) => text + rest,
+            None => format!("{text} for {part}"),
+        }
+    })
+}
+
+/// The report without what differs from run to run: times, numbers of processes, lines of these files, temporary files.
+fn plain(report: &str) -> String {
+    let report = ageless(report);
+    let mut plain = String::new();
+    let mut rest = &report[..];
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before = &rest[..at];
+        let digits = rest[at..].find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(rest.len() - at);
+        plain += before;
+        let keeps = !before.ends_with(['#', ':', '-']);
+        plain += if keeps { &rest[at..at + digits] } else { "N" };
+        rest = &rest[at + digits..];
+    }
+    plain + rest
+}
+
+/// Runs a program until it has said `wanted`; returns what it said on standard error.
+fn said_until(name: &str, wanted: &str) -> String {
+    let mut child = crate::child::program(name, &[]);
+    child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut said = Vec::new();
+    let mut from = child.stderr.take().unwrap();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&said).contains(wanted) && from.read(&mut byte).unwrap() > 0 {
+        said.push(byte[0]);
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    String::from_utf8_lossy(&said).into_owned()
+}

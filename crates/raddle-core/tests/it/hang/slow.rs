@@ -1,0 +1,50 @@
+//! Slices that keep others waiting.
+
+use super::{said_until, until_input_ends};
+use crate::runtime;
+use raddle_core::csp;
+use std::sync::Arc;
+
+pub(super) fn long_loop() {
+    let rt = runtime(1);
+    drop(rt.spawn(|| {
+        drop(csp::spawn(|| ()));
+        spin_for_ever();
+    }));
+    until_input_ends();
+}
+
+#[inline(never)]
+fn spin_for_ever() {
+    while std::hint::black_box(true) {}
+}
+
+/// A lock of `std` is held over a switch, and its next user stops the only worker.
+pub(super) fn lock_of_std() {
+    let rt = runtime(1);
+    let lock = Arc::new(std::sync::Mutex::new(()));
+    let other = lock.clone();
+    drop(rt.spawn(move || {
+        let _held = lock.lock().unwrap();
+        drop(csp::spawn(move || drop(other.lock().unwrap())));
+        csp::yield_now();
+    }));
+    until_input_ends();
+}
+
+#[test]
+fn a_long_slice_is_told_with_its_functions() {
+    let text =
+        said_until("long_loop", "a long loop without a switch; `yield_now` in it would let them run\n");
+    assert!(text.contains("raddle: slow: process #"), "{text}");
+    if cfg!(all(target_arch = "x86_64", not(any(raddle_tsan, raddle_twin)))) {
+        let text = said_until("long_loop", "spin_for_ever");
+        assert!(text.contains("    in it::hang::slow::spin_for_ever"), "{text}");
+    }
+}
+
+#[test]
+fn a_lock_of_std_that_is_held_over_a_switch_is_told() {
+    let text = said_until("lock_of_std", "`raddle::sync` has locks");
+    assert!(text.contains("raddle: slow: process #"), "{text}");
+}

@@ -1,0 +1,97 @@
+//! How it is told: to whom, how long, in which functions, and what fits a screen.
+
+use super::ageless;
+use crate::child::{in_program, stderr};
+use crate::runtime;
+use raddle_core::Runtime;
+use raddle_core::csp::{self, Barrier, Builder};
+use std::process::exit;
+
+pub(super) fn five_thousand() {
+    runtime(2).run(|| {
+        let first = Barrier::new();
+        for _ in 0..5000 {
+            let mut member = first.enrol();
+            drop(csp::spawn(move || member.sync()));
+        }
+        csp::park();
+    });
+}
+
+pub(super) fn own_handler() {
+    let report = |dump: &raddle_core::hang::Dump| {
+        eprintln!("handled: {} lives; {}", dump.processes(), dump.json());
+        exit(7);
+    };
+    Runtime::builder().workers(1).on_deadlock(report).build().unwrap().run(csp::park);
+}
+
+pub(super) fn deep_down() {
+    runtime(1).run(|| {
+        let child = Builder::new().name("diver").spawn(|| at_depth(3)).unwrap();
+        child.join().unwrap();
+    });
+}
+
+#[inline(never)]
+fn at_depth(below: u32) -> u32 {
+    if below > 0 {
+        return std::hint::black_box(at_depth(below - 1)) + 1;
+    }
+    csp::park();
+    std::hint::black_box(7)
+}
+
+#[test]
+fn a_report_says_for_how_long() {
+    let text = stderr(&in_program("nobody_sends", &[]));
+    assert_ne!(ageless(&text), text, "{text}");
+}
+
+#[test]
+fn a_report_shows_the_functions_of_who_waits() {
+    if cfg!(any(raddle_tsan, raddle_twin)) {
+        // There nobody's frames are known.
+        return;
+    }
+    let output = in_program("deep_down", &[]);
+    let text = stderr(&output);
+    let depth =
+        "it::hang::told::at_depth, called by it::hang::told::at_depth, called by it::hang::told::at_depth";
+    assert_eq!(text.lines().nth(1), Some(&format!("  'diver' is in {depth}")[..]), "{text}");
+}
+
+#[test]
+fn the_trace_of_a_deadlock_is_there() {
+    let path = std::env::temp_dir().join(format!("raddle-hang-{}.rdt", std::process::id()));
+    let output = in_program("nobody_sends", &[("RADDLE_TRACE", path.to_str().unwrap())]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    // A switch at least, beside what stands in every file.
+    assert!(std::fs::metadata(&path).unwrap().len() > 1000);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn many_fit_a_screen_and_the_rest_is_in_a_file() {
+    let output = in_program("five_thousand", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    assert!(text.lines().count() < 30, "{text}");
+    assert!(text.contains("5000 processes spawned at crates/raddle-core/tests/it/hang/told.rs:"), "{text}");
+    assert!(text.contains("(barrier: "), "{text}");
+    let file = text.lines().find_map(|line| line.trim().strip_prefix("each by itself: ")).unwrap();
+    let list = std::fs::read_to_string(file).unwrap();
+    assert_eq!(list.lines().filter(|line| line.contains("Barrier::sync")).count(), 5000, "{text}");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn the_program_may_take_the_report_itself() {
+    let output = in_program("own_handler", &[]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    let text = stderr(&output);
+    assert!(
+        text.starts_with("handled: 1 lives; {\"schema\":\"raddle-dump/1\",\"kind\":\"deadlock\""),
+        "{text}"
+    );
+}

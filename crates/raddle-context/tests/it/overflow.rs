@@ -101,7 +101,7 @@ fn a_guard_holds_after_its_stack_was_trimmed() {
         let mut first = StackPool::new(depot.clone());
         run_on(&mut first, SizeClass::DEFAULT, |_| ());
         drop(first);
-        assert_eq!(depot.trim(), 64);
+        assert_eq!(depot.trim(), 4);
         install_process_handler();
         set_describer(describe);
         let _alt_stack = AltStack::for_this_thread().unwrap();

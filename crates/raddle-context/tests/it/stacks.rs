@@ -72,7 +72,26 @@ fn a_stack_moves_from_one_worker_to_another_through_the_depot() {
     std::thread::spawn(move || StackPool::new(other).give(stack)).join().unwrap();
     let mut pool = StackPool::new(depot.clone());
     run_on(&mut pool, SizeClass::DEFAULT, |_| ());
-    assert_eq!(depot.made(), 64);
+    assert_eq!(depot.made(), 4);
+}
+
+/// A program of a few processes does not pay for the stacks of many, and one of many comes to a batch at a time.
+#[test]
+fn few_stacks_are_cut_at_first_and_then_as_many_as_there_are_up_to_a_batch() {
+    let depot = StackDepot::new();
+    let mut pool = StackPool::new(depot.clone());
+    let mut made = vec![0];
+    let stacks: Vec<_> = (0..200)
+        .map(|_| {
+            let stack = pool.take(SizeClass::DEFAULT).unwrap();
+            if depot.made() != made[made.len() - 1] {
+                made.push(depot.made());
+            }
+            stack
+        })
+        .collect();
+    assert_eq!(made, [0, 4, 8, 16, 32, 64, 128, 192, 256]);
+    stacks.into_iter().for_each(|stack| pool.give(stack));
 }
 
 #[test]

@@ -173,20 +173,25 @@ impl Rw {
     /// See the protocol.
     pub fn read(&self) {
         if !self.0.try_read() {
-            assert!(self.0.read_slow("model", None), "without a deadline");
+            assert!(self.0.read_slow("model", None, |_| false), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn write(&self) {
         if !self.0.try_write() {
-            assert!(self.0.write_slow("model", None), "without a deadline");
+            assert!(self.0.write_slow("model", None, |_| false), "without a deadline");
         }
+    }
+
+    /// See the protocol.
+    pub fn try_read(&self) -> bool {
+        self.0.try_read()
     }
 
     /// Enters as the writer, or gives up; true if it has entered.
     pub fn write_or_give_up(&self) -> bool {
-        self.0.try_write() || self.0.write_slow(HURRIED, None)
+        self.0.try_write() || self.0.write_slow(HURRIED, None, |_| false)
     }
 
     /// See the protocol.

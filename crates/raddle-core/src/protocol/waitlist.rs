@@ -123,6 +123,22 @@ impl<S> Locked<'_, S> {
         self.list.tail.set(me);
     }
 
+    /// Puts `place` before all others. Else as [`push`](Self::push).
+    pub(crate) fn push_front(&mut self, place: &Place<S>) {
+        let me = std::ptr::from_ref(place).cast_mut();
+        let first = self.list.head.get();
+        // SAFETY: the list is locked. It is older than all that were pushed.
+        unsafe { place.queued.with_mut(|queued| *queued = Some(0)) };
+        place.prev.set(std::ptr::null_mut());
+        place.next.set(first);
+        // SAFETY: as in `push`.
+        match unsafe { first.as_ref() } {
+            Some(first) => first.prev.set(me),
+            None => self.list.tail.set(me),
+        }
+        self.list.head.set(me);
+    }
+
     /// The one who has waited longest.
     pub(crate) fn first(&self) -> Option<&Place<S>> {
         // SAFETY: as in `push`.

@@ -10,7 +10,7 @@
 //! | what | waits in | who comes next |
 //! |---|---|---|
 //! | [`Mutex`] | a queue in its word | whoever runs, but at most 1023 pass the one who has waited longest |
-//! | [`RwLock`] | a list | first come, first served, readers together |
+//! | [`RwLock`] | a list | whoever runs, until one who was called comes too late; readers together |
 //! | [`Condvar`] | a list | `notify_one` wakes who has waited longest |
 //! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |
 //! | [`Once`], [`OnceLock`], [`LazyLock`] | a stack in its word | all at once |

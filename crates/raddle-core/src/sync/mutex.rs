@@ -9,7 +9,7 @@
 //! | 8 | where it was taken |
 
 use super::holder::{Held, Holder, Running};
-use super::sleepers::keeps_others_waiting;
+use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::cancel;
 use crate::explore::{self, is_on, point};
@@ -17,21 +17,11 @@ use crate::protocol::mutex::MutexWord;
 use crate::wait::{CallOn, Subject, Wait, Waiter};
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::hint::spin_loop;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
 use std::time::Instant;
-
-/// A waiter looks so often, each time after twice the pause, before it goes to sleep.
-const SPIN_ROUNDS: u32 = 7;
-/// And so often, after a pause that grows no more, while nobody else waits and its worker has nothing else to run.
-///
-/// PERF: bench `mutex`, 2 processes on 2 workers, ns a lock: 17 without, 5 with (parking_lot 7, std 20). A waiter that
-/// sleeps costs the holder a wake, and until it has come round each lock and unlock a look at the queue. For 64
-/// processes it is no gain: there, the fewer compete the better.
-const SPIN_ROUNDS_ALONE: u32 = 20;
 
 const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock");
 
@@ -105,18 +95,8 @@ impl RawMutex {
     ) -> Option<bool> {
         let wait = Wait::on(const { &LOCK }, self, site);
         let _shown = wait.show();
-        let mut round = 0;
-        let spin = |only: bool| {
-            let more = || only && round < SPIN_ROUNDS_ALONE && !keeps_others_waiting();
-            let enough = round >= SPIN_ROUNDS && !more();
-            if enough || !self.holder.may_run_meanwhile() {
-                round = 0;
-                return false;
-            }
-            (0..1 << round.min(SPIN_ROUNDS)).for_each(|_| spin_loop());
-            round += 1;
-            true
-        };
+        let mut looks = Looks::default();
+        let spin = |only: bool| looks.again(&self.holder, only);
         let region = cancel::current();
         if region.is_none() && deadline.is_none() {
             return Some(self.word.lock_slow(LOCK.name(), spin));

@@ -4,6 +4,7 @@
 
 use super::holder::{Held, Holder};
 use super::mutex::result;
+use super::sleepers::Looks;
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::cancel;
 use crate::explore::{self, point};
@@ -33,7 +34,10 @@ impl RawRwLock {
     pub(super) fn read_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         let wait = Wait::on(const { &READ }, self, site);
         let _shown = wait.show();
-        until_entered(deadline, || self.word.read_slow(READ.name(), deadline))
+        until_entered(deadline, || {
+            let mut looks = Looks::default();
+            self.word.read_slow(READ.name(), deadline, |only| looks.again(&self.holder, only))
+        })
     }
 
     /// Enters as the writer; false if `deadline` passed first.
@@ -41,7 +45,10 @@ impl RawRwLock {
     pub(super) fn write_slow(&self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         let wait = Wait::on(const { &WRITE }, self, site);
         let _shown = wait.show();
-        until_entered(deadline, || self.word.write_slow(WRITE.name(), deadline))
+        until_entered(deadline, || {
+            let mut looks = Looks::default();
+            self.word.write_slow(WRITE.name(), deadline, |only| looks.again(&self.holder, only))
+        })
     }
 }
 
@@ -75,8 +82,10 @@ impl Subject for RawRwLock {
 
 /// Many readers or one writer, as [`std::sync::RwLock`]: poisoned by a panic of a writer.
 ///
-/// First come, first served, readers that stand together enter together. So a thread that reads, and reads again while
-/// a writer waits, waits for itself, as with `std`'s.
+/// Waiting parks the process and leaves its worker to others; an OS thread sleeps. Who has waited longest is called
+/// when the lock becomes free, and readers that stand together are called together. Whoever runs may enter before
+/// they have come round; but one who was called, and comes too late, is let in next, before all others. A thread that
+/// reads, and reads again while a writer waits, may wait for itself, as with `std`'s.
 ///
 /// ```
 /// use raddle_core::sync::RwLock;
@@ -132,7 +141,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits until there is no writer, and none waits, and enters as a reader.
+    /// Waits until there is no writer, and enters as a reader; behind others who wait, if there are readers already.
     ///
     /// # Errors
     /// If a writer panicked: the error holds the guard.
@@ -153,7 +162,8 @@ impl<T: ?Sized> RwLock<T> {
     /// Enters as a reader if that needs no wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is a writer, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
+    /// `WouldBlock` if there is a writer, or who waits comes first; `Poisoned`, which holds the guard, if a writer
+    /// panicked.
     #[inline]
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
@@ -186,7 +196,8 @@ impl<T: ?Sized> RwLock<T> {
     /// Enters as the writer if that needs no wait.
     ///
     /// # Errors
-    /// `WouldBlock` if there is anybody, or somebody waits; `Poisoned`, which holds the guard, if a writer panicked.
+    /// `WouldBlock` if there is anybody, or who waits comes first; `Poisoned`, which holds the guard, if a writer
+    /// panicked.
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {

@@ -3,6 +3,7 @@
 //! Never: a queue.
 
 use super::crowd::Crowd;
+use super::holder::Holder;
 use crate::explore::now;
 use crate::header::Header;
 use crate::process::wait::{let_others_run, others_wait_here, wait_entered};
@@ -117,6 +118,44 @@ impl TimedSleeper for Timed {
 /// When `timeout` from now has passed; `None` if that is later than a clock can tell.
 pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
     now().checked_add(timeout)
+}
+
+/// The looks at a lock that sleepers barge into, before going to sleep: each after a pause, the first after 32 turns of
+/// a spin loop, half a microsecond, and then twice as many, up to 128.
+///
+/// PERF: a look takes the lock's line away from the holder, who is in the middle of many short visits as a rule. So the
+/// longer the pause, the longer whoever has the line goes on with it. Two processes on 2 workers that do nothing but
+/// add under a mutex, ns a lock, by the length of the first pause: 1 gives 14.6, 4 gives 12.6, 8 gives 10.4, 16 gives
+/// 9.1, 32 gives 7.9, 64 gives 8.0 (parking_lot 9.8, std 19.0 in the same rounds).
+#[derive(Default)]
+pub(super) struct Looks(u32);
+
+impl Looks {
+    const FIRST_PAUSE: u32 = 32;
+    /// The pause doubles so often, and then there are no more looks ...
+    const DOUBLINGS: u32 = 2;
+    /// ... but so many while nobody else waits and the caller's worker has nothing else to run.
+    ///
+    /// PERF: bench `mutex`, 2 processes on 2 workers, ns a lock: 17 without, 5 with (parking_lot 7, std 20). A waiter
+    /// that sleeps costs the holder a wake, and until it has come round each lock and unlock a look at the queue. For
+    /// 64 processes it is no gain: there, the fewer compete the better.
+    const ALONE: u32 = 15;
+
+    /// Pauses before another look; false if it is time to sleep: then the next looks begin anew.
+    ///
+    /// `only` says whether nobody else waits. One who holds the lock on the caller's own worker cannot go on meanwhile.
+    pub(super) fn again(&mut self, holder: &Holder, only: bool) -> bool {
+        let more = || only && self.0 < Self::ALONE && !keeps_others_waiting();
+        let enough = self.0 >= Self::DOUBLINGS && !more();
+        if enough || !holder.may_run_meanwhile() {
+            self.0 = 0;
+            return false;
+        }
+        let pause = Self::FIRST_PAUSE << self.0.min(Self::DOUBLINGS);
+        (0..pause).for_each(|_| spin_loop());
+        self.0 += 1;
+        true
+    }
 }
 
 /// Looks so often, when its turn is near, before it gives the core away.

@@ -23,7 +23,7 @@ use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
 use scheduler::{Alarms, OnWorker};
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
@@ -203,10 +203,11 @@ pub(crate) fn run(
     world: Arc<dyn World>,
 ) -> Result<Outcome, BuildError> {
     let mut lane = Lane::default();
-    let machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
+    let mut machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
+    machine.keep_apart();
     let mut outside = Outside::new(world.clone());
     let begun = if options.at_once {
         let ready = [machine.main()].into();
@@ -227,6 +228,23 @@ pub(crate) fn run(
     Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
 
+/// Sorting more than this would take longer than it brings.
+const SORTED_MAX: usize = 4096;
+
+/// The first of those who can run, and the numbers of the others, in the order in which their frames lie.
+///
+/// An idle worker takes a contiguous half of them. In the queue's own order a replicated PAR would be cut at two
+/// places instead of one, and processes that update elements of one line of the cache side by side would more often be
+/// on two workers.
+fn in_order_of_place<'m>(ready: VecDeque<&'m Process<Link>>) -> (&'m Process<Link>, Vec<u32>) {
+    let mut ready = Vec::from(ready);
+    if ready.len() <= SORTED_MAX {
+        ready.sort_by_key(|process| process.frame());
+    }
+    let first = *ready.first().expect("who has work for several has somebody ready");
+    (first, ready[1..].iter().map(|process| process.id()).collect())
+}
+
 /// The rest of a program, on several workers.
 fn spread(
     machine: &Machine<Link>,
@@ -237,9 +255,9 @@ fn spread(
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
-    let mut ready = rest.ready.iter().copied();
-    let first = ready.next().expect("who has work for several has somebody ready");
-    let arrived = Arrived { ready: ready.map(Process::id).collect(), alarms: rest.alarms };
+    let Rest { ready, alarms, wants_keys, key_offered } = rest;
+    let (first, ready) = in_order_of_place(ready);
+    let arrived = Arrived { ready, alarms };
     let host = Box::new(Host {
         machine,
         places,
@@ -248,7 +266,7 @@ fn spread(
         news: outside.keys.news(),
         begun: outside.begun,
         over: AtomicBool::new(false),
-        wants_key: AtomicBool::new(rest.wants_keys),
+        wants_key: AtomicBool::new(wants_keys),
         failure: OnceLock::new(),
         alarms: Mutex::default(),
         names: Mutex::default(),
@@ -266,7 +284,7 @@ fn spread(
     let from_outside = FromOutside { host: &host, runtime: &runtime };
     from_outside.ready(first);
     let asked = outside.asked;
-    if rest.wants_keys && !rest.key_offered && !asked {
+    if wants_keys && !key_offered && !asked {
         let _told = host.news.send(News::KeyTaken);
     }
     outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);

@@ -174,6 +174,11 @@ impl<'w> Turn<'w> {
         self.worker.submit_engine(runnable.expect("it is not null"));
     }
 
+    /// How many wait here that were queued as [`fresh`](Turn::fresh), or by others as their like.
+    pub fn fresh_waiting(self) -> usize {
+        self.worker.fresh_waiting()
+    }
+
     /// The next of this engine's own that this worker has to run, if that is what comes next.
     #[inline(always)]
     pub fn next(self, handle: &Handle) -> Option<NonNull<Link>> {

@@ -58,14 +58,14 @@ struct Host<'m> {
     handle: OnceLock<Handle>,
     /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
     sites: OnceLock<Box<[AtomicU32]>>,
-    /// What has come over, for the first worker to queue.
+    /// What has come over and is not queued yet.
     arrived: Mutex<Option<Arrived>>,
     has_arrived: AtomicBool,
 }
 
 /// Processes and alarms that come over.
 struct Arrived {
-    ready: Vec<u32>,
+    ready: std::vec::IntoIter<u32>,
     alarms: Vec<(u32, u32)>,
 }
 
@@ -103,20 +103,27 @@ impl<'m> Host<'m> {
         self.begun.elapsed().as_micros() as u32
     }
 
-    /// Queues what has come over from the single thread.
+    /// Queues of what has come over from the single thread what there is room for.
+    ///
+    /// The list of what is fresh keeps the room that it once took: with all of a million at once 24 bytes for each. A
+    /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
     #[cold]
     fn welcome(&self, scheduler: &OnWorker<'_>) {
-        self.has_arrived.store(false, Ordering::Relaxed);
-        let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(arrived) = arrived else { return };
-        for process in arrived.ready.iter().filter_map(|&id| self.machine.process(id)) {
-            // SAFETY: it was ready, and has been given up.
-            unsafe { scheduler.turn.fresh(link_of(process)) };
-        }
-        for (id, time) in arrived.alarms {
+        let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(arrived) = all.as_mut() else { return };
+        for (id, time) in arrived.alarms.drain(..) {
             if let Some(process) = self.machine.process(id) {
                 scheduler.alarm(process, time);
             }
+        }
+        let room = FRESH_MAX.saturating_sub(scheduler.turn.fresh_waiting());
+        for process in arrived.ready.by_ref().take(room).filter_map(|id| self.machine.process(id)) {
+            // SAFETY: it was ready, and has been given up.
+            unsafe { scheduler.turn.fresh(link_of(process)) };
+        }
+        if arrived.ready.len() == 0 {
+            *all = None;
+            self.has_arrived.store(false, Ordering::Relaxed);
         }
     }
 
@@ -182,6 +189,9 @@ unsafe impl Engine for Host<'_> {
         {
             self.end(Some(Failure::Fault(fault)));
         }
+        if self.has_arrived.load(Ordering::Relaxed) {
+            self.welcome(&scheduler);
+        }
         place.visits.leave(lane);
     }
 
@@ -228,6 +238,8 @@ pub(crate) fn run(
     Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
 
+/// So many of those that come over wait in a worker's list at once.
+const FRESH_MAX: usize = 4096;
 /// Sorting more than this would take longer than it brings.
 const SORTED_MAX: usize = 4096;
 
@@ -257,7 +269,7 @@ fn spread(
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
     let Rest { ready, alarms, wants_keys, key_offered } = rest;
     let (first, ready) = in_order_of_place(ready);
-    let arrived = Arrived { ready, alarms };
+    let arrived = Arrived { ready: ready.into_iter(), alarms };
     let host = Box::new(Host {
         machine,
         places,

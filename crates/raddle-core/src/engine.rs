@@ -7,7 +7,8 @@
 //! thieves as surplus. When a worker takes one, it calls the engine with a [`Turn`], and the engine goes on with the
 //! next of its own from the same batch ([`Turn::next`]) without coming back, as long as the batch's budget lasts.
 //!
-//! A link is a header and one pointer: 32 bytes.
+//! A link is a header and nothing more, 32 bytes: a million processes have as many. Whose it is stands where the list
+//! of forks does of what can fork; while one of an engine's runs, it is the worker itself that forks for it.
 
 use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::runtime::Runtime;
@@ -15,7 +16,6 @@ use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::Worker;
 use raddle_trace::Event;
 pub use raddle_trace::StopReason;
-use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Waker;
@@ -53,8 +53,9 @@ impl Handle {
 #[repr(C)]
 pub struct Link {
     header: Header,
-    handle: Cell<*const Handle>,
 }
+
+const _: () = assert!(cfg!(loom) || size_of::<Link>() <= 4 * size_of::<u64>(), "a million of them are alive");
 
 // SAFETY: header and pointer are touched by whoever holds the right to the link only, which passes on with it.
 unsafe impl Sync for Link {}
@@ -63,7 +64,7 @@ unsafe impl Send for Link {}
 
 impl Default for Link {
     fn default() -> Link {
-        Link { header: Header::new(Kind::Engine, MOVABLE), handle: Cell::new(std::ptr::null()) }
+        Link { header: Header::new(Kind::Engine, MOVABLE) }
     }
 }
 
@@ -71,7 +72,7 @@ impl Link {
     /// Says whose it is, before it is first made ready. Only its holder may.
     #[inline(always)]
     pub fn belongs_to(&self, handle: &Handle) {
-        self.handle.set(handle);
+        self.header.engine().set(handle);
     }
 
     /// It has never been anywhere: for one that begins anew.
@@ -86,7 +87,7 @@ impl Link {
 pub(crate) fn run(worker: &Worker, next: Runnable) {
     let link: NonNull<Link> = NonNull::new(next.as_ptr().cast()).expect("a runnable is not null");
     // SAFETY: who made it ready vouched that it is a link, whose holder we are.
-    let handle = unsafe { link.as_ref() }.handle.get();
+    let handle = unsafe { link.as_ref() }.header.engine().get();
     // SAFETY: handles live until the runtime has ended.
     unsafe { &*handle }.0.run(Turn { worker }, link);
 }
@@ -98,7 +99,7 @@ pub(crate) fn run(worker: &Worker, next: Runnable) {
 pub(crate) unsafe fn name_of(header: &Header) -> Option<Arc<str>> {
     let link: NonNull<Link> = NonNull::from(header).cast();
     // SAFETY: the caller vouches that it is a link.
-    let handle = unsafe { link.as_ref() }.handle.get();
+    let handle = unsafe { link.as_ref() }.header.engine().get();
     // SAFETY: null, or a handle, which lives until the runtime has ended.
     unsafe { handle.as_ref() }?.0.name(link)
 }
@@ -173,12 +174,17 @@ impl<'w> Turn<'w> {
         self.worker.submit_engine(runnable.expect("it is not null"));
     }
 
+    /// How many wait here that were queued as [`fresh`](Turn::fresh), or by others as their like.
+    pub fn fresh_waiting(self) -> usize {
+        self.worker.fresh_waiting()
+    }
+
     /// The next of this engine's own that this worker has to run, if that is what comes next.
     #[inline(always)]
     pub fn next(self, handle: &Handle) -> Option<NonNull<Link>> {
         let next: NonNull<Link> = NonNull::new(self.worker.next_engine()?.as_ptr().cast())?;
         // SAFETY: its kind says that it is a link, and it has just been dequeued: it is ours.
-        if std::ptr::eq(unsafe { next.as_ref() }.handle.get(), handle) {
+        if std::ptr::eq(unsafe { next.as_ref() }.header.engine().get(), handle) {
             return Some(next);
         }
         self.worker.put_back(next.cast());

@@ -14,8 +14,9 @@
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
 //! | `number` | as `flags`; 0 until a trace first asks for it |
-//! | `forks` | the runnable itself, while it runs |
+//! | `forks` | the runnable itself, while it runs; of an engine's, as `flags` |
 
+use crate::engine::Handle;
 use crate::glance::{GlancePtr, GlanceU8};
 use crate::prim::Link;
 use crate::protocol::jobs::Forks;
@@ -64,7 +65,8 @@ pub(crate) struct Header {
     pub(crate) flags: GlanceU8,
     /// What traces call it, if it has no number of its own kind.
     pub(crate) number: Cell<u32>,
-    /// Its forks that nobody has asked for; null outside of any `join` or `scope`.
+    /// Its forks that nobody has asked for; null outside of any `join` or `scope`. Of an engine's, which is nobody's
+    /// current header and so never asked for forks, whose it is.
     pub(crate) forks: Cell<*const Forks>,
 }
 
@@ -78,6 +80,14 @@ impl Header {
             number: Cell::new(0),
             forks: Cell::new(std::ptr::null()),
         }
+    }
+
+    /// Whose it is, of an engine's; null if it has never been said.
+    #[inline(always)]
+    pub(crate) fn engine(&self) -> &Cell<*const Handle> {
+        debug_assert!(self.kind == Kind::Engine, "others have forks there");
+        // SAFETY: a cell of a pointer lies in memory as the pointer does, and all thin pointers are alike.
+        unsafe { &*(&raw const self.forks).cast() }
     }
 
     /// The flags, for whoever looks at it without holding it.

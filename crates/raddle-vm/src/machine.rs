@@ -122,6 +122,7 @@ pub struct Machine<L> {
     pub(crate) locks: Spin<Queues>,
     pub(crate) races: Races,
     pub(crate) data: u32,
+    pub(crate) apart: bool,
     keyboard: u32,
     main: u32,
     finished: AtomicBool,
@@ -157,6 +158,7 @@ impl<L: Default> Machine<L> {
             locks,
             races,
             data: FLOOR,
+            apart: false,
             keyboard: 0,
             main: 0,
             finished: AtomicBool::new(false),
@@ -217,6 +219,12 @@ impl<L: Default> Machine<L> {
     /// The scheduler has been told of the end.
     pub fn set_finished(&self) {
         self.finished.store(true, Ordering::Relaxed);
+    }
+
+    /// The processes of a replicated PAR, if they are not very many, get frames that share no line of the cache: for
+    /// a machine that several OS threads may run later on. To be called before the program begins.
+    pub fn keep_apart(&mut self) {
+        self.apart = true;
     }
 
     /// Several OS threads are going to run the machine: to be called before the first of them does.

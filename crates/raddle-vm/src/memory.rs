@@ -12,6 +12,9 @@ use crate::prim::{AtomicU32, Ordering};
 use alloc::boxed::Box;
 use core::sync::atomic::AtomicBool;
 
+/// Bytes of a line of the cache, which two processors do not write at the same time.
+pub(crate) const LINE: u32 = 64;
+
 /// The machine's memory.
 pub(crate) struct Memory {
     words: Box<[AtomicU32]>,
@@ -54,6 +57,12 @@ impl Memory {
             return None;
         }
         self.words.get((at >> 2) as usize)
+    }
+
+    /// How far behind an address the next line of the cache begins.
+    pub(crate) fn to_next_line(&self, at: u32) -> u32 {
+        let place = (self.words.as_ptr() as usize).wrapping_add(at as usize);
+        (place.next_multiple_of(LINE as usize) - place) as u32
     }
 
     /// Where a frame lies.

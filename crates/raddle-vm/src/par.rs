@@ -9,9 +9,14 @@
 use crate::atom;
 use crate::interp::Step;
 use crate::machine::{Machine, Scheduler};
+use crate::memory::LINE;
 use crate::prim::Ordering;
 use crate::process::{IDLE, JOIN, Lane, Process};
 use raddle_bytecode::Trap;
+
+/// Of so many processes at most each has lines of its own: a few dozen bytes more for each, which a million of them
+/// are not to pay. Where there are more than this, few of them have a neighbour on another worker.
+const APART_MAX: u32 = 4096;
 
 /// What `forkn` starts.
 #[derive(Clone, Copy)]
@@ -61,12 +66,11 @@ impl<L: Default> Machine<L> {
         if (count as i32) < 0 {
             return Err(Trap::Count);
         }
-        let size = 4 * many.slots;
-        let block = if count == 0 { 0 } else { self.alloc(u64::from(size) * u64::from(count))? };
+        let (block, first, size) = self.frames_for(count, 4 * many.slots)?;
         let memory = &self.memory;
         memory.store_w(many.state, count + 1).ok_or(Trap::Address)?;
         memory.store_w(many.state + 16, block).ok_or(Trap::Address)?;
-        let (mut fp, mut index) = (block, base);
+        let (mut fp, mut index) = (first, base);
         for _ in 0..count {
             memory.store_w(fp + 4, many.link).ok_or(Trap::Address)?;
             memory.store_w(fp + 8, index).ok_or(Trap::Address)?;
@@ -75,6 +79,20 @@ impl<L: Default> Machine<L> {
             index = index.wrapping_add(step);
         }
         Ok(())
+    }
+
+    /// Frames of so many bytes in a block: where that begins, where the first of them, and how far they are apart.
+    fn frames_for(&self, count: u32, bytes: u32) -> Result<(u32, u32, u32), Trap> {
+        if count == 0 {
+            return Ok((0, 0, 0));
+        }
+        if !self.apart || count > APART_MAX {
+            let block = self.alloc(u64::from(bytes) * u64::from(count))?;
+            return Ok((block, block, bytes));
+        }
+        let size = bytes.checked_next_multiple_of(LINE).ok_or(Trap::Memory)?;
+        let block = self.alloc(u64::from(size) * u64::from(count) + u64::from(LINE))?;
+        Ok((block, block + self.memory.to_next_line(block), size))
     }
 
     /// `join`. The caller has saved itself.

@@ -74,12 +74,27 @@ impl<L> Process<L> {
         self.id.get()
     }
 
+    /// Where its frame lies, while it does not run: those of neighbours lie side by side.
+    pub fn frame(&self) -> u32 {
+        self.fp.get()
+    }
+
     #[inline(always)]
     pub(crate) fn save(&self, ip: usize, fp: u32) {
         self.ip.set(ip as u32);
         self.fp.set(fp);
     }
 }
+
+/// So many processes are made at once, for one worker; and they begin and end with a line of the cache. With records
+/// of neighbours in one line two workers that run them would take it from each other at every step. It costs no memory:
+/// eight of any size that is a multiple of eight fill lines. (PERF: with frames apart, too, and the queue cut by place,
+/// `granularity` on two workers took 0.92 of the time at grain 1, 0.72 at 16, 0.82 at 1000.)
+const GROUP: usize = 8;
+
+/// Processes of neighbouring numbers.
+#[repr(C, align(64))]
+struct Group<L>([Process<L>; GROUP]);
 
 /// Under the models every word of a process is one that loom watches: few, then.
 const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
@@ -211,9 +226,9 @@ impl<L: Default> Table<L> {
         self.make(lane, &mut common)
     }
 
-    /// Numbers that were never used, eight at a time.
+    /// Numbers that were never used, a group at a time.
     fn make(&self, lane: &mut Lane, common: &mut Common) -> Option<()> {
-        let ids = common.next..common.next + 8;
+        let ids = common.next..(common.next | (GROUP as u32 - 1)) + 1;
         if ids.end > common.end {
             return None;
         }
@@ -221,8 +236,10 @@ impl<L: Default> Table<L> {
             let (chunk, _) = place(id);
             let place = self.chunks.get(chunk)?;
             if place.load(Ordering::Relaxed).is_null() {
-                let fresh: Box<[Process<L>]> =
-                    (0..1 << (chunk as u32 + FIRST_BITS)).map(|_| dead()).collect();
+                const { assert!(size_of::<Group<L>>() == GROUP * size_of::<Process<L>>(), "no gaps") };
+                let groups = groups_of(chunk);
+                let fresh: Box<[Group<L>]> =
+                    (0..groups).map(|_| Group(core::array::from_fn(|_| dead()))).collect();
                 // Release pairs with the acquire in `get`.
                 place.store(Box::into_raw(fresh).cast(), Ordering::Release);
             }
@@ -230,7 +247,7 @@ impl<L: Default> Table<L> {
             process.id.set(id);
             process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
         }
-        (lane.first, lane.count) = (ids.start, 8);
+        (lane.first, lane.count) = (ids.start, ids.end - ids.start);
         common.next = ids.end;
         Some(())
     }
@@ -240,6 +257,11 @@ impl<L: Default> Table<L> {
         let behind = self.grow.lock().next;
         (1..behind).filter_map(|id| self.get(id)).filter(|process| process.start.get() != DEAD)
     }
+}
+
+/// Of so many groups that chunk is.
+fn groups_of(chunk: usize) -> usize {
+    (1 << (chunk + FIRST_BITS as usize)) / GROUP
 }
 
 fn dead<L: Default>() -> Process<L> {
@@ -253,7 +275,7 @@ impl<L> Drop for Table<L> {
         for (number, chunk) in self.chunks.iter_mut().enumerate() {
             let chunk = *chunk.get_mut();
             if !chunk.is_null() {
-                let all = core::ptr::slice_from_raw_parts_mut(chunk, 1 << (number as u32 + FIRST_BITS));
+                let all = core::ptr::slice_from_raw_parts_mut(chunk.cast::<Group<L>>(), groups_of(number));
                 // SAFETY: it was made as a box of that many, and nobody has the table any more.
                 drop(unsafe { Box::from_raw(all) });
             }

@@ -11,6 +11,7 @@ mod look;
 mod name;
 mod race;
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -42,6 +43,8 @@ pub struct Waiting {
     pub id: u32,
     /// The PROC that it is in.
     pub name: String,
+    /// Which instance it is of the replicated PARs that it is in: their indices, from the inside out.
+    pub indices: Vec<i32>,
     /// Where it stands.
     pub place: Place,
     /// What it does there: `waits to output on channel `c``.
@@ -50,6 +53,18 @@ pub struct Waiting {
     pub within: Vec<String>,
     /// Whom it waits for: places in [`Report::processes`].
     pub waits_for: Vec<usize>,
+}
+
+impl Waiting {
+    /// What to call it where it may not be the only one of its name: `fork, index 3`.
+    fn label(&self) -> String {
+        let indices: Vec<String> = self.indices.iter().map(|index| format!("{index}")).collect();
+        match indices.len() {
+            0 => self.name.clone(),
+            1 => format!("{}, index {}", self.name, indices[0]),
+            _ => format!("{}, indices {}", self.name, indices.join(", ")),
+        }
+    }
 }
 
 /// The account.
@@ -126,7 +141,7 @@ impl fmt::Display for Report {
             }
             writeln!(f, "  {}: `{}` {}", process.place, process.name, process.doing)?;
             for other in process.waits_for.iter().map(|&other| &self.processes[other]) {
-                writeln!(f, "      for `{}` at {}", other.name, other.place)?;
+                writeln!(f, "      for `{}` at {}", other.label(), other.place)?;
             }
             for around in process.within.chunk_by(|one, two| one == two) {
                 match around {
@@ -150,6 +165,23 @@ mod tests {
         let process = |to: &&[usize]| Waiting { waits_for: to.to_vec(), ..Waiting::default() };
         let processes: Vec<Waiting> = edges.iter().map(process).collect();
         assert_eq!(cycle_in(&processes).as_deref(), expected);
+    }
+
+    /// Of one that is there five times, the picture says which one each is.
+    #[test]
+    fn instances_of_a_replicated_par_have_their_index_in_the_picture() {
+        let process = |number: usize| Waiting {
+            name: String::from("fork"),
+            indices: alloc::vec![number as i32, 7],
+            waits_for: alloc::vec![(number + 1) % 5],
+            ..Waiting::default()
+        };
+        let report = Report { processes: (0..5).map(process).collect(), cycle: 5, ..Report::default() };
+        let (svg, text) = (report.svg(), format!("{report}"));
+        for number in 0..5 {
+            assert!(svg.contains(&format!(">fork, indices {number}, 7</text>")), "{svg}");
+            assert!(text.contains(&format!("for `fork, indices {number}, 7`")), "{text}");
+        }
     }
 
     #[test]

@@ -75,6 +75,11 @@ impl Worker {
         None
     }
 
+    /// How many of its own have never run.
+    pub(crate) fn fresh_waiting(&self) -> usize {
+        self.fresh.len_hint()
+    }
+
     /// It was taken out in vain: it is next.
     pub(crate) fn put_back(&self, next: NonNull<Header>) {
         // SAFETY: it has just been taken out of the batch, and the right to it is passed on.

@@ -23,7 +23,7 @@ use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
 use scheduler::{Alarms, OnWorker};
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
@@ -58,14 +58,14 @@ struct Host<'m> {
     handle: OnceLock<Handle>,
     /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
     sites: OnceLock<Box<[AtomicU32]>>,
-    /// What has come over, for the first worker to queue.
+    /// What has come over and is not queued yet.
     arrived: Mutex<Option<Arrived>>,
     has_arrived: AtomicBool,
 }
 
 /// Processes and alarms that come over.
 struct Arrived {
-    ready: Vec<u32>,
+    ready: std::vec::IntoIter<u32>,
     alarms: Vec<(u32, u32)>,
 }
 
@@ -103,20 +103,27 @@ impl<'m> Host<'m> {
         self.begun.elapsed().as_micros() as u32
     }
 
-    /// Queues what has come over from the single thread.
+    /// Queues of what has come over from the single thread what there is room for.
+    ///
+    /// The list of what is fresh keeps the room that it once took: with all of a million at once 24 bytes for each. A
+    /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
     #[cold]
     fn welcome(&self, scheduler: &OnWorker<'_>) {
-        self.has_arrived.store(false, Ordering::Relaxed);
-        let arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(arrived) = arrived else { return };
-        for process in arrived.ready.iter().filter_map(|&id| self.machine.process(id)) {
-            // SAFETY: it was ready, and has been given up.
-            unsafe { scheduler.turn.fresh(link_of(process)) };
-        }
-        for (id, time) in arrived.alarms {
+        let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(arrived) = all.as_mut() else { return };
+        for (id, time) in arrived.alarms.drain(..) {
             if let Some(process) = self.machine.process(id) {
                 scheduler.alarm(process, time);
             }
+        }
+        let room = FRESH_MAX.saturating_sub(scheduler.turn.fresh_waiting());
+        for process in arrived.ready.by_ref().take(room).filter_map(|id| self.machine.process(id)) {
+            // SAFETY: it was ready, and has been given up.
+            unsafe { scheduler.turn.fresh(link_of(process)) };
+        }
+        if arrived.ready.len() == 0 {
+            *all = None;
+            self.has_arrived.store(false, Ordering::Relaxed);
         }
     }
 
@@ -182,6 +189,9 @@ unsafe impl Engine for Host<'_> {
         {
             self.end(Some(Failure::Fault(fault)));
         }
+        if self.has_arrived.load(Ordering::Relaxed) {
+            self.welcome(&scheduler);
+        }
         place.visits.leave(lane);
     }
 
@@ -203,10 +213,11 @@ pub(crate) fn run(
     world: Arc<dyn World>,
 ) -> Result<Outcome, BuildError> {
     let mut lane = Lane::default();
-    let machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
+    let mut machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
+    machine.keep_apart();
     let mut outside = Outside::new(world.clone());
     let begun = if options.at_once {
         let ready = [machine.main()].into();
@@ -227,6 +238,25 @@ pub(crate) fn run(
     Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
 
+/// So many of those that come over wait in a worker's list at once.
+const FRESH_MAX: usize = 4096;
+/// Sorting more than this would take longer than it brings.
+const SORTED_MAX: usize = 4096;
+
+/// The first of those who can run, and the numbers of the others, in the order in which their frames lie.
+///
+/// An idle worker takes a contiguous half of them. In the queue's own order a replicated PAR would be cut at two
+/// places instead of one, and processes that update elements of one line of the cache side by side would more often be
+/// on two workers.
+fn in_order_of_place<'m>(ready: VecDeque<&'m Process<Link>>) -> (&'m Process<Link>, Vec<u32>) {
+    let mut ready = Vec::from(ready);
+    if ready.len() <= SORTED_MAX {
+        ready.sort_by_key(|process| process.frame());
+    }
+    let first = *ready.first().expect("who has work for several has somebody ready");
+    (first, ready[1..].iter().map(|process| process.id()).collect())
+}
+
 /// The rest of a program, on several workers.
 fn spread(
     machine: &Machine<Link>,
@@ -237,9 +267,9 @@ fn spread(
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
-    let mut ready = rest.ready.iter().copied();
-    let first = ready.next().expect("who has work for several has somebody ready");
-    let arrived = Arrived { ready: ready.map(Process::id).collect(), alarms: rest.alarms };
+    let Rest { ready, alarms, wants_keys, key_offered } = rest;
+    let (first, ready) = in_order_of_place(ready);
+    let arrived = Arrived { ready: ready.into_iter(), alarms };
     let host = Box::new(Host {
         machine,
         places,
@@ -248,7 +278,7 @@ fn spread(
         news: outside.keys.news(),
         begun: outside.begun,
         over: AtomicBool::new(false),
-        wants_key: AtomicBool::new(rest.wants_keys),
+        wants_key: AtomicBool::new(wants_keys),
         failure: OnceLock::new(),
         alarms: Mutex::default(),
         names: Mutex::default(),
@@ -266,7 +296,7 @@ fn spread(
     let from_outside = FromOutside { host: &host, runtime: &runtime };
     from_outside.ready(first);
     let asked = outside.asked;
-    if rest.wants_keys && !rest.key_offered && !asked {
+    if wants_keys && !key_offered && !asked {
         let _told = host.news.send(News::KeyTaken);
     }
     outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);

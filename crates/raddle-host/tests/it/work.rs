@@ -64,6 +64,56 @@ fn many_pairs_add_up() {
     }
 }
 
+/// A line of `count` processes through which a number goes from the last, which was made last, to the first: those
+/// that come first wait for those that come last.
+fn line(count: i32) -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, replica) = (module.declare("main"), module.declare("replica"));
+    let mut code = Code::default();
+    let sender = code.label();
+    code.alloc_i(2, 4 * (count + 1));
+    code.ldi(11, 0);
+    code.ldi(12, count);
+    code.ldi(13, 1);
+    code.forkn(10, replica.0 as i32);
+    code.par(17, 1);
+    code.fork(17, sender);
+    code.mov(3, 2);
+    code.input(3, 4, 4);
+    code.join(17);
+    code.joinn(10);
+    print(&mut code, 4, 5);
+    code.ret();
+    code.bind(sender);
+    code.ldi(18, 4 * count);
+    code.plus(18, 18, 2);
+    code.ldi(19, 7);
+    code.output(18, 19, 4);
+    code.end();
+    module.define(main, code, 20);
+    let mut code = Code::default();
+    code.ldr_w(3, 1, 8);
+    code.ldi(4, 4);
+    code.times(4, 4, 2);
+    code.plus(3, 3, 4);
+    code.plus_i(4, 3, 4);
+    code.input(4, 5, 4);
+    code.output(3, 5, 4);
+    code.end();
+    module.define(replica, code, 6);
+    module.entry(main);
+    module.finish()
+}
+
+/// More than are queued at once when a program comes over to several workers.
+#[test]
+fn who_is_queued_first_may_wait_for_the_last() {
+    for workers in WORKERS {
+        let (outcome, text) = run(&line(30_000), workers, "");
+        assert_eq!((outcome.result, text.as_str()), (Ok(()), "7"), "{workers} workers");
+    }
+}
+
 /// A producer per channel, one ALT that takes from all with a time-out as the last guard.
 fn alternation(producers: u16, each: i32) -> Module {
     let mut code = Code::default();

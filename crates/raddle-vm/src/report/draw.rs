@@ -61,7 +61,7 @@ fn node(process: &Waiting, (x, y): (f64, f64), centre: (f64, f64), in_cycle: boo
         (false, _, true) => ("middle", x, y + 22.0),
         (false, _, false) => ("middle", x, y - 40.0),
     };
-    let (name, at) = (escaped(&process.name), escaped(&format!("{}", process.place)));
+    let (name, at) = (escaped(&process.label()), escaped(&format!("{}", process.place)));
     format!(
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"{colour}\"/>\n<g text-anchor=\"{anchor}\">\n\
          <text x=\"{left:.1}\" y=\"{top:.1}\" font-weight=\"bold\">{name}</text>\n\

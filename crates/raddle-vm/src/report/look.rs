@@ -64,8 +64,9 @@ impl<L: Default> Machine<L> {
         frames
     }
 
-    pub(super) fn within(&self, process: &Process<L>, at: u32) -> Vec<String> {
-        let mut lines = Vec::new();
+    /// The calls and PARs that it is in, in words, and the indices of the replicated ones; from the inside out.
+    pub(super) fn within(&self, process: &Process<L>, at: u32) -> (Vec<String>, Vec<i32>) {
+        let (mut lines, mut indices) = (Vec::new(), Vec::new());
         let mut frames = self.frames(at, process.fp.get());
         let mut process = process;
         while lines.len() < CALLS_MAX {
@@ -79,18 +80,18 @@ impl<L: Default> Machine<L> {
             // A branch that is one call is begun there; once is enough.
             self.add_calls(&frames[..=own], &start, &mut lines);
             let base = frames[own].1;
-            let index = match base == above[forked].1 {
-                true => String::new(),
-                false => {
-                    format!(" for index {}", self.memory.load_w(base.wrapping_add(8)).unwrap_or(0) as i32)
-                }
-            };
+            let mut index = String::new();
+            if base != above[forked].1 {
+                let number = self.memory.load_w(base.wrapping_add(8)).unwrap_or(0) as i32;
+                index = format!(" for index {number}");
+                indices.push(number);
+            }
             lines.push(format!("begun at {start} by `{}`{index}", self.function_name(above[forked].0)));
             frames = above;
             frames.drain(..forked);
             process = parent;
         }
-        lines
+        (lines, indices)
     }
 
     /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
@@ -201,8 +202,8 @@ impl<L: Default> Machine<L> {
     fn waiting(&self, process: &Process<L>) -> Waiting {
         let at = self.stands_at(process);
         let (id, name, place) = (process.id(), self.function_name(at), self.place_of(at));
-        let (doing, within) = (self.doing(process, at).0, self.within(process, at));
-        Waiting { id, name, place, doing, within, waits_for: Vec::new() }
+        let (doing, (within, indices)) = (self.doing(process, at).0, self.within(process, at));
+        Waiting { id, name, indices, place, doing, within, waits_for: Vec::new() }
     }
 
     /// The account of a deadlock. Meaningful while nothing runs.
@@ -249,8 +250,9 @@ impl<L: Default> Machine<L> {
         }
         let doing = fault.trap.word().to_string();
         let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
-        let within = self.within(process, fault.at);
-        let process = Waiting { id: fault.process, name, place, doing, within, waits_for: Vec::new() };
+        let (within, indices) = self.within(process, fault.at);
+        let id = fault.process;
+        let process = Waiting { id, name, indices, place, doing, within, waits_for: Vec::new() };
         Report { headline, processes: vec![process], cycle: 0, more: 0 }
     }
 }

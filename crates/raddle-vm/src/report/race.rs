@@ -55,10 +55,10 @@ impl<L: Default> Machine<L> {
         let (name, place) = (self.function_name(access.at), self.place_of(access.at));
         // It may have ended since, and its number be another's.
         let lives = self.processes.get(access.process).filter(|it| it.start.get() == access.start);
-        let within = match lives.filter(|_| !earlier) {
+        let (within, indices) = match lives.filter(|_| !earlier) {
             Some(process) => self.within(process, access.at),
-            None => [format!("in the process begun at {}", self.place_of(access.start))].into(),
+            None => ([format!("in the process begun at {}", self.place_of(access.start))].into(), Vec::new()),
         };
-        Waiting { id: access.process, name, place, doing, within, waits_for: Vec::new() }
+        Waiting { id: access.process, name, indices, place, doing, within, waits_for: Vec::new() }
     }
 }

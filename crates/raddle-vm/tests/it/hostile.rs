@@ -2,12 +2,18 @@
 //! May use: a small generator of random numbers, with fixed seeds.
 //! Never: expects anything but an end: no panic, no hang, nothing outside the machine's memory (which the
 //! sanitizers see).
+//!
+//! `RADDLE_FUZZ_ROUNDS=1000000` makes each a long run.
 
 use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::build::ModuleBuilder;
 use raddle_bytecode::{Module, Op, verify};
 use raddle_vm::solo::{self, Event, Until, World};
 use raddle_vm::{Lane, Machine, Port};
+
+fn rounds(usual: u64) -> u64 {
+    std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
+}
 
 /// Ends the program after so many looks around.
 struct Patience(u32);
@@ -50,12 +56,12 @@ fn run(module: Module, seed: u64) -> bool {
 
 #[test]
 fn arbitrary_code_ends() {
-    let mut accepted = 0;
-    for seed in 1..4000 {
+    let (mut accepted, rounds) = (0, rounds(4000));
+    for seed in 1..=rounds {
         let mut dice = Dice(seed);
-        accepted += u32::from(run(program(&mut dice), seed % 3));
+        accepted += u64::from(run(program(&mut dice), seed % 3));
     }
-    assert!(accepted > 3900, "only {accepted} were accepted: the test tests nothing");
+    assert!(accepted > rounds / 40 * 39, "only {accepted} of {rounds} were accepted: the test tests nothing");
 }
 
 /// A program with channels, an ALT, a call and a replicated PAR.
@@ -113,7 +119,7 @@ fn damaged_files_are_refused_or_end() {
     let file = honest().write();
     assert!(run(honest(), 0));
     let mut dice = Dice(7);
-    for seed in 0..6000 {
+    for seed in 0..rounds(6000) {
         let mut bytes = file.clone();
         for _ in 0..=dice.below(4) {
             let at = dice.below(bytes.len() as u64) as usize;
@@ -131,7 +137,7 @@ fn damaged_files_are_refused_or_end() {
 #[test]
 fn damaged_code_ends() {
     let mut dice = Dice(11);
-    for seed in 0..4000 {
+    for seed in 0..rounds(4000) {
         let mut module = honest();
         for _ in 0..=dice.below(5) {
             let at = dice.below(module.code.len() as u64) as usize;
@@ -146,7 +152,7 @@ fn damaged_code_ends() {
 #[test]
 fn arbitrary_bytes_are_no_module() {
     let mut dice = Dice(3);
-    for _ in 0..20_000 {
+    for _ in 0..rounds(20_000) {
         let mut bytes = b"RDLB\x01\0\0\0".to_vec();
         let tags = [
             *b"HEAD", *b"STRS", *b"FUNC", *b"CODE", *b"SITE", *b"POOL", *b"DATA", *b"LINE", *b"ENDS",

@@ -142,8 +142,9 @@ impl Trace {
                 Ok(Said::well(text))
             }
             What::Diff { one, two } => {
-                let ((log, one), (_, two)) = (read(&one)?, read(&two)?);
-                Ok(Said::well(diff(&one, &two).predicted(&log, &one).to_string()))
+                let ((log_one, one), (log_two, two)) = (read(&one)?, read(&two)?);
+                let found = diff(&one, &two).with_forecast((&log_one, &one), (&log_two, &two));
+                Ok(Said::well(found.to_string()))
             }
             What::View { output, file } => {
                 let (log, analysis) = read(&file)?;

@@ -2,7 +2,7 @@
 //! May use: the two analyses.
 //! Never: a cause that the figures do not show.
 
-use super::{Advice, Analysis, Class, predict};
+use super::{Advice, Analysis, Class, Forecast, predict};
 use crate::log::Log;
 use std::fmt;
 
@@ -39,8 +39,8 @@ pub struct Diff {
     pub crosses: bool,
     /// What to do about the second.
     pub advice: Advice,
-    /// How long it would take then, in nanoseconds, if that is known.
-    pub predicted_ns: Option<u64>,
+    /// How long it would take then, if that is known.
+    pub predicted: Option<Forecast>,
 }
 
 /// Compares two traces, the second of which is to be explained.
@@ -58,15 +58,15 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
         advice: two.verdict.advice.clone(),
-        predicted_ns: two.predicted_ns,
+        predicted: two.predicted,
     }
 }
 
 impl Diff {
-    /// With a forecast for an advised placement, if the first trace is of one worker: its log, and its analysis.
-    pub fn predicted(mut self, log: &Log, one: &Analysis) -> Diff {
-        if let (Advice::Segments(label, segments), [1, workers]) = (&self.advice, self.workers) {
-            self.predicted_ns = Some(predict::placed(log, one, workers, label, segments));
+    /// With a forecast for an advised placement, if the first trace is of one worker: both logs, with their analyses.
+    pub fn with_forecast(mut self, one: (&Log, &Analysis), two: (&Log, &Analysis)) -> Diff {
+        if let (Advice::Segments(label, segments), 1) = (&self.advice, self.workers[0]) {
+            self.predicted = Some(predict::placed(one, two, label, segments));
         }
         self
     }
@@ -118,8 +118,8 @@ impl fmt::Display for Diff {
             )?;
         }
         writeln!(f, "advice: {}", self.advice)?;
-        if let Some(ns) = self.predicted_ns {
-            writeln!(f, "predicted with that: {}", d(ns))?;
+        if let Some(forecast) = self.predicted {
+            writeln!(f, "predicted with that: {forecast}")?;
         }
         writeln!(f)?;
         writeln!(f, "{:<52} {:>12} {:>12} {:>13}", "worker time", "first", "second", "more")?;

@@ -15,7 +15,7 @@ use super::idle::Class;
 use super::timeline::{Gap, WorkerTime};
 
 /// So much of a wait for a core is the wake's own.
-const WAKE_NS: u64 = 25_000;
+pub(super) const WAKE_NS: u64 = 25_000;
 
 /// Takes the kernel's time out of running and out of hand-offs.
 pub(super) fn charge(worker: &mut WorkerTime) {

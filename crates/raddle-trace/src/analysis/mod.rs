@@ -16,6 +16,7 @@ mod labels;
 mod own;
 mod path;
 mod predict;
+mod replay;
 mod spread;
 mod text;
 mod timeline;
@@ -27,6 +28,7 @@ pub use idle::{Class, Decades};
 pub use jobs::Jobs;
 pub use own::{Own, Point, Span};
 pub use path::Path;
+pub use predict::Forecast;
 pub use spread::Spread;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
@@ -62,7 +64,7 @@ pub struct Analysis {
     /// What it comes to.
     pub verdict: Verdict,
     /// How long the run would have taken if the verdict's advice had been followed, if the trace says so.
-    pub predicted_ns: Option<u64>,
+    pub predicted: Option<Forecast>,
 }
 
 impl Analysis {
@@ -86,7 +88,7 @@ impl Analysis {
             path: path::of(log, &workers),
             jobs: jobs::of(&by_time),
             own: own::of(&by_time),
-            predicted_ns: predict::followed(&verdict.advice, log.wall_ns(), &workers),
+            predicted: predict::followed(log, &verdict.advice, &workers),
             verdict,
             workers,
             edges,

@@ -33,8 +33,8 @@ pub fn duration(ns: u64) -> String {
 pub fn report(log: &Log, analysis: &Analysis) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", analysis.verdict);
-    if let Some(ns) = analysis.predicted_ns {
-        let _ = writeln!(text, "predicted with that: {}", duration(ns));
+    if let Some(forecast) = analysis.predicted {
+        let _ = writeln!(text, "predicted with that: {forecast}");
     }
     text.push('\n');
     let wall = duration(analysis.wall_ns);
@@ -208,7 +208,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "finding": analysis.verdict.finding(),
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.advice.to_string(),
-        "predicted_ns": analysis.predicted_ns,
+        "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
+        "predicted_ns": analysis.predicted.map(|forecast| [forecast.least_ns, forecast.most_ns]),
         "wall_ns": analysis.wall_ns,
         "together_ns": analysis.together_ns,
         "ended": log.ended,

@@ -199,7 +199,7 @@ function listen() {
 unpack().then(([workers, outside, own]) => {
   W = workers; OUT = outside; OWN = own;
   $('verdict').textContent = F.stats.finding;
-  $('advice').textContent = F.stats.advice + (F.stats.predicted_ns === null ? '' : `; predicted with that: ${time(F.stats.predicted_ns)}`);
+  $('advice').textContent = F.stats.advice + (F.stats.predicted === null ? '' : `; predicted with that: ${F.stats.predicted}`);
   const events = W.reduce((n, w) => n + w.begin.length + w.gap.begin.length + w.wake.at.length, OUT.at.length);
   $('facts').textContent = `${F.title} · wall ${time(F.stats.wall_ns)} · at least two workers at once ${time(F.stats.together_ns)} · ${N.length.toLocaleString()} threads · ${events.toLocaleString()} things drawn` + (F.stats.lost ? ` · ${F.stats.lost.toLocaleString()} older records were overwritten` : '') + (F.stats.ended ? '' : ' · the program did not end its trace');
   $('report').textContent = F.report;

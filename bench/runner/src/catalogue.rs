@@ -487,7 +487,7 @@ pub const BENCHES: &[Bench] = &[
         what: "the same under each of the locks for short sections; per lock and unlock",
         variants: &[
             always("lock=spin,threads=1,rounds=100000").workers(ONE),
-            always("lock=ticket,threads=1,rounds=100000").workers(ONE),
+            always("lock=ticket,threads=1,rounds=100000").only(&["raddle"]).workers(ONE),
             always("lock=mcs,threads=1,rounds=100000").workers(ONE),
             always("lock=clh,threads=1,rounds=100000").workers(ONE),
             always("lock=spin,threads=2,rounds=100000").workers(TWO),
@@ -500,7 +500,7 @@ pub const BENCHES: &[Bench] = &[
             always("lock=mcs,threads=1000,rounds=100000").workers(TWO),
             always("lock=clh,threads=1000,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH)],
+        runtimes: &[("raddle", BOTH), ("floor", ONE)],
         checksum: locked,
         ..USUAL
     },

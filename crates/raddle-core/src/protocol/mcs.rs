@@ -3,11 +3,11 @@
 //! Never: a decision on how to wait; the caller brings a [`Turn`].
 //!
 //! J. M. Mellor-Crummey, M. L. Scott: *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM
-//! TOCS 9(1), 1991, figure 5. Who comes swaps the address of its own node into the tail and links itself behind the one
-//! it found there; each waits on a word in its own node, which its predecessor sets: first come, first served, and a
-//! hand-over touches the cache lines of the two alone. Beyond the paper, one who is far from its turn sleeps (B. He,
-//! W. N. Scherer, M. L. Scott, *Preemption adaptivity in time-published queue-based spin locks*, HiPC 2005, and
-//! D. Dice, *Malthusian locks*, EuroSys 2017, say why; both give up the order for it, which calling up does not).
+//! TOCS 9(1), 1991, figure 5. Who comes swaps the address of its own node into the tail and links itself behind the
+//! one it found there; each waits on a word in its own node, which its predecessor sets: first come, first served,
+//! and a hand-over touches the cache lines of the two alone. Beyond the paper, one who is far from its turn sleeps
+//! (B. He, W. N. Scherer, M. L. Scott, *Preemption adaptivity in time-published queue-based spin locks*, HiPC 2005,
+//! and D. Dice, *Malthusian locks*, EuroSys 2017, say why; both give up the order for it, which calling up does not).
 //!
 //! | node's word | meaning | who changes it |
 //! |---|---|---|
@@ -30,6 +30,13 @@
 //!
 //! `release` finds a successor linked and grants it; or it is still the tail and takes itself out; or somebody has
 //! swapped and not linked yet, which it waits for.
+//!
+//! *What it costs when nobody else comes*: two locked instructions, where a spinlock or CLH (`clh`) has one and a
+//! store. The second cannot go: who leaves must find out that nobody has come and say that the lock is free in one
+//! step, or one who comes between waits for ever for a grant. PERF: bench `queue_lock`, the bare instructions on a line
+//! that nobody else wants (floor): swap and store 2.67 ns, swap and exchange 5.56 ns, 2.05 (1.94 to 2.22) of that;
+//! `McsLock` in the same 15 rounds 5.35 ns, `ClhLock` 3.10 ns. So an `McsLock` is at its floor, which is two of a
+//! spinlock's.
 
 use super::turn::Turn;
 use crate::order;

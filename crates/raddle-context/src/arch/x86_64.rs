@@ -259,8 +259,10 @@ pub(crate) unsafe fn switch_here(from: *mut Context, to: *mut Context) {
 /// What stands in the code before the place at which one goes on that has left a note; never run. Its bytes are `ud2`,
 /// `note`, `ud2`; the note's number follows in four more.
 pub(crate) const NOTE_MARK: usize = 0x0b0f_6574_6f6e_0b0f;
+#[cfg_attr(raddle_asan, allow(dead_code, reason = "as for `switch_here`"))]
 pub(crate) const NOTE_MARK_BYTES: usize = 12;
 /// Where the note's words lie above `sp`: in the places of r12 to r14.
+#[cfg_attr(raddle_asan, allow(dead_code, reason = "as for `switch_here`"))]
 pub(crate) const NOTE: [usize; 3] = [24, 16, 8];
 
 /// As [`switch_here`], and leaves a note in the places of registers that are given up: three pushes in place of room

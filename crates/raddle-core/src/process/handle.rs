@@ -49,9 +49,13 @@ impl Process {
     /// What it waits for, in words. It does not run meanwhile, or is the caller, which is its worker's.
     #[cfg(test)]
     pub(crate) fn waits_for(&self) -> Option<String> {
-        let runs = current_header() == self.block.as_header();
-        // SAFETY: as it says.
-        let wait = unsafe { if runs { self.block.shows() } else { self.block.waits_for() } };
+        let wait = if current_header() == self.block.as_header() {
+            // SAFETY: it is the caller.
+            unsafe { self.block.shows() }
+        } else {
+            // SAFETY: as it says.
+            unsafe { self.block.waits_for() }
+        };
         wait.map(|wait| wait.to_string())
     }
 

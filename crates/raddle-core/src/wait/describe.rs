@@ -304,8 +304,10 @@ impl Block {
     pub(crate) unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
         // SAFETY: it neither starts nor ends meanwhile.
         let stack = unsafe { self.stack_there() };
-        // SAFETY: its context is suspended there or primed, and nobody resumes it.
-        let note = stack.and_then(|stack| unsafe { note::of(&*self.context.get(), stack) });
+        // SAFETY: nobody resumes it, so nobody writes its context.
+        let context = unsafe { &*self.context.get() };
+        // SAFETY: suspended there, or primed.
+        let note = stack.and_then(|stack| unsafe { note::of(context, stack) });
         let Some((number, words)) = note else {
             // SAFETY: passed on to the caller.
             return unsafe { self.shows() };

@@ -248,7 +248,7 @@ const SORTED_MAX: usize = 4096;
 /// An idle worker takes a contiguous half of them. In the queue's own order a replicated PAR would be cut at two
 /// places instead of one, and processes that update elements of one line of the cache side by side would more often be
 /// on two workers.
-fn in_order_of_place<'m>(ready: VecDeque<&'m Process<Link>>) -> (&'m Process<Link>, Vec<u32>) {
+fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> (&Process<Link>, Vec<u32>) {
     let mut ready = Vec::from(ready);
     if ready.len() <= SORTED_MAX {
         ready.sort_by_key(|process| process.frame());

@@ -112,5 +112,7 @@ numbered! {
         Atan2D = "atan2d" "REAL64 y, x (two slots each) -> angle";
         ScaleF = "scalef" "REAL32 x, INT n -> x * 2^n";
         ScaleD = "scaled" "REAL64 x (two slots), INT n -> x * 2^n";
+        DigitsF = "digitsf" "REAL32 x -> INT64 digits (two slots), INT e: |x| is d.ddd * 10^e, no shorter one is it";
+        DigitsD = "digitsd" "REAL64 x (two slots) -> INT64 digits (two slots), INT e: as `digitsf`";
     }
 }

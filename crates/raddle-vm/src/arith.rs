@@ -2,6 +2,7 @@
 //! May use: `libm`.
 //! Never: the machine's state.
 
+use core::fmt;
 use raddle_bytecode::{Long, Real, Trap};
 
 /// `value << places` of occam: 0 to 32 places.
@@ -156,9 +157,50 @@ pub(crate) fn long(routine: Long, args: &mut [u32; 8]) -> Result<(), Trap> {
         Long::PowD => real_pair(args, libm::pow(f64::from_bits(x), f64::from_bits(y))),
         Long::Atan2D => real_pair(args, libm::atan2(f64::from_bits(x), f64::from_bits(y))),
         Long::ScaleD => real_pair(args, libm::scalbn(f64::from_bits(x), c as i32)),
+        Long::DigitsF => digits(args, f32::from_bits(a).is_finite(), format_args!("{:e}", f32::from_bits(a))),
+        Long::DigitsD => digits(args, f64::from_bits(x).is_finite(), format_args!("{:e}", f64::from_bits(x))),
         _ => return bits(routine, args),
     }
     Ok(())
+}
+
+/// Digits and exponent out of a number as text, `-1.25e-7`; zeros if it is none. The library of the language has no
+/// better way: to know which digits are enough takes more than 64 bits, and `core` knows it.
+fn digits(args: &mut [u32; 8], is_finite: bool, text: fmt::Arguments<'_>) {
+    let mut reader = Digits::default();
+    if is_finite {
+        // It cannot fail: the reader never does.
+        let _read = fmt::Write::write_fmt(&mut reader, text);
+    }
+    let exponent = if reader.is_negative { -reader.exponent } else { reader.exponent };
+    args[..3].copy_from_slice(&[reader.digits as u32, (reader.digits >> 32) as u32, exponent as u32]);
+}
+
+/// Reads the text of a number.
+#[derive(Default)]
+struct Digits {
+    digits: u64,
+    exponent: i32,
+    behind: bool,
+    is_negative: bool,
+}
+
+impl fmt::Write for Digits {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            match byte {
+                b'e' => self.behind = true,
+                b'-' => self.is_negative = self.behind,
+                b'0'..=b'9' if self.behind => self.exponent = 10 * self.exponent + i32::from(byte - b'0'),
+                // At most 17 digits tell a number from all others.
+                b'0'..=b'9' => {
+                    self.digits = self.digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'))
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 fn real_pair(args: &mut [u32; 8], value: f64) {
@@ -238,6 +280,24 @@ mod tests {
         check(Long::ShiftLeft, &[0, 1, 33], &[2, 0]);
         check(Long::BitRevNBits, &[1, 4], &[8]);
         assert_eq!(long(Long::LongDiv, &mut [5, 0, 5, 0, 0, 0, 0, 0]), Err(Trap::Overflow));
+    }
+
+    #[test]
+    fn digits_are_as_many_as_it_takes() {
+        let double = |value: f64, digits: u64, exponent: i32| {
+            let (low, high) = (value.to_bits() as u32, (value.to_bits() >> 32) as u32);
+            check(Long::DigitsD, &[low, high], &[digits as u32, (digits >> 32) as u32, exponent as u32]);
+        };
+        double(0.1, 1, -1);
+        double(-1250.0, 125, 3);
+        double(core::f64::consts::PI, 3_141_592_653_589_793, 0);
+        double(f64::MAX, 17_976_931_348_623_157, 308);
+        double(5e-324, 5, -324);
+        double(0.0, 0, 0);
+        double(f64::INFINITY, 0, 0);
+        double(f64::NAN, 0, 0);
+        check(Long::DigitsF, &[0.1_f32.to_bits()], &[1, 0, -1_i32 as u32]);
+        check(Long::DigitsF, &[16_777_216.0_f32.to_bits()], &[16_777_216, 0, 7]);
     }
 
     #[test]

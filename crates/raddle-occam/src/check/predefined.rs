@@ -39,6 +39,7 @@ const PREDEFINED: &[(&str, &str, &str)] = &[
     ("DPOWER", "DD", "D"), ("DALOG", "D", "D"), ("DALOG10", "D", "D"), ("DEXP", "D", "D"), ("DTAN", "D", "D"),
     ("DSIN", "D", "D"), ("DASIN", "D", "D"), ("DCOS", "D", "D"), ("DACOS", "D", "D"), ("DSINH", "D", "D"),
     ("DCOSH", "D", "D"), ("DTANH", "D", "D"), ("DATAN", "D", "D"), ("DATAN2", "DD", "D"), ("DRAN", "L", "DL"),
+    ("REAL32DIGITS", "R", "LI"), ("REAL64DIGITS", "D", "LI"),
     ("ASSERT", "B", ""), ("CAUSEERROR", "", ""), ("RESCHEDULE", "", ""), ("SETPRI", "I", ""), ("GETPRI", "", "I"),
     ("INTTOSTRING", "&I&SI", ""), ("HEXTOSTRING", "&I&SI", ""), ("BOOLTOSTRING", "&I&SB", ""),
     ("INT16TOSTRING", "&I&Si", ""), ("INT32TOSTRING", "&I&Si", ""), ("INT64TOSTRING", "&I&SL", ""),

@@ -51,6 +51,7 @@ const FUNCTIONS: &[(&str, Kind)] = &[
     ("POWER", Kind::Pair(Long::PowF)), ("ATAN2", Kind::Turned(Long::Atan2F)), ("SCALEB", Kind::Pair(Long::ScaleF)),
     ("DPOWER", Kind::Pair(Long::PowD)), ("DATAN2", Kind::Turned(Long::Atan2D)),
     ("DSCALEB", Kind::Pair(Long::ScaleD)),
+    ("REAL32DIGITS", Kind::Words(Long::DigitsF)), ("REAL64DIGITS", Kind::Words(Long::DigitsD)),
 ];
 
 impl Lowerer<'_> {

@@ -16,6 +16,7 @@
 //! | `number` | as `flags`; 0 until a trace first asks for it |
 //! | `forks` | the runnable itself, while it runs; of an engine's, as `flags` |
 
+#[cfg(not(loom))]
 use crate::engine::Handle;
 use crate::glance::{GlancePtr, GlanceU8};
 use crate::prim::Link;
@@ -83,6 +84,7 @@ impl Header {
     }
 
     /// Whose it is, of an engine's; null if it has never been said.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn engine(&self) -> &Cell<*const Handle> {
         debug_assert!(self.kind == Kind::Engine, "others have forks there");

@@ -7,7 +7,10 @@ use core::cell::{Cell, UnsafeCell};
 
 const BYTES: usize = 64 * 1024;
 
-#[repr(align(16))]
+/// As far as anything asks for: processes come in groups that begin with a line of the cache.
+const ALIGN: usize = 64;
+
+#[repr(align(64))]
 struct Heap {
     bytes: UnsafeCell<[u8; BYTES]>,
     used: Cell<usize>,
@@ -19,11 +22,11 @@ unsafe impl Sync for Heap {}
 #[global_allocator]
 static HEAP: Heap = Heap { bytes: UnsafeCell::new([0; BYTES]), used: Cell::new(0) };
 
-// SAFETY: blocks do not overlap, and are aligned, since the array is to sixteen and nothing asks for more.
+// SAFETY: blocks do not overlap, and are aligned, since the array is to `ALIGN` and nothing asks for more.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let at = self.used.get().next_multiple_of(layout.align());
-        if layout.align() > 16 || BYTES - at.min(BYTES) < layout.size() {
+        if layout.align() > ALIGN || BYTES - at.min(BYTES) < layout.size() {
             return core::ptr::null_mut();
         }
         self.used.set(at + layout.size());

@@ -10,6 +10,6 @@ mod thing;
 mod waiter;
 
 pub(crate) use bell::{Bell, wait_loosely};
-pub(crate) use describe::{CallOn, Subject, Wait};
+pub(crate) use describe::{CallOn, Parked, Subject, Wait};
 pub(crate) use thing::{FirstOf, Guarded, Thing};
 pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

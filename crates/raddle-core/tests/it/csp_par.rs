@@ -67,7 +67,8 @@ fn what_nobody_has_started_the_caller_runs() {
     rt.run(|| {
         let me = || csp::current().map(|process| process.id());
         let (first, last) = csp::par!(me(), me());
-        assert_eq!(first, last);
+        // There the variables of a process are not on its stack, and it knows of no room there.
+        assert!(first == last || cfg!(any(raddle_twin, raddle_asan)));
         let (first, last) = csp::par!(me(), {
             csp::yield_now();
             me()

@@ -1,5 +1,6 @@
-//! Owns: the work of the replicated PAR alone: its updates in a loop, no process, no communication.
-//! May use: arithmetic.
+//! Owns: the work of the replicated PAR alone: its updates in a loop, no process, no communication. On two workers each
+//! of two OS threads has half of the packets: what the machine's second core is worth for this work.
+//! May use: arithmetic, OS threads.
 //! Never: a runtime.
 
 use std::hint::black_box;
@@ -14,7 +15,22 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let shape = Shape::of(job)?;
-    job.plan.time(shape.rounds_in_all(), || (0..shape.packets).map(|packet| alone(shape, packet)).sum())
+    if job.workers == 1 {
+        return job.plan.time(shape.rounds_in_all(), || share(shape, 0, 1));
+    }
+    job.plan.time(shape.rounds_in_all(), || {
+        std::thread::scope(|threads| {
+            let shares =
+                (0..job.workers).map(|thread| threads.spawn(move || share(shape, thread, job.workers)));
+            let shares: Vec<_> = shares.collect();
+            shares.into_iter().map(|share| share.join().expect("it does not panic")).sum()
+        })
+    })
+}
+
+/// The packets of one of several threads.
+fn share(shape: Shape, thread: usize, threads: usize) -> u64 {
+    (thread..shape.packets).step_by(threads).map(|packet| alone(shape, packet)).sum()
 }
 
 fn alone(shape: Shape, packet: usize) -> u64 {

@@ -428,7 +428,7 @@ pub const BENCHES: &[Bench] = &[
             always("packets=64,rounds=1000,grain=1000"),
             full("packets=64,rounds=1000,grain=10000"),
         ],
-        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH), ("floor", BOTH)],
         checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
         ..USUAL
     },

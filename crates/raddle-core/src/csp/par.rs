@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`par!`](super::par!) does it for more.
 ///
 /// A process that nobody has started when `last` is over may be run by the caller, as a call:
-/// [`csp::current`](super::current) is the caller then.
+/// [`csp::current`](super::current) is the caller then, and of the stack up to a sixteenth is in use.
 ///
 /// # Panics
 /// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default

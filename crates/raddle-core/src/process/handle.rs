@@ -6,7 +6,8 @@ use super::block::Block;
 use super::pool;
 use super::wait;
 use crate::explore::{self, point, settle};
-use crate::header::Kind;
+use crate::fork;
+use crate::header::{Kind, OWN_TLS};
 use crate::protocol::token::{Generation, Notified};
 use crate::worker::{self, Worker, current_header};
 use std::fmt;
@@ -166,7 +167,9 @@ impl<T> Joiner<T> {
     pub(crate) fn join_or_run(self) -> Result<T> {
         if let Some(caller) = wait::light_caller()
             && !self.block.join.is_done()
-            && wait::has_room_for_a_call(caller)
+            // Of a thread the storage is its own.
+            && !self.block.header.is(OWN_TLS)
+            && wait::has_room_for_a_call(caller, self.block)
             // SAFETY: `caller` is what runs here.
             && unsafe { Worker::of(&caller.header) }.take_back(self.block)
         {
@@ -175,10 +178,16 @@ impl<T> Joiner<T> {
         self.join()
     }
 
-    /// Runs what was taken back.
+    /// Runs what was taken back. No report tells of a process that has not begun, meanwhile.
     fn run_here(self, caller: &'static Block) -> Result<T> {
+        self.block.leave_life();
         // SAFETY: the closure is there, since it has not been started, and the right to start it was the caller's.
         unsafe { (self.block.body.get().run)(self.block) };
+        if fork::is_orphan() {
+            // Forked, by the branch: in the child nothing comes behind it, as behind a process.
+            // SAFETY: the result is there, and nobody will ask for it.
+            fork::end_of_orphan(unsafe { (self.block.body.get().has_panicked)(self.block) });
+        }
         // SAFETY: a light process is still on the worker where it began, and is what runs here.
         unsafe { Worker::of(&caller.header) }.count_exit();
         self.take()

@@ -59,16 +59,16 @@ pub(crate) fn light_caller() -> Option<&'static Block> {
     may_switch.then(|| unsafe { Block::of_header(header) })
 }
 
-/// Whether so little of the caller's stack is in use that what was to have one of its own may run on it: at most an
-/// eighth. A recursion by `par!` goes to further stacks with that.
+/// Whether so little of the caller's stack is in use that `child`, which was to have one of its own, may run on it: at
+/// most a sixteenth, of a stack that is as large. A recursion by `par!` goes to further stacks with that.
 #[inline(always)]
-pub(crate) fn has_room_for_a_call(caller: &Block) -> bool {
+pub(crate) fn has_room_for_a_call(caller: &Block, child: &Block) -> bool {
     let here = 0_u8;
     // SAFETY: it runs, and is the caller: it neither starts nor ends meanwhile.
-    let stack = unsafe { caller.stack_there() };
+    let Some(stack) = (unsafe { caller.stack_there() }) else { return false };
     // Wraps to no room where a process runs elsewhere: the twin's, and one whose variables AddressSanitizer moves.
-    let used = |top: usize| top.wrapping_sub((&raw const here).addr());
-    stack.is_some_and(|stack| used(stack.top().addr()) <= stack.class().bytes() / 8)
+    let used = stack.top().addr().wrapping_sub((&raw const here).addr());
+    stack.class() >= child.class.get() && used <= stack.class().bytes() / 16
 }
 
 /// Whether the caller could wait at all: a cell must not.

@@ -94,6 +94,18 @@ fn branches_nest_deeply() {
 }
 
 #[test]
+fn a_branch_has_its_stack_also_if_its_callers_is_small() {
+    fn wide() -> u8 {
+        let room = [7; 40 * 1024];
+        std::hint::black_box(&room)[1]
+    }
+    runtime(1).run(|| {
+        let small = csp::Builder::new().stack_size(16 * 1024).spawn(|| csp::par!(wide(), ()).0);
+        assert_eq!(small.unwrap().join().unwrap(), 7);
+    });
+}
+
+#[test]
 fn branches_that_never_wait_leave_the_others_their_turn() {
     runtime(1).run(|| {
         let had_its_turn = AtomicBool::new(false);

@@ -38,6 +38,19 @@ fn a_process_goes_on_in_the_child_and_the_default_runtime_starts_anew() {
 }
 
 #[test]
+fn a_branch_that_forks_is_the_last_of_the_child() {
+    let output = in_child("fork::a_branch_that_forks_is_the_last_of_the_child", || {
+        let parent = std::process::id();
+        runtime(1).run(|| {
+            let (code, ()) = csp::par!(fork(), ());
+            assert_eq!(std::process::id(), parent, "the child went on behind the branch");
+            assert_eq!(code, Some(0));
+        });
+    });
+    assert_success(&output);
+}
+
+#[test]
 fn a_cell_goes_on_to_the_end_of_its_poll_and_nobody_else_does() {
     let output = in_child("fork::a_cell_goes_on_to_the_end_of_its_poll_and_nobody_else_does", || {
         let parent = std::process::id();

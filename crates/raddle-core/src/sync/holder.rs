@@ -2,10 +2,14 @@
 //! May use: `worker` to know who runs.
 //! Never: following an address that it has kept: whoever it names may be gone.
 //!
-//! Written by the holder after it has the lock, plainly (relaxed stores are plain ones): three stores into the line
-//! that the lock's own instruction has just brought here. They are what a deadlock report says, and what tells a waiter
-//! whether to spin: it does so only if the holder took the lock on *another* worker, since one that took it on the
-//! waiter's own worker cannot go on while the waiter spins.
+//! Written by the holder after it has the lock, plainly (relaxed stores are plain ones), into the line that the lock's
+//! own instruction has just brought here. It is what a deadlock report says, and what tells a waiter whether to spin:
+//! it does so only if the holder took the lock on *another* worker, since one that took it on the waiter's own worker
+//! cannot go on while the waiter spins.
+//!
+//! PERF: what stands there already is not written again, since a locked instruction waits for each store before it:
+//! bench `mutex`, one process, 0.977 (0.972 to 0.982) of the time with three stores; two and 64 processes on two
+//! workers, 0.997 and 0.996. No note at all: 0.974.
 
 use crate::process::Process;
 use crate::wait::Subject;
@@ -78,6 +82,14 @@ pub(crate) fn who_runs() -> (*mut (), *mut ()) {
     (who, worker)
 }
 
+/// Relaxed: the lock orders it.
+#[inline(always)]
+fn store_if_new<T>(word: &AtomicPtr<T>, to: *mut T) {
+    if word.load(Ordering::Relaxed) != to {
+        word.store(to, Ordering::Relaxed);
+    }
+}
+
 impl Holder {
     pub(crate) const fn nobody() -> Holder {
         let null = std::ptr::null_mut();
@@ -101,9 +113,9 @@ impl Holder {
             return;
         }
         let Running { who, worker } = caller;
-        self.who.store(who, Ordering::Relaxed);
-        self.worker.store(worker, Ordering::Relaxed);
-        self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+        store_if_new(&self.who, who);
+        store_if_new(&self.worker, worker);
+        store_if_new(&self.site, std::ptr::from_ref(site).cast_mut());
     }
 
     /// The caller is about to hand the lock to another, who will note itself when it runs: nobody is known until then.

@@ -79,13 +79,14 @@ pub fn compare(
         futex.push(bare.measure());
     }
     let (sample, bare) = (summary(wakes, &runtime)?, summary(wakes, &futex)?);
-    Ok(sample.with("futex_ns", bare.ns_per_op).with("futex_p99_ns", bare.extra["p99_ns"]))
+    let sample = sample.with("futex_ns", bare.ns_per_op).with("futex_p99_ns", bare.extra["p99_ns"]);
+    Ok(sample.with("futex_max_ns", bare.extra["max_ns"]))
 }
 
-/// The median of `series`, and its 99th percentile.
+/// The median of `series`, its 99th percentile, and the latest.
 pub fn summary(wakes: u64, series: &[f64]) -> Result<Sample, String> {
     let at = |percent| percentile(series, percent).ok_or("no wake was measured".to_owned());
-    Ok(Sample::new(at(50.0)?, wakes).with("p99_ns", at(99.0)?))
+    Ok(Sample::new(at(50.0)?, wakes).with("p99_ns", at(99.0)?).with("max_ns", at(100.0)?))
 }
 
 /// An OS thread that does nothing but sleep in a futex.

@@ -284,7 +284,13 @@ pub const BENCHES: &[Bench] = &[
         name: "wake",
         program: "wake",
         what: "wake of a sleeping worker: from the call to the woken code, p50",
-        extra: &[("p99_ns", "ns"), ("futex_ns", "ns"), ("futex_p99_ns", "ns")],
+        extra: &[
+            ("p99_ns", "ns"),
+            ("max_ns", "ns"),
+            ("futex_ns", "ns"),
+            ("futex_p99_ns", "ns"),
+            ("futex_max_ns", "ns"),
+        ],
         variants: &[
             always("wakes=150,from=os").only(&["raddle", "floor", "tokio"]).workers(ONE),
             always("wakes=150,from=worker").only(&["raddle", "go"]).workers(TWO),

@@ -170,15 +170,19 @@ pub(crate) const GROUPS: &[Group] = &[
         // lets no threads start in a forked child, takes overflows for its own, and has memory uses of its own.
         // The two threads that are never joined, by which the probe of thread-local storage finds its place, are no
         // leak; and a test that asks what a wrong unlock answers is no error.
+        // Optimised is the part of it that runs on our stacks, or they would be too small for its panics.
+        // A program that ends would wait a second for races of those that still run; many tests are such programs.
         needs: &[RUST_WITH_SOURCE, LLD, TSAN_RUNTIME],
-        steps: &["runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
+        steps: &["options='report_thread_leaks=0 atexit_sleep_ms=50'; \
+                  runtime=$(rustc --print target-libdir)/librustc-stable_rt.tsan.a; \
                   link=\"-Clink-arg=-Wl,--whole-archive,$runtime,--no-whole-archive,--export-dynamic\"; \
                   link=\"$link -Clink-arg=-lresolv -Clink-arg=-lm -Clink-arg=-lc -Clink-arg=-fuse-ld=lld\"; \
-                  STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=none \
+                  STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
                   RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-                  TSAN_OPTIONS=\"report_thread_leaks=0 suppressions=$PWD/xtask/tsan.supp\" \
+                  TSAN_OPTIONS=\"$options suppressions=$PWD/xtask/tsan.supp\" \
                   RUSTFLAGS=\"--cfg raddle_tsan -Zsanitizer=thread -Zexternal-clangrt $link\" \
-                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/tsan \
+                  /usr/bin/cargo test -Zbuild-std --config profile.dev.package.std.opt-level=1 \
+                  --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core \
                   --test it --test stress \
                   -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
@@ -189,13 +193,17 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "stacks, switch and scheduler on aarch64, under qemu: other assembly, weaker memory order",
         needs: &[QEMU, AARCH64_C, RUST_WITH_SOURCE],
         // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
-        // and resident sizes of memory are its own, too.
-        steps: &["STRESS=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=none \
+        // and resident sizes of memory are its own, too. Where Debian has the standard library for aarch64, it is not
+        // compiled.
+        steps: &["xtask/std-aarch64.sh target/std-aarch64; \
+                  std=$PWD/target/std-aarch64/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib; \
+                  if test -d $std; then std=\"RUSTFLAGS=-L$std\" build=; else std=-- build=-Zbuild-std; fi; \
+                  STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
                   RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  /usr/bin/cargo test -Zbuild-std --no-fail-fast --target-dir target/aarch64 \
+                  env $std /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
                   --test it --test stress --test faults \
                   -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
@@ -252,11 +260,10 @@ pub(crate) const GROUPS: &[Group] = &[
         needs: &[QEMU, LLD, RUST_WITH_SOURCE],
         // The binaries write and end by Linux's calls, so that qemu's user mode runs them.
         steps: &[
-            "for target in thumbv6m-none-eabi aarch64-unknown-none; do \
-                  RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+            "RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
                   RUSTFLAGS='-Clinker=ld.lld -Clinker-flavor=ld.lld' \
                   /usr/bin/cargo build --release -Zbuild-std=core,alloc --manifest-path examples/bare/Cargo.toml \
-                  --target-dir target/bare --target $target || exit 1; done",
+                  --target-dir target/bare --target thumbv6m-none-eabi --target aarch64-unknown-none",
             "test \"$(qemu-arm target/bare/thumbv6m-none-eabi/release/raddle-bare)\" = 1234567890",
             "test \"$(qemu-aarch64 target/bare/aarch64-unknown-none/release/raddle-bare)\" = 1234567890",
         ],

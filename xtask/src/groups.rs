@@ -195,15 +195,14 @@ pub(crate) const GROUPS: &[Group] = &[
         // qemu-user cannot fork a program with threads, and has a thread of its own, whose rights do not change; limits
         // and resident sizes of memory are its own, too. Where Debian has the standard library for aarch64, it is not
         // compiled.
-        steps: &["xtask/std-aarch64.sh target/std-aarch64; \
-                  std=$PWD/target/std-aarch64/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib; \
-                  if test -d $std; then std=\"RUSTFLAGS=-L$std\" build=; else std=-- build=-Zbuild-std; fi; \
-                  STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
+        steps: &["std=$(xtask/std-aarch64.sh); \
+                  if test -n \"$std\"; then flags=-L$std build=; else flags= build=-Zbuild-std; fi; \
+                  RUSTFLAGS=$flags STRESS=1 CARGO_PROFILE_DEV_DEBUG=none \
                   RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
                   TEST_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-                  env $std /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
+                  /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
                   --test it --test stress --test faults \
                   -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \

@@ -168,11 +168,19 @@ fn a_stack_is_as_large_as_was_asked_for() {
 
 #[test]
 fn stacks_are_measured_while_one_is_started_on_what_the_last_has_left() {
-    let rt = Runtime::builder().workers(1).measure_stacks(true).build().unwrap();
-    rt.run(|| {
-        // All wait in the fresh list, so that each is started by the end of the one before.
-        let all: Vec<_> = (0..100).map(|n| csp::spawn(move || std::hint::black_box([n; 3000])[7])).collect();
-        assert_eq!(all.into_iter().map(|h| h.join().unwrap()).sum::<u64>(), 4950);
-    });
-    assert!(rt.deepest_stack().is_some_and(|bytes| bytes > 24_000));
+    // Calls, not a large array: AddressSanitizer keeps arrays elsewhere.
+    fn deep(calls: u64) -> u64 {
+        if calls == 0 { 0 } else { std::hint::black_box(deep(std::hint::black_box(calls - 1))) + 1 }
+    }
+    let deepest = |calls: u64| {
+        let rt = Runtime::builder().workers(1).measure_stacks(true).build().unwrap();
+        rt.run(|| {
+            // All wait in the fresh list, so that each is started by the end of the one before.
+            let all: Vec<_> = (0..100).map(|_| csp::spawn(move || deep(calls))).collect();
+            assert_eq!(all.into_iter().map(|h| h.join().unwrap()).sum::<u64>(), 100 * calls);
+        });
+        rt.deepest_stack().expect("it is measured")
+    };
+    let (shallow, deep) = (deepest(0), deepest(200));
+    assert!(deep >= shallow + 200 * 16, "{deep} bytes for 200 calls, {shallow} for none");
 }

@@ -20,10 +20,11 @@ fn raddle() -> Command {
     without_settings(Command::new(env!("CARGO_BIN_EXE_raddle")))
 }
 
-/// As [`raddle`], and an interrupt ends it even if these tests run behind `&` in a script, which has it ignored.
+/// As [`raddle`], and an interrupt ends it even if these tests run behind `&` in a script, which has it ignored, and a
+/// hangup even if they run under `nohup`.
 fn interruptible() -> Command {
     let mut command = without_settings(Command::new("env"));
-    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_raddle")]);
+    command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_raddle")]);
     command
 }
 

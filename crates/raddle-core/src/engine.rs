@@ -179,6 +179,11 @@ impl<'w> Turn<'w> {
         self.worker.fresh_waiting()
     }
 
+    /// Whether nothing waits here, beside what runs.
+    pub fn is_alone(self) -> bool {
+        self.worker.is_alone()
+    }
+
     /// The next of this engine's own that this worker has to run, if that is what comes next.
     #[inline(always)]
     pub fn next(self, handle: &Handle) -> Option<NonNull<Link>> {
@@ -224,6 +229,24 @@ impl Runtime {
             shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), None);
         }
         shared.inject(runnable);
+    }
+
+    /// Queues one of an engine's from outside, at the worker of that number.
+    ///
+    /// # Safety
+    /// As [`ready`](Runtime::ready).
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub unsafe fn ready_at(&self, worker: usize, link: NonNull<Link>) {
+        // SAFETY: passed on to the caller.
+        let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
+        let runnable = runnable.expect("it is not null");
+        let shared = self.shared();
+        if shared.trace.looks_outside() {
+            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), Some(worker));
+        }
+        shared.worker(worker).deliver(runnable);
     }
 
     /// Takes an alarm back that was set on this runtime.

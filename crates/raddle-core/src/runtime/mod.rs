@@ -211,6 +211,13 @@ impl Runtime {
         self.end()
     }
 
+    /// As [`shutdown`](Self::shutdown), by an engine's owner, who knows that nothing is to run any more: the workers end
+    /// when they have come to the end of their own queues, and need not find out first that all the others sleep.
+    pub fn stop(mut self) -> u64 {
+        self.shared.let_stop();
+        self.end()
+    }
+
     /// Lets go of it: its workers end by themselves when nothing can run any more, and nobody waits for that.
     pub(crate) fn release(mut self) -> Arc<Shared> {
         self.threads.clear();

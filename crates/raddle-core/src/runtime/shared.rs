@@ -337,6 +337,11 @@ impl Shared {
         self.idle.wake_all();
     }
 
+    /// From now on a worker ends that has nothing to run. Whoever sleeps is still to be woken.
+    pub(super) fn let_stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }

@@ -6,6 +6,7 @@
 //! than one. A process begins with the scheduler's link, so that a link that comes out of a queue is a process. The
 //! caller's thread watches meanwhile (`outside`).
 
+mod arrived;
 mod outside;
 mod scheduler;
 
@@ -14,6 +15,7 @@ use crate::screen::Screen;
 use crate::watch::News;
 use crate::world::World;
 use crate::{Failure, Options, Outcome};
+use arrived::Arrived;
 use outside::FromOutside;
 use raddle_bytecode::{Op, Verified};
 use raddle_core::engine::{Alarm, Engine, Handle, Link, StopReason, Turn};
@@ -63,12 +65,6 @@ struct Host<'m> {
     has_arrived: AtomicBool,
 }
 
-/// Processes and alarms that come over.
-struct Arrived {
-    ready: std::vec::IntoIter<u32>,
-    alarms: Vec<(u32, u32)>,
-}
-
 fn link_of(process: &Process<Link>) -> NonNull<Link> {
     NonNull::from(process).cast()
 }
@@ -116,12 +112,14 @@ impl<'m> Host<'m> {
                 scheduler.alarm(process, time);
             }
         }
-        let room = FRESH_MAX.saturating_sub(scheduler.turn.fresh_waiting());
-        for process in arrived.ready.by_ref().take(room).filter_map(|id| self.machine.process(id)) {
+        let turn = scheduler.turn;
+        let room = FRESH_MAX.saturating_sub(turn.fresh_waiting());
+        let taken = arrived.take(turn.index(), room, turn.is_alone());
+        for process in taken.iter().filter_map(|&id| self.machine.process(id)) {
             // SAFETY: it was ready, and has been given up.
-            unsafe { scheduler.turn.fresh(link_of(process)) };
+            unsafe { turn.fresh(link_of(process)) };
         }
-        if arrived.ready.len() == 0 {
+        if arrived.is_empty() {
             *all = None;
             self.has_arrived.store(false, Ordering::Relaxed);
         }
@@ -243,18 +241,17 @@ const FRESH_MAX: usize = 4096;
 /// Sorting more than this would take longer than it brings.
 const SORTED_MAX: usize = 4096;
 
-/// The first of those who can run, and the numbers of the others, in the order in which their frames lie.
+/// The numbers of those who can run, in the order in which their frames lie.
 ///
-/// An idle worker takes a contiguous half of them. In the queue's own order a replicated PAR would be cut at two
-/// places instead of one, and processes that update elements of one line of the cache side by side would more often be
-/// on two workers.
-fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> (&Process<Link>, Vec<u32>) {
+/// Each worker gets a contiguous share of them, and an idle one takes a contiguous part of another's. In the queue's own
+/// order a replicated PAR would be cut at two places instead of one, and processes that update elements of one line of
+/// the cache side by side would more often be on two workers.
+fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     let mut ready = Vec::from(ready);
     if ready.len() <= SORTED_MAX {
         ready.sort_by_key(|process| process.frame());
     }
-    let first = *ready.first().expect("who has work for several has somebody ready");
-    (first, ready[1..].iter().map(|process| process.id()).collect())
+    ready.iter().map(|process| process.id()).collect()
 }
 
 /// The rest of a program, on several workers.
@@ -268,8 +265,10 @@ fn spread(
     let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
     let Rest { ready, alarms, wants_keys, key_offered } = rest;
-    let (first, ready) = in_order_of_place(ready);
-    let arrived = Arrived { ready: ready.into_iter(), alarms };
+    let policy = runtime.policy();
+    let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
+    let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);
+    let heralds = arrived.take_heralds();
     let host = Box::new(Host {
         machine,
         places,
@@ -294,7 +293,9 @@ fn spread(
     machine.keyboard().link.belongs_to(host.handle());
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));
     let from_outside = FromOutside { host: &host, runtime: &runtime };
-    from_outside.ready(first);
+    for (worker, id) in heralds {
+        from_outside.ready_at(worker, machine.process(id).expect("it is ready"));
+    }
     let asked = outside.asked;
     if wants_keys && !key_offered && !asked {
         let _told = host.news.send(News::KeyTaken);
@@ -302,7 +303,7 @@ fn spread(
     outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
     let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
     alarms.into_iter().for_each(|alarm| runtime.cancel(alarm));
-    runtime.shutdown();
+    runtime.stop();
     for place in &host.places {
         // SAFETY: the workers have ended.
         lane.count(unsafe { &*place.lane.get() }.stats());

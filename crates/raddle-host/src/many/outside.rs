@@ -24,6 +24,15 @@ pub(super) struct FromOutside<'h> {
     pub(super) runtime: &'h Runtime,
 }
 
+impl FromOutside<'_> {
+    /// Makes a process ready at a worker, where it begins.
+    pub(super) fn ready_at(&self, worker: usize, process: &Process<Link>) {
+        process.link.belongs_to(self.host.handle());
+        // SAFETY: the machine gives up the process, which stays until the runtime has ended.
+        unsafe { self.runtime.ready_at(worker, link_of(process)) };
+    }
+}
+
 impl Scheduler for FromOutside<'_> {
     const SHARED: bool = true;
     type Link = Link;

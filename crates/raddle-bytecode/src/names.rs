@@ -114,5 +114,7 @@ numbered! {
         ScaleD = "scaled" "REAL64 x (two slots), INT n -> x * 2^n";
         DigitsF = "digitsf" "REAL32 x -> INT64 digits (two slots), INT e: |x| is d.ddd * 10^e, no shorter one is it";
         DigitsD = "digitsd" "REAL64 x (two slots) -> INT64 digits (two slots), INT e: as `digitsf`";
+        RealF = "realf" "INT64 digits (two slots), INT e -> REAL32: the nearest to digits * 10^e";
+        RealD = "reald" "INT64 digits (two slots), INT e -> REAL64: the nearest to digits * 10^e";
     }
 }

@@ -3,6 +3,7 @@
 //! Never: the machine's state.
 
 use core::fmt;
+use core::str::FromStr;
 use raddle_bytecode::{Long, Real, Trap};
 
 /// `value << places` of occam: 0 to 32 places.
@@ -159,9 +160,35 @@ pub(crate) fn long(routine: Long, args: &mut [u32; 8]) -> Result<(), Trap> {
         Long::ScaleD => real_pair(args, libm::scalbn(f64::from_bits(x), c as i32)),
         Long::DigitsF => digits(args, f32::from_bits(a).is_finite(), format_args!("{:e}", f32::from_bits(a))),
         Long::DigitsD => digits(args, f64::from_bits(x).is_finite(), format_args!("{:e}", f64::from_bits(x))),
+        Long::RealF => args[0] = nearest(x, c as i32, f32::INFINITY).to_bits(),
+        Long::RealD => real_pair(args, nearest(x, c as i32, f64::INFINITY)),
         _ => return bits(routine, args),
     }
     Ok(())
+}
+
+/// The nearest real to `digits` times a power of ten, by way of its text, as with [`digits`].
+fn nearest<R: FromStr>(digits: u64, exponent: i32, otherwise: R) -> R {
+    let mut text = Text::default();
+    // Never too long.
+    let _written = fmt::Write::write_fmt(&mut text, format_args!("{digits}e{exponent}"));
+    core::str::from_utf8(&text.bytes[..text.length]).ok().and_then(|it| it.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Room for 20 digits, and an exponent of 11 bytes.
+#[derive(Default)]
+struct Text {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.get_mut(self.length..).and_then(|rest| rest.get_mut(..text.len()));
+        room.ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length += text.len();
+        Ok(())
+    }
 }
 
 /// Digits and exponent out of a number as text, `-1.25e-7`; zeros if it is none. The library of the language has no
@@ -298,6 +325,27 @@ mod tests {
         double(f64::NAN, 0, 0);
         check(Long::DigitsF, &[0.1_f32.to_bits()], &[1, 0, -1_i32 as u32]);
         check(Long::DigitsF, &[16_777_216.0_f32.to_bits()], &[16_777_216, 0, 7]);
+    }
+
+    #[test]
+    fn reals_are_the_nearest_to_their_digits() {
+        let double = |digits: u64, exponent: i32, value: f64| {
+            let (low, high) = (value.to_bits() as u32, (value.to_bits() >> 32) as u32);
+            check(Long::RealD, &[digits as u32, (digits >> 32) as u32, exponent as u32], &[low, high]);
+        };
+        double(1, -1, 0.1);
+        double(17_976_931_348_623_157, 292, f64::MAX);
+        double(5, -324, 5e-324);
+        double(9_007_199_254_740_993, 0, 9_007_199_254_740_992.0);
+        double(9_007_199_254_740_995, 0, 9_007_199_254_740_996.0);
+        double(u64::MAX, i32::MIN, 0.0);
+        double(u64::MAX, i32::MAX, f64::INFINITY);
+        double(0, i32::MAX, 0.0);
+        // By way of the nearest double it would be the even one of the two that are as near to that.
+        check(Long::RealF, &[16_777_217, 0, 0], &[16_777_216.0_f32.to_bits()]);
+        let (digits, nearest) = (16_777_217_000_000_001_u64, 16_777_218.0_f32);
+        check(Long::RealF, &[digits as u32, (digits >> 32) as u32, -9_i32 as u32], &[nearest.to_bits()]);
+        check(Long::RealF, &[34_028_235, 0, 31], &[f32::MAX.to_bits()]);
     }
 
     #[test]

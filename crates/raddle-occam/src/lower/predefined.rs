@@ -52,6 +52,7 @@ const FUNCTIONS: &[(&str, Kind)] = &[
     ("DPOWER", Kind::Pair(Long::PowD)), ("DATAN2", Kind::Turned(Long::Atan2D)),
     ("DSCALEB", Kind::Pair(Long::ScaleD)),
     ("REAL32DIGITS", Kind::Words(Long::DigitsF)), ("REAL64DIGITS", Kind::Words(Long::DigitsD)),
+    ("DIGITSREAL32", Kind::Words(Long::RealF)), ("DIGITSREAL64", Kind::Words(Long::RealD)),
 ];
 
 impl Lowerer<'_> {

@@ -211,8 +211,8 @@ impl Runtime {
         self.end()
     }
 
-    /// As [`shutdown`](Self::shutdown), by an engine's owner, who knows that nothing is to run any more: the workers end
-    /// when they have come to the end of their own queues, and need not find out first that all the others sleep.
+    /// As [`shutdown`](Self::shutdown), by an engine's owner, who knows that nothing is to run any more: the workers
+    /// end when they have come to the end of their own queues, and need not find out first that all the others sleep.
     pub fn stop(mut self) -> u64 {
         self.shared.let_stop();
         self.end()

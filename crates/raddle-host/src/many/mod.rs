@@ -243,9 +243,9 @@ const SORTED_MAX: usize = 4096;
 
 /// The numbers of those who can run, in the order in which their frames lie.
 ///
-/// Each worker gets a contiguous share of them, and an idle one takes a contiguous part of another's. In the queue's own
-/// order a replicated PAR would be cut at two places instead of one, and processes that update elements of one line of
-/// the cache side by side would more often be on two workers.
+/// Each worker gets a contiguous share of them, and an idle one takes a contiguous part of another's. In the queue's
+/// own order a replicated PAR would be cut at two places instead of one, and processes that update elements of one line
+/// of the cache side by side would more often be on two workers.
 fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     let mut ready = Vec::from(ready);
     if ready.len() <= SORTED_MAX {

@@ -55,6 +55,19 @@ impl Source {
         }
     }
 
+    /// How long a reading takes, in nanoseconds: of several tries, the shortest.
+    pub fn stamp_ns(self) -> f64 {
+        const READINGS: u32 = 256;
+        let one = || {
+            let before = system_ns(libc::CLOCK_MONOTONIC);
+            (0..READINGS).for_each(|_| {
+                std::hint::black_box(self.ticks());
+            });
+            system_ns(libc::CLOCK_MONOTONIC).saturating_sub(before)
+        };
+        f64::from(u32::try_from((0..8).map(|_| one()).min().unwrap_or(0)).unwrap_or(0)) / f64::from(READINGS)
+    }
+
     /// All clocks at one moment: of several tries, the one that took the shortest.
     pub fn read(self) -> Reading {
         let one = || {

@@ -4,7 +4,7 @@
 //!
 //! The table is written into every file, so that an older tool can skip what it does not know and show it by name.
 //! Numbers are never given a second meaning: an event that changes gets a new one (21 was a promotion that named no
-//! job).
+//! job). Bits that the table did not name are 0 in the files of then, and may be given a meaning that 0 does not have.
 
 /// How much is recorded. Each level holds those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -88,7 +88,7 @@ macro_rules! events {
 events! {
     1 Switch Sched, "the thread that runs now, 0 for none", "reason << 24 | object",
         "The worker goes from what ran to the next. The reason is why the previous one stopped.";
-    2 Spawn Sched, "the new thread", "the worker it is queued at << 24",
+    2 Spawn Sched, "the new thread", "the worker it is queued at << 24 | where it may run: see `Freedom`",
         "The running thread makes another.";
     3 Wake Sched, "the woken thread", "the worker it is queued at << 24 | object",
         "The running thread, or an alarm, makes a waiting thread ready.";
@@ -174,11 +174,17 @@ pub enum StopReason {
     Preempted = 13,
     /// It waits, and the site does not say for what.
     Wait = 14,
+    /// It waits to send at a channel that keeps nothing.
+    MeetToSend = 15,
+    /// It waits to receive there.
+    MeetToReceive = 16,
+    /// It waits for one of several of those.
+    MeetOne = 17,
 }
 
 impl StopReason {
     /// All of them, by number.
-    pub const ALL: [StopReason; 15] = [
+    pub const ALL: [StopReason; 18] = [
         StopReason::None,
         StopReason::Yield,
         StopReason::Exit,
@@ -194,6 +200,9 @@ impl StopReason {
         StopReason::Blocking,
         StopReason::Preempted,
         StopReason::Wait,
+        StopReason::MeetToSend,
+        StopReason::MeetToReceive,
+        StopReason::MeetOne,
     ];
 
     /// The reason of this number; `Wait` for one that a newer version made.
@@ -206,6 +215,11 @@ impl StopReason {
         matches!(self, StopReason::Yield | StopReason::Preempted)
     }
 
+    /// Whether it waits for another that would have waited for it, had it come first.
+    pub fn meets(self) -> bool {
+        matches!(self, StopReason::MeetToSend | StopReason::MeetToReceive | StopReason::MeetOne)
+    }
+
     /// In a few words, after "waits" or "stopped".
     pub fn words(self) -> &'static str {
         match self {
@@ -215,9 +229,9 @@ impl StopReason {
             StopReason::Park => "parked",
             StopReason::Sleep => "slept",
             StopReason::Join => "waited for a join",
-            StopReason::Send => "waited to send",
-            StopReason::Receive => "waited to receive",
-            StopReason::Select => "waited in an alternation",
+            StopReason::Send | StopReason::MeetToSend => "waited to send",
+            StopReason::Receive | StopReason::MeetToReceive => "waited to receive",
+            StopReason::Select | StopReason::MeetOne => "waited in an alternation",
             StopReason::Lock => "waited for a lock",
             StopReason::Barrier => "waited at a barrier",
             StopReason::Future => "waited for a future",
@@ -225,6 +239,29 @@ impl StopReason {
             StopReason::Preempted => "was preempted",
             StopReason::Wait => "waited",
         }
+    }
+}
+
+/// Where a new thread may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Freedom {
+    /// The writer does not say.
+    #[default]
+    Unsaid = 0,
+    /// The program has placed it on its worker, and there it stays.
+    Placed = 1,
+    /// Any worker may begin it, and then it stays with that one.
+    UntilBegun = 2,
+    /// It may go from worker to worker.
+    Always = 3,
+}
+
+impl Freedom {
+    /// The freedom of this number; `Unsaid` for one that a newer version made.
+    pub fn of_number(number: u32) -> Freedom {
+        let all = [Freedom::Unsaid, Freedom::Placed, Freedom::UntilBegun, Freedom::Always];
+        all.get(number as usize).copied().unwrap_or_default()
     }
 }
 

@@ -49,6 +49,22 @@ impl Ring {
         Ring { head: AtomicUsize::new(0), slots: zeros(capacity) }
     }
 
+    /// Has the system give the memory of the first so many bytes now, and not as records come: that may take as long
+    /// as a thousand records a page. Where the system cannot, nothing happens.
+    #[cfg(not(loom))]
+    pub fn populate(&self, bytes: usize) {
+        const PAGE: usize = 4096;
+        let begin = self.slots.as_ptr().cast::<u8>();
+        let skipped = begin.align_offset(PAGE);
+        let bytes = bytes.min(size_of_val(&*self.slots)).saturating_sub(skipped) / PAGE * PAGE;
+        if bytes > 0 {
+            // SAFETY: the range is within the slots, and no byte of it is changed.
+            unsafe {
+                libc::madvise(begin.add(skipped).cast_mut().cast(), bytes, libc::MADV_POPULATE_WRITE)
+            };
+        }
+    }
+
     /// How many records it holds.
     pub fn capacity(&self) -> usize {
         self.slots.len()
@@ -102,9 +118,25 @@ impl Ring {
 /// Zeros that the system gives when they are first touched.
 #[cfg(not(loom))]
 fn zeros(capacity: usize) -> Box<[Slot]> {
-    let zeros: Box<[[u64; 2]]> = vec![[0; 2]; capacity].into_boxed_slice();
+    let mut zeros: Box<[[u64; 2]]> = vec![[0; 2]; capacity].into_boxed_slice();
+    ask_for_huge_pages(&mut zeros);
     // SAFETY: an `AtomicU64` has the size, the alignment and the values of a `u64`, and the box is ours alone.
     unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [Slot]) }
+}
+
+/// A page is touched first in the middle of what is recorded: one of 2 MiB costs a record a tenth of what 512 small
+/// ones do, where the system has them. Where it has not, all is as without.
+#[cfg(not(loom))]
+fn ask_for_huge_pages(memory: &mut [[u64; 2]]) {
+    const HUGE: usize = 2 << 20;
+    let bytes = size_of_val(memory);
+    let begin = memory.as_mut_ptr().cast::<u8>();
+    let skipped = begin.align_offset(HUGE);
+    if skipped.saturating_add(HUGE) <= bytes {
+        let length = (bytes - skipped) / HUGE * HUGE;
+        // SAFETY: the range is within `memory`, and the advice changes none of its bytes.
+        unsafe { libc::madvise(begin.add(skipped).cast(), length, libc::MADV_HUGEPAGE) };
+    }
 }
 
 #[cfg(loom)]

@@ -201,6 +201,7 @@ pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
         ("workers", shared.workers().len().to_string()),
         ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
         ("clock", Source::of_this_machine().name().to_owned()),
+        ("stamp_ns", format!("{:.1}", Source::of_this_machine().stamp_ns())),
         ("policy", format!("{:?}", shared.policy)),
     ]
 }

@@ -32,6 +32,9 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(10);
 /// Clocks are read anew after so many ticks.
 const TICKS_A_READING: u64 = 100;
+/// So much of each worker's ring, and of all, has its memory before the program begins: two million records.
+const POPULATED_EACH: usize = 32 << 20;
+const POPULATED_MAX: usize = 256 << 20;
 /// So long a failing process waits for its file.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// So many samples, and births outside, are kept.
@@ -124,6 +127,9 @@ impl Session {
     pub(crate) fn begin(&self, shared: &Arc<Shared>) {
         if self.plan.level != Level::Off {
             self.set_level(shared, self.plan.level);
+            let each = (POPULATED_MAX / shared.workers().len().max(1)).min(POPULATED_EACH);
+            let rings = shared.workers().iter().filter_map(|worker| worker.tracer.rings());
+            rings.for_each(|rings| rings.records.populate(each));
         }
     }
 

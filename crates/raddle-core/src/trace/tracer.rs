@@ -100,6 +100,10 @@ fn reason(what: &str) -> StopReason {
         "blocking" => StopReason::Blocking,
         "Future::get" => StopReason::Future,
         "join" | "raddle::join" | "scope" => StopReason::Join,
+        // The channels of `csp` keep nothing.
+        "csp::Sender::send" => StopReason::MeetToSend,
+        "csp::Receiver::recv" => StopReason::MeetToReceive,
+        "csp::Alternation::recv" | "csp::choose" => StopReason::MeetOne,
         _ if ends(&["Alternation::recv", "choose", "select"]) => StopReason::Select,
         _ if ends(&["recv", "recv_deadline", "recv_timeout"]) => StopReason::Receive,
         _ if ends(&["send", "send_deadline", "send_timeout"]) => StopReason::Send,
@@ -285,9 +289,9 @@ mod tests {
     #[test]
     fn calls_have_reasons() {
         let calls = [
-            ("csp::Receiver::recv", StopReason::Receive),
+            ("csp::Receiver::recv", StopReason::MeetToReceive),
             ("channel::Sender::send", StopReason::Send),
-            ("csp::Alternation::recv", StopReason::Select),
+            ("csp::Alternation::recv", StopReason::MeetOne),
             ("channel::select", StopReason::Select),
             ("Mutex::lock", StopReason::Lock),
             ("csp::Barrier::sync", StopReason::Barrier),

@@ -32,7 +32,7 @@ impl Worker {
             return self.submit_elsewhere(fresh, None);
         }
         if self.traces() {
-            self.trace_spawn(block.as_header(), at);
+            self.trace_spawn(block.as_header(), at.unwrap_or(self.index), false);
         }
         if let Some(at) = at.filter(|at| *at != self.index) {
             return self.shared().worker(at).deliver(fresh);
@@ -76,7 +76,7 @@ impl Worker {
     pub(super) fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
         let shared = self.shared();
         if self.traces() {
-            self.trace_spawn(fresh.as_ptr(), placed);
+            self.trace_spawn(fresh.as_ptr(), placed.unwrap_or(self.index), placed.is_some());
         }
         if let Some(index) = placed {
             return self.place(fresh, index);

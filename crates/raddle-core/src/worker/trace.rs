@@ -12,13 +12,13 @@
 use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::counters::Stats;
 use crate::engine;
-use crate::header::{Header, Kind};
+use crate::header::{Header, Kind, OWN_TLS};
 use crate::load::Always;
 use crate::process::block::Block;
 use crate::trace;
 use crate::wait::Wait;
 use raddle_context::Context;
-use raddle_trace::event::{IdleCause, pack};
+use raddle_trace::event::{Freedom, IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
 use std::panic::Location;
 use std::sync::Arc;
@@ -148,9 +148,9 @@ impl Worker {
         self.shared().trace.note_outside(event, self.number_of(header), target);
     }
 
-    /// Something is about to be queued for the first time: here, or where the program has placed it.
+    /// Something is about to be queued for the first time, at worker `target`; where the program has placed it, if so.
     #[cold]
-    pub(super) fn trace_spawn(&self, fresh: *mut Header, placed: Option<usize>) {
+    pub(super) fn trace_spawn(&self, fresh: *mut Header, target: usize, is_placed: bool) {
         // SAFETY: its maker calls, who still holds it.
         let header = unsafe { &*fresh };
         let number = self.number_of(header);
@@ -158,8 +158,12 @@ impl Worker {
             // SAFETY: the kind says that it is a block.
             self.tracer.name(number, unsafe { Block::of_header(fresh) });
         }
-        let target = placed.unwrap_or(self.index).min(255) as u8;
-        self.tracer.record(Event::Spawn, number, pack(target, 0));
+        let freedom = match header.kind {
+            _ if is_placed => Freedom::Placed,
+            Kind::Process if !header.is(OWN_TLS) => Freedom::UntilBegun,
+            _ => Freedom::Always,
+        };
+        self.tracer.record(Event::Spawn, number, pack(target.min(255) as u8, freedom as u32));
     }
 
     /// Something that has run on worker `from` runs here now.

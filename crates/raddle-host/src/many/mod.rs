@@ -132,9 +132,9 @@ impl<'m> Host<'m> {
         let code = &self.machine.program().module().code;
         let reason = match code.get(at as usize).map(|insn| insn.op) {
             _ if ready => StopReason::Preempted,
-            Some(Op::Out | Op::OutM) => StopReason::Send,
-            Some(Op::In | Op::InM) => StopReason::Receive,
-            Some(Op::AltW) => StopReason::Select,
+            Some(Op::Out | Op::OutM) => StopReason::MeetToSend,
+            Some(Op::In | Op::InM) => StopReason::MeetToReceive,
+            Some(Op::AltW) => StopReason::MeetOne,
             Some(Op::Join | Op::JoinN) => StopReason::Join,
             Some(Op::Wait) => StopReason::Sleep,
             Some(Op::Claim) => StopReason::Lock,

@@ -15,33 +15,44 @@ use super::Analysis;
 use super::idle::Class;
 use super::kernel;
 use super::labels;
-use super::replay::{Replay, Rules};
+use super::places::Places;
+use super::replay::{Place, Replay, Rules, Ways};
 use super::timeline::WorkerTime;
 use super::verdict::Advice;
+use crate::event::Freedom;
 use crate::log::Log;
 use std::collections::HashMap;
 use std::fmt;
 
-/// How long a run would take: from so many nanoseconds to so many, which are two ways that it may go, and no bounds.
+/// How long a run would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
+    /// If it is recorded as the trace was of which this is the forecast.
+    pub recorded: Range,
+    /// If nothing is recorded; none if the trace does not say what a reading of its clock takes.
+    pub bare: Option<Range>,
+}
+
+/// From so many nanoseconds to so many, which are two ways that it may go, and no bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
     /// If it goes well.
     pub least_ns: u64,
     /// If it goes less well.
     pub most_ns: u64,
 }
 
-impl Forecast {
-    fn of(one: u64, other: u64) -> Forecast {
-        Forecast { least_ns: one.min(other), most_ns: one.max(other) }
+impl Range {
+    fn of(one: u64, other: u64) -> Range {
+        Range { least_ns: one.min(other), most_ns: one.max(other) }
     }
 
-    fn exactly(ns: u64) -> Forecast {
-        Forecast::of(ns, ns)
+    fn exactly(ns: u64) -> Range {
+        Range::of(ns, ns)
     }
 }
 
-impl fmt::Display for Forecast {
+impl fmt::Display for Range {
     /// One figure, if both are the same to a twentieth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let d = super::duration;
@@ -53,30 +64,98 @@ impl fmt::Display for Forecast {
     }
 }
 
+impl fmt::Display for Forecast {
+    /// One range, if both are the same to a twentieth.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let near = |one: u64, other: u64| one.abs_diff(other) <= one / 20;
+        let recorded = self.recorded;
+        match self.bare {
+            Some(bare)
+                if !near(recorded.least_ns, bare.least_ns) || !near(recorded.most_ns, bare.most_ns) =>
+            {
+                write!(f, "{recorded} recorded like this, about {bare} without a trace")
+            }
+            _ => write!(f, "{recorded}"),
+        }
+    }
+}
+
+/// What a record takes of a run, in nanoseconds; none if the trace does not say what its clock takes.
+///
+/// Of a switch, of a wake, and of what leads to them, each twice a reading of the clock: on one machine 1.8 of it for a
+/// switch on a line of processes or by yielding, 2.3 for those of a ping-pong (bench `trace_event`).
+fn record_ns(log: &Log) -> Option<u64> {
+    let stamp: f64 = log.about("stamp_ns")?.parse().ok()?;
+    (0.0..1e6).contains(&stamp).then_some((2.0 * stamp) as u64)
+}
+
+/// The same forecast of what was recorded, and of what would be without: `of` gets what a record takes.
+fn both(log: &Log, of: impl Fn(u64) -> Range) -> Forecast {
+    Forecast { recorded: of(0), bare: record_ns(log).map(of) }
+}
+
 /// How long it would take if the advice were followed, as far as the trace itself says so.
 pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Option<Forecast> {
     let count = workers.len().max(1) as u64;
     let sum = |of: fn(&WorkerTime) -> u64| workers.iter().map(of).sum::<u64>();
-    match advice {
-        Advice::Split(_, alone_ns) => {
-            Some(Forecast::exactly(log.wall_ns().saturating_sub(alone_ns - alone_ns / count)))
-        }
-        Advice::Migrate => Some(open_to_all(log, workers, true)),
-        Advice::MakeMovable => Some(open_to_all(log, workers, false)),
-        Advice::FewerWorkers(fewer) => {
-            let all = sum(|worker| worker.running_ns + worker.overhead_ns);
-            Some(Forecast::exactly(all / (*fewer).max(1) as u64))
-        }
-        _ => None,
-    }
+    let ran = sum(|worker| worker.running_ns);
+    // Of what ran, so much was recording.
+    let less = |ns: u64, record_ns: u64| {
+        let records = (log.workers.iter().map(|worker| worker.events.len() as u64).sum::<u64>() * record_ns).min(ran);
+        ns - (u128::from(ns) * u128::from(records)).checked_div(ran.into()).map_or(0, |part| part as u64).min(ns)
+    };
+    Some(match advice {
+        Advice::Split(_, alone_ns) => both(log, |record_ns| {
+            Range::exactly(less(log.wall_ns().saturating_sub(alone_ns - alone_ns / count), record_ns))
+        }),
+        Advice::FewerWorkers(fewer) => both(log, |record_ns| {
+            let all = ran + sum(|worker| worker.overhead_ns);
+            Range::exactly(less(all / (*fewer).max(1) as u64, record_ns))
+        }),
+        Advice::Migrate => both(log, |record_ns| open_to_all(log, workers, false, record_ns)),
+        Advice::MakeMovable => both(log, |record_ns| open_to_all(log, workers, true, record_ns)),
+        Advice::Spread(label) => both(log, |record_ns| spread(log, workers, label, record_ns)),
+        _ => return None,
+    })
 }
 
-/// What was misplaced, on whichever worker is free; it may be that what has begun stays.
-fn open_to_all(log: &Log, workers: &[WorkerTime], may_stay: bool) -> Forecast {
-    let replay = Replay::of(log, workers);
-    let rules = Rules { workers: workers.len(), wake_ns: wake_ns(workers), ..Rules::default() };
-    let chance = Rules { started_stay: may_stay, last_stays: true, ..rules };
-    Forecast::of(replay.clone().finish(rules, |_| None), replay.finish(chance, |_| None))
+/// What was misplaced, on whichever worker is free, but for what the program has placed. What stays where it has begun
+/// does so, unless all of that `becomes_movable`; of what the trace does not say so, it may be.
+fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_ns: u64) -> Range {
+    let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
+    let place = |unsaid: Place| {
+        let places = &places;
+        move |thread: u32| match (places.home(thread), places.freedom(thread)) {
+            (Some(home), _) => Place::At(home),
+            _ if becomes_movable => Place::Any,
+            (None, Freedom::UntilBegun) => Place::WhereBegun,
+            (None, Freedom::Unsaid) => unsaid,
+            (None, _) => Place::Any,
+        }
+    };
+    let rules = Rules { workers: workers.len(), ways: ways(workers), last_stays: false };
+    let chance = Rules { last_stays: true, ..rules };
+    Range::of(replay.finish(rules, place(Place::Any)), replay.finish(chance, place(Place::WhereBegun)))
+}
+
+/// What the program has placed of this label, dealt to the workers in turn; or begun by whoever is free.
+fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Range {
+    let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
+    let count = workers.len().max(1);
+    let deal = |in_turn: bool| {
+        let (places, mut next) = (&places, 0..);
+        move |thread: u32| match (places.home(thread), places.freedom(thread)) {
+            (Some(_), _) if labels::split(&log.name(thread)).0 == label => match next.next() {
+                Some(next) if in_turn => Place::At(next % count),
+                _ => Place::WhereBegun,
+            },
+            (Some(home), _) => Place::At(home),
+            (None, Freedom::Always) => Place::Any,
+            (None, _) => Place::WhereBegun,
+        }
+    };
+    let rules = Rules { workers: count, ways: ways(workers), last_stays: false };
+    Range::of(replay.finish(rules, deal(true)), replay.finish(rules, deal(false)))
 }
 
 /// How long what ran on one worker would take on those of `two`, with these segments of a label each on a worker of its
@@ -95,22 +174,37 @@ pub(super) fn placed(
         let number = number.filter(|_| own == label);
         let segment =
             number.and_then(|n| segments.iter().position(|(first, last)| (*first..=*last).contains(&n)));
-        Some(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
+        Place::At(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
     };
-    let replay = Replay::of(log, &one.1.workers);
-    let free = Rules { workers, ..Rules::default() };
-    let paid = Rules { wake_ns: wake_ns(&two.1.workers), ..free };
-    Forecast::of(replay.clone().finish(free, place), replay.finish(paid, place))
+    let rules = Rules { workers, ways: ways(&two.1.workers), last_stays: false };
+    both(log, |record_ns| {
+        let replay = Replay::of(log, &one.1.workers, record_ns);
+        let free = Rules { ways: Ways::default(), ..rules };
+        Range::of(replay.finish(free, place), replay.finish(rules, place))
+    })
 }
 
-/// How long the way to a worker that slept took, at the median; what it takes on a calm machine if there are few.
-fn wake_ns(workers: &[WorkerTime]) -> u64 {
-    let last = |parts: &Vec<(Class, u64)>| parts.iter().rfind(|(class, _)| *class != Class::Kernel).copied();
-    let gaps = workers.iter().flat_map(|worker| &worker.gaps).filter(|gap| gap.after != 0);
-    let ways = gaps.filter_map(|gap| last(&gap.parts)).filter(|(class, _)| *class == Class::HandOff);
-    let mut ways: Vec<u64> = ways.map(|(_, ns)| ns).collect();
-    ways.sort_unstable();
-    if ways.len() < WAYS_MIN { kernel::WAKE_NS } else { ways[ways.len() / 2] }
+/// How long the way to a worker that had nothing to do took, by the length of its idleness: at the median of such
+/// ways, else of all, else what it takes on a calm machine.
+fn ways(workers: &[WorkerTime]) -> Ways {
+    let mut by_place: Vec<Vec<u64>> = Ways::default().ns.map(|_| Vec::new()).into();
+    for gap in workers.iter().flat_map(|worker| &worker.gaps).filter(|gap| gap.after != 0) {
+        let last = gap.parts.iter().rfind(|(class, _)| *class != Class::Kernel);
+        if let Some((Class::HandOff, ns)) = last {
+            let after: u64 = gap.parts.iter().filter(|(class, _)| *class == Class::Kernel).map(|part| part.1).sum();
+            by_place[Ways::place(gap.ns().saturating_sub(ns + after))].push(*ns);
+        }
+    }
+    let median = |of: &mut Vec<u64>| {
+        of.sort_unstable();
+        (of.len() >= WAYS_MIN).then(|| of[of.len() / 2])
+    };
+    let all = median(&mut by_place.concat()).unwrap_or(kernel::WAKE_NS);
+    let mut ways = Ways::default();
+    for (ns, of) in ways.ns.iter_mut().zip(&mut by_place) {
+        *ns = median(of).unwrap_or(all);
+    }
+    ways
 }
 
 /// Fewer ways have no median worth the name.

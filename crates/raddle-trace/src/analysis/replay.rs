@@ -2,141 +2,257 @@
 //! May use: `timeline`; the causes of `path`.
 //! Never: a figure that is not of a trace, but for the rules that `Rules` names.
 //!
-//! Each run of the trace takes as long as it did, less what the kernel took; it comes after its thread's last one, and
-//! after the run that woke it has come to that point. Each worker takes what is ready first in, first out: of its own
-//! and, where the rules let it, of what lies open to all. So the order of what is ready may be another one than in the
-//! trace, and nothing else is.
+//! Each thread does again what it did, stretch by stretch, each of which takes as long as it did, less what the kernel
+//! took. Between them it wakes others, yields, sleeps, or waits for what had woken it; if that has come already, it
+//! goes on. Where two meet at a channel that keeps nothing, either of them waits for the other, whoever waited in the
+//! trace: else who sends would run ahead of who receives. Each worker takes what is ready first in, first out: of its
+//! own and, where the rules let it, of what lies open to all. So the order of what is ready may be another one than in
+//! the trace, and nothing else is.
 
 use super::path::{self, Cause, Run, Threads};
-use super::timeline::{Slice, WorkerTime};
+use super::timeline::WorkerTime;
+use crate::event::Event;
 use crate::log::Log;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// None follows.
-const NONE: u32 = u32::MAX;
-
 /// What the workers may do.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     /// How many there are.
     pub(super) workers: usize,
-    /// Who has begun on a worker stays there.
-    pub(super) started_stay: bool,
     /// Nobody takes the last that lies open, but for the worker that has made it ready.
     pub(super) last_stays: bool,
-    /// How long it takes until an idle worker runs what another one has made ready, ns.
-    pub(super) wake_ns: u64,
+    /// How long it takes until an idle worker runs what another one has made ready.
+    pub(super) ways: Ways,
 }
 
-/// Runs, in the order in which they began, and what each of them has to wait for.
-#[derive(Clone)]
+/// How long the way to a worker that has nothing to do takes, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// By the length of its idleness: below each of [`Ways::BELOW_NS`], and from the last on.
+    pub(super) ns: [u64; Ways::BELOW_NS.len() + 1],
+}
+
+impl Ways {
+    /// First it looks again and again, then its OS thread sleeps, then its core.
+    pub(super) const BELOW_NS: [u64; 3] = [1_000, 10_000, 100_000];
+
+    /// Which of the lengths that is.
+    pub(super) fn place(idle_ns: u64) -> usize {
+        Ways::BELOW_NS.iter().filter(|below| idle_ns >= **below).count()
+    }
+}
+
+/// On which worker a thread runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On this one.
+    At(usize),
+    /// On the one that begins it.
+    WhereBegun,
+    /// On any, at each run.
+    Any,
+}
+
+/// What each thread did.
 pub(super) struct Replay {
-    runs: Vec<Planned>,
-    /// What comes after a run, as lists.
-    after: Vec<After>,
-    /// When those can run that wait for no run.
+    threads: Vec<Thread>,
+    steps: Vec<Step>,
+    /// Who waits for each moment before anything has been done: a thread that another one makes.
+    unborn: Vec<u32>,
+    /// When those threads begin that no run wakes.
     roots: Vec<(u64, u32)>,
     /// From the end of the last run to that of the trace.
     tail_ns: u64,
 }
 
-#[derive(Clone)]
-struct Planned {
-    thread: u32,
-    ns: u64,
-    /// How many others it still waits for.
-    waits: u8,
-    /// The first of what comes after it.
-    after: u32,
+struct Thread {
+    number: u32,
+    /// Its first step.
+    first: u32,
 }
 
-/// This run waits for a moment of another one: so long after its beginning.
-#[derive(Clone)]
-struct After {
-    run: u32,
+/// A thread runs for so long, and then does that.
+struct Step {
     ns: u64,
-    next: u32,
+    then: Then,
+}
+
+/// Moments have numbers. A thread has a number of its own here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// It brings a moment about, and goes on.
+    Bring(u32),
+    /// It waits for a moment, unless it has been.
+    Await(u32),
+    /// Two do this: the first of them waits for the second.
+    Meet(u32),
+    /// It is ready.
+    Yield,
+    /// It is ready so long after.
+    Sleep(u64),
+    /// It has ended.
+    End,
+}
+
+/// How a run began.
+#[derive(Clone, Copy)]
+enum Begun {
+    /// By that moment.
+    By(u32),
+    /// Its thread was ready.
+    Ready,
+    /// So long after its thread's last run.
+    After(u64),
+    /// It is the first one of its thread, and no run woke it.
+    Root,
+}
+
+/// Runs and moments as they are found.
+struct Reading<'a> {
+    workers: &'a [WorkerTime],
+    threads: Threads,
+    /// Of each moment, whether two meet there.
+    meets: Vec<bool>,
+    /// In which run, when, and which moment.
+    brought: Vec<(Run, u64, u32)>,
+}
+
+impl Reading<'_> {
+    fn begun(&mut self, run: Run) -> Begun {
+        let workers = self.workers;
+        let slice = &workers[run.0].slices[run.1];
+        let of = |own: Run| &workers[own.0].slices[own.1];
+        let own = self.threads.last_run(slice.thread, slice.begin_ns);
+        if own.is_some_and(|own| of(own).stopped.is_ready()) {
+            return Begun::Ready;
+        }
+        match path::cause(&self.threads, workers, run) {
+            Some(Cause::Woken(ns, by)) => {
+                let moment = self.meets.len() as u32;
+                self.meets.push(own.is_some_and(|own| of(own).stopped.meets()));
+                self.brought.push((by, ns, moment));
+                Begun::By(moment)
+            }
+            // After an alarm, or what else is not of this program.
+            Some(Cause::Own(own, woken)) => {
+                let ended = of(own).end_ns.min(slice.begin_ns);
+                Begun::After(woken.unwrap_or(slice.begin_ns).clamp(ended, slice.begin_ns) - ended)
+            }
+            Some(Cause::Outside(ns, _, Some(own))) => Begun::After(ns.saturating_sub(of(own).end_ns)),
+            Some(Cause::Outside(_, _, None) | Cause::Unknown(_)) | None => Begun::Root,
+        }
+    }
 }
 
 impl Replay {
-    pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Replay {
+    /// Reads what was done; each record took so many nanoseconds, which are left out.
+    pub(super) fn of(log: &Log, workers: &[WorkerTime], record_ns: u64) -> Replay {
         let mut order: Vec<(u64, Run)> = Vec::new();
         for (at, worker) in workers.iter().enumerate() {
             order.extend(worker.slices.iter().enumerate().map(|(slice, of)| (of.begin_ns, (at, slice))));
         }
         order.sort_unstable();
-        let mut ranks: Vec<Vec<u32>> = workers.iter().map(|worker| vec![NONE; worker.slices.len()]).collect();
         let threads = Threads::of(log, workers);
+        let mut reading = Reading { workers, threads, meets: Vec::new(), brought: Vec::new() };
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut runs: Vec<(u32, Vec<(Run, Begun)>)> = Vec::new();
+        for (_, run) in order {
+            let thread = workers[run.0].slices[run.1].thread;
+            let place = *places.entry(thread).or_insert(runs.len());
+            if place == runs.len() {
+                runs.push((thread, Vec::new()));
+            }
+            let begun = reading.begun(run);
+            runs[place].1.push((run, begun));
+        }
+        reading.brought.sort_unstable();
         let last_ns = workers.iter().filter_map(|worker| worker.slices.last()).map(|last| last.end_ns).max();
         let mut replay = Replay {
-            runs: Vec::with_capacity(order.len()),
-            after: Vec::new(),
+            threads: Vec::with_capacity(runs.len()),
+            steps: Vec::new(),
+            unborn: vec![NOT_YET; reading.meets.len()],
             roots: Vec::new(),
             tail_ns: log.end_ns - last_ns.unwrap_or(log.end_ns).min(log.end_ns),
         };
-        for (rank, (begin_ns, run)) in order.into_iter().enumerate() {
-            ranks[run.0][run.1] = rank as u32;
-            let worker = &workers[run.0];
-            let slice = &worker.slices[run.1];
-            let ns = own_ns(slice.ns(), worker);
-            replay.runs.push(Planned { thread: slice.thread, ns, waits: 0, after: NONE });
-            for (of, ns) in waits(&threads, workers, run).into_iter().flatten() {
-                // Clocks of two workers may disagree: what has not begun yet is nobody's cause.
-                let rank_of = ranks[of.0][of.1];
-                if rank_of != NONE && rank_of != rank as u32 {
-                    // What comes after its end was no running: an alarm, or what is not of this program.
-                    let ran = workers[of.0].slices[of.1].ns().min(ns);
-                    replay.wait(rank as u32, rank_of, own_ns(ran, &workers[of.0]) + (ns - ran));
-                }
-            }
-            if replay.runs[rank].waits == 0 {
-                replay.roots.push((begin_ns - log.begin_ns.min(begin_ns), rank as u32));
-            }
+        let records = Records::of(log, workers, record_ns);
+        for (number, runs) in runs {
+            replay.add(number, &runs, &reading, &records, log.begin_ns);
         }
-        replay.reverse();
         replay
     }
 
-    /// Puts what comes after a run, whose last was noted first, into the order in which it was done.
-    fn reverse(&mut self) {
-        for run in &mut self.runs {
-            let (mut at, mut before) = (run.after, NONE);
-            while let Some(after) = self.after.get_mut(at as usize) {
-                let next = std::mem::replace(&mut after.next, before);
-                before = std::mem::replace(&mut at, next);
+    fn add(
+        &mut self,
+        number: u32,
+        runs: &[(Run, Begun)],
+        reading: &Reading<'_>,
+        records: &Records,
+        begin_ns: u64,
+    ) {
+        let thread = self.threads.len() as u32;
+        self.threads.push(Thread { number, first: self.steps.len() as u32 });
+        let slice = |run: Run| &reading.workers[run.0].slices[run.1];
+        match runs[0] {
+            (_, Begun::By(moment)) => self.unborn[moment as usize] = thread,
+            (run, _) => self.roots.push((slice(run).begin_ns.saturating_sub(begin_ns), thread)),
+        }
+        let meeting = |moment: u32, else_: Then| {
+            if reading.meets[moment as usize] { Then::Meet(moment) } else { else_ }
+        };
+        // What records took that has not been taken off yet.
+        let mut debt = 0;
+        for (place, (run, _)) in runs.iter().enumerate() {
+            let worker = &reading.workers[run.0];
+            let mut step = |ns: u64, records_ns: u64, then: Then| {
+                let ns = own_ns(ns, worker);
+                debt += records_ns;
+                let off = debt.min(ns);
+                debt -= off;
+                self.steps.push(Step { ns: ns - off, then });
+            };
+            let of = slice(*run);
+            let mut since = of.begin_ns;
+            let first = reading.brought.partition_point(|brought| brought.0 < *run);
+            let brought = reading.brought[first..].iter().take_while(|brought| brought.0 == *run);
+            let mut others = records.in_run(*run);
+            for (_, ns, moment) in brought {
+                let ns = (*ns).clamp(since, of.end_ns);
+                step(ns - since, records.ns, meeting(*moment, Then::Bring(*moment)));
+                (since, others) = (ns, others.saturating_sub(1));
             }
-            run.after = before;
+            let then = match runs.get(place + 1) {
+                None => Then::End,
+                Some((_, Begun::By(moment))) => meeting(*moment, Then::Await(*moment)),
+                Some((_, Begun::Ready)) => Then::Yield,
+                Some((_, Begun::After(ns))) => Then::Sleep(*ns),
+                Some((run, Begun::Root)) => Then::Sleep(slice(*run).begin_ns.saturating_sub(of.end_ns)),
+            };
+            step(of.end_ns - since, records.ns * (1 + others), then);
         }
     }
 
-    fn wait(&mut self, run: u32, of: u32, ns: u64) {
-        let first = &mut self.runs[of as usize].after;
-        let next = std::mem::replace(first, self.after.len() as u32);
-        self.after.push(After { run, ns, next });
-        self.runs[run as usize].waits += 1;
-    }
-
-    /// Does it all, each thread on the worker that `place` names or, of none, on any; says when all has ended.
-    pub(super) fn finish(self, rules: Rules, place: impl FnMut(u32) -> Option<usize>) -> u64 {
-        let (roots, tail_ns) = (self.roots.clone(), self.tail_ns);
+    /// Does it all, each thread where `place` says; says when all has ended.
+    pub(super) fn finish(&self, rules: Rules, place: impl FnMut(u32) -> Place) -> u64 {
         let workers = rules.workers.max(1);
         let mut stage = Stage {
             replay: self,
             rules,
             place,
-            homes: HashMap::new(),
-            moments: BinaryHeap::new(),
+            places: vec![None; self.threads.len()],
+            at: self.threads.iter().map(|thread| thread.first).collect(),
+            moments: self.unborn.clone(),
+            coming: BinaryHeap::new(),
             noted: 0,
             own: vec![VecDeque::new(); workers],
             open: VecDeque::new(),
-            busy: vec![false; workers],
+            seats: vec![Seat::Idle(0); workers],
         };
-        for (ns, run) in roots {
-            stage.replay.runs[run as usize].waits = 1;
-            stage.note(ns, Moment::Waits { run, by: None });
+        for (ns, thread) in &self.roots {
+            stage.note(*ns, Coming::Ready(*thread));
         }
-        stage.play() + tail_ns
+        stage.play() + self.tail_ns
     }
 }
 
@@ -146,129 +262,224 @@ fn own_ns(ns: u64, worker: &WorkerTime) -> u64 {
     (u128::from(ns) * own).checked_div(all).map_or(ns, |ns| ns as u64)
 }
 
+/// How many records each run wrote beside its switch, and what one took.
+struct Records {
+    ns: u64,
+    counts: Vec<Vec<u32>>,
+}
+
+impl Records {
+    fn of(log: &Log, workers: &[WorkerTime], ns: u64) -> Records {
+        if ns == 0 {
+            return Records { ns, counts: Vec::new() };
+        }
+        let of_worker = |(events, worker): (&crate::log::Worker, &WorkerTime)| {
+            let mut counts = vec![0; worker.slices.len()];
+            let mut slice = 0;
+            for at in &events.events {
+                // A place shares the stamp of its switch; samples are the helper's.
+                if matches!(at.event, Event::Switch | Event::Site | Event::Sample | Event::KernelTook) {
+                    continue;
+                }
+                while worker.slices.get(slice).is_some_and(|slice| slice.end_ns < at.ns) {
+                    slice += 1;
+                }
+                if worker.slices.get(slice).is_some_and(|slice| slice.begin_ns <= at.ns) {
+                    counts[slice] += 1;
+                }
+            }
+            counts
+        };
+        Records { ns, counts: log.workers.iter().zip(workers).map(of_worker).collect() }
+    }
+
+    fn in_run(&self, (worker, slice): Run) -> u64 {
+        self.counts.get(worker).map_or(0, |counts| counts[slice].into())
+    }
+}
+
+/// Of a moment: it has not been, and nobody waits for it.
+const NOT_YET: u32 = u32::MAX;
+/// It has been.
+const BEEN: u32 = u32::MAX - 1;
+
 /// A replay on its way.
-struct Stage<P> {
-    replay: Replay,
+struct Stage<'a, P> {
+    replay: &'a Replay,
     rules: Rules,
     place: P,
-    /// Where each thread has to run, if anywhere.
-    homes: HashMap<u32, Option<usize>>,
+    /// Of threads that have been ready.
+    places: Vec<Option<Place>>,
+    /// The next step of each thread.
+    at: Vec<u32>,
+    /// [`NOT_YET`], [`BEEN`], or the thread that waits for it.
+    moments: Vec<u32>,
     /// By time, and in the order in which they were noted down.
-    moments: BinaryHeap<Reverse<(u64, u64, Moment)>>,
+    coming: BinaryHeap<Reverse<(u64, u64, Coming)>>,
     noted: u64,
     /// What is ready: on each worker, and for any, with the worker that made it so; by its number in order.
     own: Vec<VecDeque<(u64, u32)>>,
     open: VecDeque<(u64, u32, Option<usize>)>,
-    busy: Vec<bool>,
+    seats: Vec<Seat>,
+}
+
+/// What a worker does.
+#[derive(Clone, Copy)]
+enum Seat {
+    /// Nothing, since then.
+    Idle(u64),
+    /// It is on its way out of its idleness.
+    Woken,
+    /// It runs a thread.
+    Runs(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Moment {
-    /// A worker has done its run, or is awake.
-    Free(usize),
-    /// A run waits for one thing less, which that worker did.
-    Waits { run: u32, by: Option<usize> },
+enum Coming {
+    /// A worker has run its thread to the end of a step, or is awake.
+    Worker(usize),
+    /// A thread becomes ready by itself.
+    Ready(u32),
 }
 
-impl<P: FnMut(u32) -> Option<usize>> Stage<P> {
-    fn note(&mut self, ns: u64, moment: Moment) {
+impl<P: FnMut(u32) -> Place> Stage<'_, P> {
+    fn note(&mut self, ns: u64, coming: Coming) {
         self.noted += 1;
-        self.moments.push(Reverse((ns, self.noted, moment)));
+        self.coming.push(Reverse((ns, self.noted, coming)));
     }
 
     fn play(&mut self) -> u64 {
         let mut end = 0;
-        while let Some(Reverse((now, number, moment))) = self.moments.pop() {
-            let freed = match moment {
-                Moment::Free(worker) => {
-                    self.busy[worker] = false;
-                    worker
-                }
-                Moment::Waits { run, by } => {
-                    let planned = &mut self.replay.runs[run as usize];
-                    planned.waits -= 1;
-                    if planned.waits > 0 {
-                        continue;
+        while let Some(Reverse((now, _, coming))) = self.coming.pop() {
+            match coming {
+                Coming::Ready(thread) => self.make_ready(now, thread, None),
+                Coming::Worker(worker) => {
+                    if let Seat::Runs(thread) = self.seats[worker] {
+                        end = now;
+                        self.step(now, worker, thread);
+                    } else {
+                        self.take(now, worker);
                     }
-                    let Some(woken) = self.make_ready(number, run, by) else { continue };
-                    if by.is_some_and(|by| by != woken) && self.rules.wake_ns > 0 {
-                        self.busy[woken] = true;
-                        self.note(now.saturating_add(self.rules.wake_ns), Moment::Free(woken));
-                        continue;
-                    }
-                    woken
                 }
-            };
-            if let Some(run) = self.next(freed) {
-                end = self.run(now, freed, run).max(end);
             }
         }
         end
     }
 
-    /// Queues a run, and says which idle worker is to have it.
-    fn make_ready(&mut self, number: u64, run: u32, by: Option<usize>) -> Option<usize> {
-        let thread = self.replay.runs[run as usize].thread;
-        let place = &mut self.place;
-        let home = *self.homes.entry(thread).or_insert_with(|| place(thread));
-        if let Some(home) = home {
-            self.own[home].push_back((number, run));
-            return Some(home).filter(|home| !self.busy[*home]);
+    /// A thread has come to the end of a step.
+    fn step(&mut self, now: u64, worker: usize, thread: u32) {
+        let at = &mut self.at[thread as usize];
+        let then = self.replay.steps[*at as usize].then;
+        *at += 1;
+        let (mut woken, mut goes_on) = (None, false);
+        match then {
+            Then::Bring(moment) => {
+                woken = self.bring(moment);
+                goes_on = true;
+            }
+            Then::Await(moment) => goes_on = self.awaits(moment, thread),
+            Then::Meet(moment) if self.moments[moment as usize] == NOT_YET => {
+                self.moments[moment as usize] = thread;
+            }
+            Then::Meet(moment) => {
+                woken = self.bring(moment);
+                goes_on = true;
+            }
+            Then::Yield => self.queue(thread, Some(worker)),
+            Then::Sleep(ns) => self.note(now.saturating_add(ns), Coming::Ready(thread)),
+            Then::End => (),
         }
-        self.open.push_back((number, run, by));
-        let mut idle = (0..self.busy.len()).filter(|worker| !self.busy[*worker]);
-        by.filter(|by| !self.busy[*by]).or_else(|| idle.next())
+        if goes_on {
+            self.go_on(now, worker, thread);
+        } else {
+            self.take(now, worker);
+        }
+        if let Some(woken) = woken {
+            self.make_ready(now, woken, Some(worker));
+        } else if then == Then::Yield {
+            self.call_one(now, Some(worker), None);
+        }
     }
 
-    /// What a free worker runs: of its own and of what is open, what has been ready for longest.
-    fn next(&mut self, worker: usize) -> Option<u32> {
-        let may_take = |(number, _, by): &(u64, u32, Option<usize>)| {
-            (!self.rules.last_stays || self.open.len() > 1 || by.is_none_or(|by| by == worker))
-                .then_some(*number)
+    /// Brings a moment about; says who waited for it.
+    fn bring(&mut self, moment: u32) -> Option<u32> {
+        let before = std::mem::replace(&mut self.moments[moment as usize], BEEN);
+        (before != NOT_YET && before != BEEN).then_some(before)
+    }
+
+    /// Whether the moment has been; else the thread waits for it.
+    fn awaits(&mut self, moment: u32, thread: u32) -> bool {
+        let of = &mut self.moments[moment as usize];
+        if *of != BEEN {
+            *of = thread;
+        }
+        *of == BEEN
+    }
+
+    fn go_on(&mut self, now: u64, worker: usize, thread: u32) {
+        let step = &self.replay.steps[self.at[thread as usize] as usize];
+        self.seats[worker] = Seat::Runs(thread);
+        self.note(now.saturating_add(step.ns), Coming::Worker(worker));
+    }
+
+    fn make_ready(&mut self, now: u64, thread: u32, by: Option<usize>) {
+        self.queue(thread, by);
+        let home = match self.places[thread as usize] {
+            Some(Place::At(home)) => Some(home),
+            _ => None,
         };
-        let (own, open) = (self.own[worker].front().map(|own| own.0), self.open.front().and_then(may_take));
-        if open.is_some_and(|open| own.is_none_or(|own| open < own)) {
-            let (_, run, _) = self.open.pop_front()?;
-            if self.rules.started_stay {
-                self.homes.insert(self.replay.runs[run as usize].thread, Some(worker));
+        self.call_one(now, by, home);
+    }
+
+    fn queue(&mut self, thread: u32, by: Option<usize>) {
+        self.noted += 1;
+        let (place, number, count) = (&mut self.place, self.noted, self.own.len());
+        let name = self.replay.threads[thread as usize].number;
+        let placed = self.places[thread as usize].get_or_insert_with(|| match place(name) {
+            Place::At(home) => Place::At(home % count),
+            place => place,
+        });
+        match *placed {
+            Place::At(home) => self.own[home].push_back((number, thread)),
+            _ => self.open.push_back((number, thread, by)),
+        }
+    }
+
+    /// Has a worker look at what is ready: its `home`, or whichever is idle.
+    fn call_one(&mut self, now: u64, by: Option<usize>, home: Option<usize>) {
+        let mut idle = (0..self.seats.len()).filter_map(|worker| match self.seats[worker] {
+            Seat::Idle(since) if home.is_none_or(|home| home == worker) => Some((worker, since)),
+            _ => None,
+        });
+        let Some((worker, since)) = idle.next() else { return };
+        if home.is_none() && !self.open.iter().any(|(_, _, made_by)| self.may_take(worker, *made_by)) {
+            return;
+        }
+        let way = by.map_or(0, |_| self.rules.ways.ns[Ways::place(now.saturating_sub(since))]);
+        self.seats[worker] = Seat::Woken;
+        self.note(now.saturating_add(way), Coming::Worker(worker));
+    }
+
+    fn may_take(&self, worker: usize, made_by: Option<usize>) -> bool {
+        !self.rules.last_stays || self.open.len() > 1 || made_by.is_none_or(|by| by == worker)
+    }
+
+    /// A worker takes what has been ready for longest, of its own and of what is open; else it is idle.
+    fn take(&mut self, now: u64, worker: usize) {
+        let own = self.own[worker].front().map(|own| own.0);
+        let open = self.open.front().filter(|open| self.may_take(worker, open.2)).map(|open| open.0);
+        let thread = if open.is_some_and(|open| own.is_none_or(|own| open < own)) {
+            let taken = self.open.pop_front().map(|(_, thread, _)| thread);
+            if let Some(place @ Some(Place::WhereBegun)) = taken.map(|thread| &mut self.places[thread as usize]) {
+                *place = Some(Place::At(worker));
             }
-            return Some(run);
+            taken
+        } else {
+            self.own[worker].pop_front().map(|(_, thread)| thread)
+        };
+        match thread {
+            Some(thread) => self.go_on(now, worker, thread),
+            None => self.seats[worker] = Seat::Idle(now),
         }
-        self.own[worker].pop_front().map(|(_, run)| run)
-    }
-
-    /// Begins a run, and notes down what comes of it; says when it ends.
-    fn run(&mut self, now: u64, worker: usize, run: u32) -> u64 {
-        let Planned { ns, mut after, .. } = self.replay.runs[run as usize];
-        let end = now.saturating_add(ns);
-        self.busy[worker] = true;
-        self.note(end, Moment::Free(worker));
-        while let Some(&After { run, ns, next }) = self.replay.after.get(after as usize) {
-            self.note(now.saturating_add(ns), Moment::Waits { run, by: Some(worker) });
-            after = next;
-        }
-        end
-    }
-}
-
-/// What a run has to wait for: at most two runs, and how long after the beginning of each.
-fn waits(threads: &Threads, workers: &[WorkerTime], run: Run) -> [Option<(Run, u64)>; 2] {
-    let of = |run: Run| -> &Slice { &workers[run.0].slices[run.1] };
-    let since = |ns: u64, other: Run| (other, ns.saturating_sub(of(other).begin_ns));
-    let slice = of(run);
-    match path::cause(threads, workers, run) {
-        Some(Cause::Woken(ns, by)) => {
-            let own = threads.last_run(slice.thread, slice.begin_ns);
-            [Some(since(ns, by)), own.map(|own| (own, of(own).ns()))]
-        }
-        // Ready at once; or after an alarm, or what else is not of this program.
-        Some(Cause::Own(own, _)) if of(own).stopped.is_ready() => [Some((own, of(own).ns())), None],
-        Some(Cause::Own(own, woken)) => {
-            let woken =
-                woken.unwrap_or(slice.begin_ns).clamp(of(own).end_ns.min(slice.begin_ns), slice.begin_ns);
-            [Some(since(woken, own)), None]
-        }
-        Some(Cause::Outside(ns, _, Some(own))) => [Some(since(ns.max(of(own).end_ns), own)), None],
-        Some(Cause::Outside(_, _, None) | Cause::Unknown(_)) | None => [None, None],
     }
 }

@@ -2,7 +2,7 @@
 //! May use: `serde_json`.
 //! Never: a number that the analysis does not hold.
 
-use super::{Analysis, Class, Decades, Edge, Jobs, Slice, WorkerTime};
+use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, WorkerTime};
 use crate::log::Log;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -201,6 +201,10 @@ fn edges(text: &mut String, analysis: &Analysis, outside: bool, title: &str) {
     }
 }
 
+fn range(of: Range) -> [u64; 2] {
+    [of.least_ns, of.most_ns]
+}
+
 /// The same as JSON; times are in nanoseconds.
 pub fn json(log: &Log, analysis: &Analysis) -> Value {
     json!({
@@ -209,7 +213,8 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "busy": analysis.verdict.busy,
         "advice": analysis.verdict.advice.to_string(),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
-        "predicted_ns": analysis.predicted.map(|forecast| [forecast.least_ns, forecast.most_ns]),
+        "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
+        "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),
         "wall_ns": analysis.wall_ns,
         "together_ns": analysis.together_ns,
         "ended": log.ended,

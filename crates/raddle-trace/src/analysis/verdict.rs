@@ -5,6 +5,7 @@
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
+use super::places::Places;
 use super::timeline::WorkerTime;
 use crate::event::Event;
 use crate::log::Log;
@@ -44,6 +45,8 @@ pub enum Advice {
     Migrate,
     /// They may take what can move, and light processes that have started cannot.
     MakeMovable,
+    /// The program has placed the members of this label where they waited.
+    Spread(String),
     /// This thread ran alone, for so many nanoseconds: split it.
     Split(String, u64),
     /// There is not enough parallel work.
@@ -80,6 +83,10 @@ impl fmt::Display for Advice {
             Advice::MakeMovable => f.write_str(
                 "started light processes stay where they are: place a share of them on each worker (`spawn_on`), \
                  or make them threads, which move: RADDLE_PROCESSES=full",
+            ),
+            Advice::Spread(label) => write!(
+                f,
+                "the program has put {label} where they wait (`spawn_on`): put a share of them on each worker, or on none"
             ),
             Advice::Split(thread, ns) => {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
@@ -145,8 +152,11 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
             Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
             _ => together(log, workers, inner),
         },
-        Some((Class::Misplaced, _)) if moves_already(log) => Advice::MakeMovable,
-        Some((Class::Misplaced, _)) => Advice::Migrate,
+        Some((Class::Misplaced, _)) => match Places::of(log).kept(log, workers) {
+            Some(label) => Advice::Spread(label),
+            None if moves_already(log) => Advice::MakeMovable,
+            None => Advice::Migrate,
+        },
         Some((Class::Starved, _)) => longest_alone(log, workers),
         Some((Class::Stealing, _)) => Advice::Coarser,
         Some((Class::Kernel, share)) => {

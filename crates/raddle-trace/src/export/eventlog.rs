@@ -103,7 +103,7 @@ fn status(stopped: StopReason) -> u16 {
         StopReason::Exit => 5,
         StopReason::Blocking => 6,
         StopReason::Sleep => 11,
-        StopReason::Receive => 20,
+        StopReason::Receive | StopReason::MeetToReceive => 20,
         _ => 7,
     }
 }

@@ -91,7 +91,7 @@ fn misplaced(lengths: &[u64]) -> Log {
 }
 
 fn open(log: &Log, may_stay: bool) -> Forecast {
-    open_to_all(log, &Analysis::of(log).workers, may_stay)
+    open_to_all(log, &Analysis::of(log).workers, !may_stay)
 }
 
 #[test]
@@ -128,9 +128,8 @@ fn what_has_begun_may_stay_where_it_is() {
     let replay = Replay::of(&log, &workers);
     let free = Rules { workers: 2, ..Rules::default() };
     // Free: 1 beside 2, then 3 beside 2 for four pieces: nine pieces on two workers.
-    assert_eq!(replay.clone().finish(free, |_| None), 5_000);
-    let stay = Rules { started_stay: true, ..free };
-    assert!(replay.finish(stay, |_| None) >= 5_000);
+    assert_eq!(replay.clone().finish(free, |_| Place::Any), 5_000);
+    assert!(replay.finish(free, |_| Place::WhereBegun) >= 5_000);
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! Owns: where threads may run, and for how long which of them waited while a worker was idle.
+//! May use: `timeline`, `labels`, the causes of `path`.
+//! Never: a guess where the trace does not say who placed a thread.
+
+use super::idle::Class;
+use super::labels;
+use super::path::{self, Cause, Run, Threads};
+use super::timeline::WorkerTime;
+use crate::event::{Event, Freedom, unpack};
+use crate::log::Log;
+use std::collections::HashMap;
+
+/// What was said of each thread when it was made.
+pub(super) struct Places {
+    /// Its worker, if it is one, and whether it may leave it.
+    made: HashMap<u32, (Option<usize>, Freedom)>,
+}
+
+impl Places {
+    pub(super) fn of(log: &Log) -> Places {
+        let mut made = HashMap::new();
+        let events = log.workers.iter().chain([&log.outside]).flat_map(|worker| &worker.events);
+        for at in events.filter(|at| matches!(at.event, Event::Spawn | Event::SpawnOutside)) {
+            let (target, low) = unpack(at.b);
+            let target = (target != u8::MAX).then_some(usize::from(target));
+            let freedom = match at.event {
+                Event::Spawn => Freedom::of_number(low),
+                // From outside, who is not placed is for any worker.
+                _ if target.is_some() => Freedom::Placed,
+                _ => Freedom::Unsaid,
+            };
+            made.insert(at.a, (target, freedom));
+        }
+        Places { made }
+    }
+
+    pub(super) fn freedom(&self, thread: u32) -> Freedom {
+        self.made.get(&thread).map_or(Freedom::Unsaid, |made| made.1)
+    }
+
+    /// Where the program has placed a thread, if it has.
+    pub(super) fn home(&self, thread: u32) -> Option<usize> {
+        self.made.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
+    }
+
+    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits.
+    pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<String> {
+        let (idle, threads) = (Idle::of(workers), Threads::of(log, workers));
+        let (mut all, mut by_thread) = (0, HashMap::<u32, u64>::new());
+        for (place, worker) in workers.iter().enumerate() {
+            for (at, slice) in worker.slices.iter().enumerate() {
+                let waited =
+                    idle.between(ready_ns(&threads, workers, (place, at)), slice.begin_ns);
+                all += waited;
+                *by_thread.entry(slice.thread).or_default() += waited;
+            }
+        }
+        let mut by_label: HashMap<String, u64> = HashMap::new();
+        by_thread.retain(|thread, _| self.home(*thread).is_some());
+        let placed: u64 = by_thread.values().sum();
+        for (thread, waited) in by_thread {
+            *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += waited;
+        }
+        let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+        most.filter(|_| placed * 2 > all).map(|(label, _)| label)
+    }
+}
+
+/// Since when a run could have begun.
+fn ready_ns(threads: &Threads, workers: &[WorkerTime], run: Run) -> u64 {
+    let slice = &workers[run.0].slices[run.1];
+    let ended = |own: Run| workers[own.0].slices[own.1].end_ns;
+    let since = match path::cause(threads, workers, run) {
+        Some(Cause::Woken(ns, _) | Cause::Unknown(ns)) => ns,
+        Some(Cause::Outside(ns, _, own)) => own.map_or(ns, |own| ns.max(ended(own))),
+        Some(Cause::Own(own, _)) if workers[own.0].slices[own.1].stopped.is_ready() => ended(own),
+        Some(Cause::Own(_, woken)) => woken.unwrap_or(slice.begin_ns),
+        None => slice.begin_ns,
+    };
+    since.min(slice.begin_ns)
+}
+
+/// For how long workers had been idle, all together, while threads waited elsewhere: up to each moment.
+struct Idle {
+    /// From then on so many were idle, and so much had been before.
+    steps: Vec<(u64, u64, u64)>,
+}
+
+impl Idle {
+    fn of(workers: &[WorkerTime]) -> Idle {
+        let mut edges: Vec<(u64, i64)> = Vec::new();
+        for gap in workers.iter().flat_map(|worker| &worker.gaps) {
+            let mut ns = gap.begin_ns;
+            for (class, length) in &gap.parts {
+                if *class == Class::Misplaced {
+                    edges.extend([(ns, 1), (ns + length, -1)]);
+                }
+                ns += length;
+            }
+        }
+        edges.sort_unstable();
+        let (mut steps, mut since, mut idle, mut sum) = (vec![(0, 0, 0)], 0, 0_u64, 0);
+        for (ns, step) in edges {
+            sum += idle * (ns - since);
+            (since, idle) = (ns, idle.saturating_add_signed(step));
+            steps.push((ns, idle, sum));
+        }
+        Idle { steps }
+    }
+
+    fn until(&self, ns: u64) -> u64 {
+        let place = self.steps.partition_point(|step| step.0 <= ns).saturating_sub(1);
+        let (since, idle, sum) = self.steps[place];
+        sum + idle * (ns - since)
+    }
+
+    fn between(&self, from: u64, until: u64) -> u64 {
+        self.until(until) - self.until(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Advice, Analysis};
+    use crate::event::{IdleCause, StopReason, pack};
+    use crate::log::tests::Script;
+
+    /// Four threads of 20 us wait for their turns on worker 0, and worker 1 has nothing to do.
+    fn beside_an_idle_worker(freedom: Freedom) -> Log {
+        let mut script = Script::new(2, 80_000);
+        for thread in 1..=4_u32 {
+            script.name(thread, &format!("item {thread}"));
+            script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
+            let stopped = if thread == 1 { StopReason::None } else { StopReason::Exit };
+            script.switch(0, u64::from(thread - 1) * 20_000, stopped, thread);
+        }
+        script.switch(0, 80_000, StopReason::Exit, 0).idle(1, 0, 80_000, IdleCause::Stop);
+        script.log()
+    }
+
+    #[test]
+    fn what_the_program_has_placed_is_advised_to_be_spread_by_the_program() {
+        let of = |freedom| Analysis::of(&beside_an_idle_worker(freedom));
+        let placed = of(Freedom::Placed);
+        assert_eq!(placed.verdict.advice, Advice::Spread("item".to_owned()));
+        assert!(placed.verdict.to_string().contains("`spawn_on`"), "{}", placed.verdict);
+        for freedom in [Freedom::Unsaid, Freedom::UntilBegun, Freedom::Always] {
+            assert_eq!(of(freedom).verdict.advice, Advice::Migrate, "{freedom:?}");
+        }
+    }
+
+    #[test]
+    fn time_is_misplaced_as_often_as_workers_are_idle() {
+        let mut script = Script::new(3, 100);
+        script.put(0, 0, Event::Spawn, 1, 0).put(0, 0, Event::Spawn, 2, 0).put(0, 0, Event::Spawn, 3, 0);
+        script.put(0, 0, Event::Spawn, 4, 0).switch(0, 0, StopReason::None, 1);
+        script.switch(0, 100, StopReason::Exit, 0);
+        script.idle(1, 0, 100, IdleCause::Stop).idle(2, 0, 60, IdleCause::Mail);
+        script.switch(2, 60, StopReason::None, 5);
+        let idle = Idle::of(&Analysis::of(&script.log()).workers);
+        assert_eq!((idle.between(0, 60), idle.between(50, 70), idle.between(70, 100)), (120, 30, 30));
+    }
+}

@@ -58,10 +58,9 @@ impl Ring {
         let skipped = begin.align_offset(PAGE);
         let bytes = bytes.min(size_of_val(&*self.slots)).saturating_sub(skipped) / PAGE * PAGE;
         if bytes > 0 {
+            let first = begin.wrapping_add(skipped).cast_mut();
             // SAFETY: the range is within the slots, and no byte of it is changed.
-            unsafe {
-                libc::madvise(begin.add(skipped).cast_mut().cast(), bytes, libc::MADV_POPULATE_WRITE)
-            };
+            unsafe { libc::madvise(first.cast(), bytes, libc::MADV_POPULATE_WRITE) };
         }
     }
 
@@ -134,8 +133,9 @@ fn ask_for_huge_pages(memory: &mut [[u64; 2]]) {
     let skipped = begin.align_offset(HUGE);
     if skipped.saturating_add(HUGE) <= bytes {
         let length = (bytes - skipped) / HUGE * HUGE;
+        let first = begin.wrapping_add(skipped);
         // SAFETY: the range is within `memory`, and the advice changes none of its bytes.
-        unsafe { libc::madvise(begin.add(skipped).cast(), length, libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(first.cast(), length, libc::MADV_HUGEPAGE) };
     }
 }
 

@@ -126,10 +126,12 @@ impl Session {
     /// Begins what the settings ask for. Before the workers run.
     pub(crate) fn begin(&self, shared: &Arc<Shared>) {
         if self.plan.level != Level::Off {
-            self.set_level(shared, self.plan.level);
             let each = (POPULATED_MAX / shared.workers().len().max(1)).min(POPULATED_EACH);
-            let rings = shared.workers().iter().filter_map(|worker| worker.tracer.rings());
-            rings.for_each(|rings| rings.records.populate(each));
+            for worker in shared.workers() {
+                worker.tracer.make_rings(self.records());
+                worker.tracer.rings().inspect(|rings| rings.records.populate(each));
+            }
+            self.set_level(shared, self.plan.level);
         }
     }
 

@@ -78,7 +78,16 @@ impl Analysis {
         idle::classify(&mut workers, &by_time, &ready);
         workers.iter_mut().for_each(kernel::charge);
         let edges = edges::crossing(log, &workers, &by_time);
-        let verdict = verdict::of(log, &workers, &edges);
+        let mut verdict = verdict::of(log, &workers, &edges);
+        let mut predicted = predict::followed(log, &verdict.advice, &workers);
+        if verdict.advice.moves()
+            && predicted.is_some_and(|forecast| !forecast.is_worth_it(log.wall_ns()))
+            && let split @ Advice::Split(..) = verdict::longest_alone(log, &workers)
+        {
+            // What waited was not worth moving: it waited for one thread, which was all that there was.
+            predicted = predict::followed(log, &split, &workers);
+            verdict.advice = split;
+        }
         Analysis {
             wall_ns: log.wall_ns(),
             waits: edges::waits(log, &by_time),
@@ -89,7 +98,7 @@ impl Analysis {
             path: path::of(log, &workers),
             jobs: jobs::of(&by_time),
             own: own::of(&by_time),
-            predicted: predict::followed(log, &verdict.advice, &workers),
+            predicted,
             verdict,
             workers,
             edges,

@@ -43,14 +43,14 @@ impl Places {
         self.made.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
     }
 
-    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits.
+    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits and
+    /// they were not placed evenly.
     pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<String> {
         let (idle, threads) = (Idle::of(workers), Threads::of(log, workers));
         let (mut all, mut by_thread) = (0, HashMap::<u32, u64>::new());
         for (place, worker) in workers.iter().enumerate() {
             for (at, slice) in worker.slices.iter().enumerate() {
-                let waited =
-                    idle.between(ready_ns(&threads, workers, (place, at)), slice.begin_ns);
+                let waited = idle.between(ready_ns(&threads, workers, (place, at)), slice.begin_ns);
                 all += waited;
                 *by_thread.entry(slice.thread).or_default() += waited;
             }
@@ -62,7 +62,22 @@ impl Places {
             *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += waited;
         }
         let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
-        most.filter(|_| placed * 2 > all).map(|(label, _)| label)
+        most.map(|(label, _)| label)
+            .filter(|label| placed * 2 > all && !self.is_even(log, label, workers.len()))
+    }
+
+    /// Whether the program has given each worker about as many of a label as any other.
+    fn is_even(&self, log: &Log, label: &str, workers: usize) -> bool {
+        let mut counts = vec![0_usize; workers.max(1)];
+        for (thread, _) in self.made.iter().filter(|(_, made)| made.1 == Freedom::Placed) {
+            if let Some(count) = self.home(*thread).and_then(|home| counts.get_mut(home))
+                && labels::split(&log.name(*thread)).0 == label
+            {
+                *count += 1;
+            }
+        }
+        let (most, all) = (counts.iter().max().copied().unwrap_or(0), counts.iter().sum::<usize>());
+        most * 2 <= all.div_ceil(workers.max(1)) * 3
     }
 }
 

@@ -52,6 +52,13 @@ impl Range {
     }
 }
 
+impl Forecast {
+    /// Whether it may bring a twentieth of what it took.
+    pub(super) fn is_worth_it(&self, wall_ns: u64) -> bool {
+        self.recorded.least_ns < wall_ns - wall_ns / 20
+    }
+}
+
 impl fmt::Display for Range {
     /// One figure, if both are the same to a twentieth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,29 +87,38 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// What a record takes of a run, in nanoseconds; none if the trace does not say what its clock takes.
-///
-/// Of a switch, of a wake, and of what leads to them, each twice a reading of the clock: on one machine 1.8 of it for a
-/// switch on a line of processes or by yielding, 2.3 for those of a ping-pong (bench `trace_event`).
-fn record_ns(log: &Log) -> Option<u64> {
+/// What a record takes of a run, in readings of the clock: from what it took on a line of 2000 processes, where the
+/// switch waits for memory meanwhile, to what it took of two that hand each other numbers (bench `trace_event`).
+const STAMPS_A_RECORD: [f64; 2] = [1.1, 2.0];
+
+/// What a record takes, if it goes either way, in nanoseconds; none if the trace does not say what its clock takes.
+fn record_ns(log: &Log) -> Option<[u64; 2]> {
     let stamp: f64 = log.about("stamp_ns")?.parse().ok()?;
-    (0.0..1e6).contains(&stamp).then_some((2.0 * stamp) as u64)
+    (0.0..1e6).contains(&stamp).then(|| STAMPS_A_RECORD.map(|stamps| (stamps * stamp) as u64))
 }
 
 /// The same forecast of what was recorded, and of what would be without: `of` gets what a record takes.
 fn both(log: &Log, of: impl Fn(u64) -> Range) -> Forecast {
-    Forecast { recorded: of(0), bare: record_ns(log).map(of) }
+    let bare = record_ns(log).map(|each| each.map(&of)).map(|[one, other]| Range {
+        least_ns: one.least_ns.min(other.least_ns),
+        most_ns: one.most_ns.max(other.most_ns),
+    });
+    Forecast { recorded: of(0), bare }
 }
 
 /// How long it would take if the advice were followed, as far as the trace itself says so.
 pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Option<Forecast> {
-    let count = workers.len().max(1) as u64;
+    let count = cores(log, workers) as u64;
     let sum = |of: fn(&WorkerTime) -> u64| workers.iter().map(of).sum::<u64>();
     let ran = sum(|worker| worker.running_ns);
     // Of what ran, so much was recording.
     let less = |ns: u64, record_ns: u64| {
-        let records = (log.workers.iter().map(|worker| worker.events.len() as u64).sum::<u64>() * record_ns).min(ran);
-        ns - (u128::from(ns) * u128::from(records)).checked_div(ran.into()).map_or(0, |part| part as u64).min(ns)
+        let records =
+            (log.workers.iter().map(|worker| worker.events.len() as u64).sum::<u64>() * record_ns).min(ran);
+        ns - (u128::from(ns) * u128::from(records))
+            .checked_div(ran.into())
+            .map_or(0, |part| part as u64)
+            .min(ns)
     };
     Some(match advice {
         Advice::Split(_, alone_ns) => both(log, |record_ns| {
@@ -119,6 +135,12 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
     })
 }
 
+/// How many workers can run at once.
+fn cores(log: &Log, workers: &[WorkerTime]) -> usize {
+    let cores = log.about("cores").and_then(|cores| cores.parse().ok()).filter(|cores| *cores > 0);
+    workers.len().min(cores.unwrap_or(usize::MAX)).max(1)
+}
+
 /// What was misplaced, on whichever worker is free, but for what the program has placed. What stays where it has begun
 /// does so, unless all of that `becomes_movable`; of what the trace does not say so, it may be.
 fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_ns: u64) -> Range {
@@ -133,7 +155,7 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_
             (None, _) => Place::Any,
         }
     };
-    let rules = Rules { workers: workers.len(), ways: ways(workers), last_stays: false };
+    let rules = Rules { workers: cores(log, workers), ways: ways(workers), last_stays: false };
     let chance = Rules { last_stays: true, ..rules };
     Range::of(replay.finish(rules, place(Place::Any)), replay.finish(chance, place(Place::WhereBegun)))
 }
@@ -141,7 +163,7 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_
 /// What the program has placed of this label, dealt to the workers in turn; or begun by whoever is free.
 fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Range {
     let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
-    let count = workers.len().max(1);
+    let count = cores(log, workers);
     let deal = |in_turn: bool| {
         let (places, mut next) = (&places, 0..);
         move |thread: u32| match (places.home(thread), places.freedom(thread)) {
@@ -166,7 +188,7 @@ pub(super) fn placed(
     label: &str,
     segments: &[(u64, u64)],
 ) -> Forecast {
-    let (log, workers) = (one.0, two.1.workers.len().max(1));
+    let (log, workers) = (one.0, cores(two.0, &two.1.workers));
     let homes = homes(two.0, two.1);
     let place = |thread: u32| {
         let name = log.name(thread);
@@ -191,7 +213,8 @@ fn ways(workers: &[WorkerTime]) -> Ways {
     for gap in workers.iter().flat_map(|worker| &worker.gaps).filter(|gap| gap.after != 0) {
         let last = gap.parts.iter().rfind(|(class, _)| *class != Class::Kernel);
         if let Some((Class::HandOff, ns)) = last {
-            let after: u64 = gap.parts.iter().filter(|(class, _)| *class == Class::Kernel).map(|part| part.1).sum();
+            let after: u64 =
+                gap.parts.iter().filter(|(class, _)| *class == Class::Kernel).map(|part| part.1).sum();
             by_place[Ways::place(gap.ns().saturating_sub(ns + after))].push(*ns);
         }
     }

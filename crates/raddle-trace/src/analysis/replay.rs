@@ -470,7 +470,9 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
         let open = self.open.front().filter(|open| self.may_take(worker, open.2)).map(|open| open.0);
         let thread = if open.is_some_and(|open| own.is_none_or(|own| open < own)) {
             let taken = self.open.pop_front().map(|(_, thread, _)| thread);
-            if let Some(place @ Some(Place::WhereBegun)) = taken.map(|thread| &mut self.places[thread as usize]) {
+            if let Some(place @ Some(Place::WhereBegun)) =
+                taken.map(|thread| &mut self.places[thread as usize])
+            {
                 *place = Some(Place::At(worker));
             }
             taken

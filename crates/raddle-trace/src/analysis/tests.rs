@@ -121,18 +121,18 @@ fn one_long_thread_starves_the_other_worker() {
 
 #[test]
 fn ready_threads_that_nobody_takes_are_misplaced() {
-    let mut script = Script::new(2, 1_000);
+    let mut script = Script::new(2, 1_000_000);
     for thread in 1..=3 {
         script.put(0, 0, Event::Spawn, thread, 0);
     }
-    for (thread, ns) in [(1, 1), (2, 301), (3, 601)] {
+    for (thread, ns) in [(1, 1_000), (2, 301_000), (3, 601_000)] {
         script.switch(0, ns, StopReason::Exit, thread);
     }
-    script.switch(0, 900, StopReason::Exit, 0).idle(0, 900, 1000, IdleCause::Stop);
-    script.idle(1, 0, 1000, IdleCause::Stop);
+    script.switch(0, 900_000, StopReason::Exit, 0).idle(0, 900_000, 1_000_000, IdleCause::Stop);
+    script.idle(1, 0, 1_000_000, IdleCause::Stop);
     let analysis = Analysis::of(&script.log());
     conserved(&analysis);
-    assert_eq!(analysis.workers[1].idle_ns(Class::Misplaced), 601);
+    assert_eq!(analysis.workers[1].idle_ns(Class::Misplaced), 601_000);
     assert_eq!(analysis.verdict.advice, Advice::Migrate);
 }
 

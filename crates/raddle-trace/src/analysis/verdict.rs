@@ -59,6 +59,13 @@ pub enum Advice {
     Inside(String, String),
 }
 
+impl Advice {
+    /// Whether it lets what waits go to another worker.
+    pub(super) fn moves(&self) -> bool {
+        matches!(self, Advice::Migrate | Advice::MakeMovable | Advice::Spread(_))
+    }
+}
+
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -238,7 +245,7 @@ fn threads_of<'a>(log: &'a Log, workers: &'a [WorkerTime], label: &'a str) -> im
 }
 
 /// The thread that ran longest while no other did, if that was most of the time that was lost.
-fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
+pub(super) fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
     let slices = workers.iter().flat_map(|worker| &worker.slices);
     let mut edges: Vec<(u64, bool, u32)> =
         slices.flat_map(|s| [(s.begin_ns, true, s.thread), (s.end_ns, false, s.thread)]).collect();

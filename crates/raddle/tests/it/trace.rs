@@ -215,7 +215,11 @@ fn waits_have_their_place_in_the_program() {
     let (_, analysis) = traced("places", Balance::Steal, a_bit_of_all);
     let here = |wait: &&WaitObject| wait.site.as_ref().is_some_and(|site| site.contains("trace.rs:"));
     let of = |reason: StopReason| analysis.waits.iter().filter(here).any(|wait| wait.reason == reason);
-    assert!(of(StopReason::MeetToReceive) && of(StopReason::Sleep) && of(StopReason::Join), "{:?}", analysis.waits);
+    assert!(
+        of(StopReason::MeetToReceive) && of(StopReason::Sleep) && of(StopReason::Join),
+        "{:?}",
+        analysis.waits
+    );
 }
 
 /// A call that blocks is made by an OS thread that is no worker, and ends by its wake.

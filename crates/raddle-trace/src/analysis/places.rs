@@ -43,8 +43,8 @@ impl Places {
         self.made.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
     }
 
-    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits and
-    /// they were not placed evenly.
+    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits
+    /// and they were not placed evenly.
     pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<String> {
         let (idle, threads) = (Idle::of(workers), Threads::of(log, workers));
         let (mut all, mut by_thread) = (0, HashMap::<u32, u64>::new());

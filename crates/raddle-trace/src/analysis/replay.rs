@@ -105,8 +105,8 @@ enum Begun {
     Ready,
     /// So long after its thread's last run.
     After(u64),
-    /// It is the first one of its thread, and no run woke it.
-    Root,
+    /// No run woke it, and its thread had not run: it was ready then.
+    Root(u64),
 }
 
 /// Runs and moments as they are found.
@@ -141,7 +141,8 @@ impl Reading<'_> {
                 Begun::After(woken.unwrap_or(slice.begin_ns).clamp(ended, slice.begin_ns) - ended)
             }
             Some(Cause::Outside(ns, _, Some(own))) => Begun::After(ns.saturating_sub(of(own).end_ns)),
-            Some(Cause::Outside(_, _, None) | Cause::Unknown(_)) | None => Begun::Root,
+            Some(Cause::Outside(ns, _, None) | Cause::Unknown(ns)) => Begun::Root(ns.min(slice.begin_ns)),
+            None => Begun::Root(slice.begin_ns),
         }
     }
 }
@@ -196,6 +197,7 @@ impl Replay {
         let slice = |run: Run| &reading.workers[run.0].slices[run.1];
         match runs[0] {
             (_, Begun::By(moment)) => self.unborn[moment as usize] = thread,
+            (_, Begun::Root(ns)) => self.roots.push((ns.saturating_sub(begin_ns), thread)),
             (run, _) => self.roots.push((slice(run).begin_ns.saturating_sub(begin_ns), thread)),
         }
         let meeting = |moment: u32, else_: Then| {
@@ -227,7 +229,7 @@ impl Replay {
                 Some((_, Begun::By(moment))) => meeting(*moment, Then::Await(*moment)),
                 Some((_, Begun::Ready)) => Then::Yield,
                 Some((_, Begun::After(ns))) => Then::Sleep(*ns),
-                Some((run, Begun::Root)) => Then::Sleep(slice(*run).begin_ns.saturating_sub(of.end_ns)),
+                Some((run, Begun::Root(_))) => Then::Sleep(slice(*run).begin_ns.saturating_sub(of.end_ns)),
             };
             step(of.end_ns - since, records.ns * (1 + others), then);
         }

@@ -93,7 +93,8 @@ impl fmt::Display for Advice {
             ),
             Advice::Spread(label) => write!(
                 f,
-                "the program has put {label} where they wait (`spawn_on`): put a share of them on each worker, or on none"
+                "the program has put {label} where they wait (`spawn_on`): put a share of them on each worker, \
+                 or on none"
             ),
             Advice::Split(thread, ns) => {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))

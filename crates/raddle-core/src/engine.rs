@@ -179,9 +179,9 @@ impl<'w> Turn<'w> {
         self.worker.fresh_waiting()
     }
 
-    /// Whether nothing waits here, beside what runs.
+    /// Whether nothing waits here, beside what runs: not what thieves have taken, either.
     pub fn is_alone(self) -> bool {
-        self.worker.is_alone()
+        self.worker.is_left_alone()
     }
 
     /// The next of this engine's own that this worker has to run, if that is what comes next.

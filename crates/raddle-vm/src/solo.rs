@@ -120,7 +120,7 @@ pub fn run_while_tight<'m, L: Default, W: World>(
     let solo = Solo::<_, _, false>::new(machine, world, 0);
     solo.tight_at.set(0);
     solo.go(lane)?;
-    if !solo.slack.get() {
+    if !solo.slack.get() || machine.is_finished() {
         return Ok(None);
     }
     let alarms = solo.alarms.take().into_iter().map(|(at, id)| (id, at as u32)).collect();

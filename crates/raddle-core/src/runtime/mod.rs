@@ -213,6 +213,8 @@ impl Runtime {
 
     /// As [`shutdown`](Self::shutdown), by an engine's owner, who knows that nothing is to run any more: the workers
     /// end when they have come to the end of their own queues, and need not find out first that all the others sleep.
+    /// What becomes ready later may never run.
+    #[doc(hidden)]
     pub fn stop(mut self) -> u64 {
         self.shared.let_stop();
         self.end()

@@ -437,6 +437,12 @@ impl Worker {
             && !self.inbox.has_mail()
     }
 
+    /// As [`is_alone`](Self::is_alone), and knows at once what thieves have taken, for a few loads more.
+    pub(crate) fn is_left_alone(&self) -> bool {
+        let waiting = self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint();
+        self.batch.is_empty() && waiting == 0 && !self.inbox.has_mail()
+    }
+
     /// Runs what the context that has just left noted down.
     #[inline(always)]
     pub(crate) fn arrive(&self) {

@@ -99,12 +99,13 @@ impl<'m> Host<'m> {
         self.begun.elapsed().as_micros() as u32
     }
 
-    /// Queues of what has come over from the single thread what there is room for.
+    /// Queues of what has come over from the single thread what there is room for: of the worker's own share, and of
+    /// another one's, if it `has_nothing_else`.
     ///
     /// The list of what is fresh keeps the room that it once took: with all of a million at once 24 bytes for each. A
     /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
     #[cold]
-    fn welcome(&self, scheduler: &OnWorker<'_>) {
+    fn welcome(&self, scheduler: &OnWorker<'_>, has_nothing_else: bool) {
         let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(arrived) = all.as_mut() else { return };
         for (id, time) in arrived.alarms.drain(..) {
@@ -114,7 +115,7 @@ impl<'m> Host<'m> {
         }
         let turn = scheduler.turn;
         let room = FRESH_MAX.saturating_sub(turn.fresh_waiting());
-        let taken = arrived.take(turn.index(), room, turn.is_alone());
+        let taken = arrived.take(turn.index(), room, has_nothing_else);
         for process in taken.iter().filter_map(|&id| self.machine.process(id)) {
             // SAFETY: it was ready, and has been given up.
             unsafe { turn.fresh(link_of(process)) };
@@ -178,7 +179,7 @@ unsafe impl Engine for Host<'_> {
         place.visits.enter(lane);
         let scheduler = OnWorker { host: self, turn };
         if self.has_arrived.load(Ordering::Relaxed) {
-            self.welcome(&scheduler);
+            self.welcome(&scheduler, false);
         }
         // SAFETY: the worker took it out of a queue.
         let process = unsafe { self.process_of(link) };
@@ -187,8 +188,8 @@ unsafe impl Engine for Host<'_> {
         {
             self.end(Some(Failure::Fault(fault)));
         }
-        if self.has_arrived.load(Ordering::Relaxed) {
-            self.welcome(&scheduler);
+        if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
+            self.welcome(&scheduler, turn.is_alone());
         }
         place.visits.leave(lane);
     }
@@ -265,6 +266,7 @@ fn spread(
     let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
     let Rest { ready, alarms, wants_keys, key_offered } = rest;
+    assert!(!ready.is_empty(), "who has work for several has somebody ready");
     let policy = runtime.policy();
     let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
     let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);

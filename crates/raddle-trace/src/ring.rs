@@ -53,10 +53,12 @@ impl Ring {
     /// as a thousand records a page. Where the system cannot, nothing happens.
     #[cfg(not(loom))]
     pub fn populate(&self, bytes: usize) {
-        const PAGE: usize = 4096;
+        // SAFETY: asks a question.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let page = usize::try_from(page).ok().filter(|page| page.is_power_of_two()).unwrap_or(4096);
         let begin = self.slots.as_ptr().cast::<u8>();
-        let skipped = begin.align_offset(PAGE);
-        let bytes = bytes.min(size_of_val(&*self.slots)).saturating_sub(skipped) / PAGE * PAGE;
+        let skipped = begin.align_offset(page);
+        let bytes = bytes.min(size_of_val(&*self.slots)).saturating_sub(skipped) / page * page;
         if bytes > 0 {
             let first = begin.wrapping_add(skipped).cast_mut();
             // SAFETY: the range is within the slots, and no byte of it is changed.

@@ -101,8 +101,8 @@ fn reason(what: &str) -> StopReason {
         "Future::get" => StopReason::Future,
         "join" | "raddle::join" | "scope" => StopReason::Join,
         // The channels of `csp` keep nothing.
-        "csp::Sender::send" => StopReason::MeetToSend,
-        "csp::Receiver::recv" => StopReason::MeetToReceive,
+        "csp::Sender::send" | "csp::Sender::send_deadline" => StopReason::MeetToSend,
+        "csp::Receiver::recv" | "csp::Receiver::recv_deadline" => StopReason::MeetToReceive,
         "csp::Alternation::recv" | "csp::choose" => StopReason::MeetOne,
         _ if ends(&["Alternation::recv", "choose", "select"]) => StopReason::Select,
         _ if ends(&["recv", "recv_deadline", "recv_timeout"]) => StopReason::Receive,
@@ -290,6 +290,7 @@ mod tests {
     fn calls_have_reasons() {
         let calls = [
             ("csp::Receiver::recv", StopReason::MeetToReceive),
+            ("csp::Sender::send_deadline", StopReason::MeetToSend),
             ("channel::Sender::send", StopReason::Send),
             ("csp::Alternation::recv", StopReason::MeetOne),
             ("channel::select", StopReason::Select),

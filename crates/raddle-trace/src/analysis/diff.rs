@@ -66,7 +66,7 @@ impl Diff {
     /// With a forecast for an advised placement, if the first trace is of one worker: both logs, with their analyses.
     pub fn with_forecast(mut self, one: (&Log, &Analysis), two: (&Log, &Analysis)) -> Diff {
         if let (Advice::Segments(label, segments), 1) = (&self.advice, self.workers[0]) {
-            self.predicted = Some(predict::placed(one, two, label, segments));
+            self.predicted = predict::placed(one, two, label, segments);
         }
         self
     }

@@ -83,9 +83,11 @@ impl Analysis {
         if verdict.advice.moves()
             && predicted.is_some_and(|forecast| !forecast.is_worth_it(log.wall_ns()))
             && let split @ Advice::Split(..) = verdict::longest_alone(log, &workers)
+            && let Some(of_split) = predict::followed(log, &split, &workers)
+            && of_split.is_worth_it(log.wall_ns())
         {
             // What waited was not worth moving: it waited for one thread, which was all that there was.
-            predicted = predict::followed(log, &split, &workers);
+            predicted = Some(of_split);
             verdict.advice = split;
         }
         Analysis {

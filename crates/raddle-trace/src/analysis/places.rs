@@ -10,6 +10,15 @@ use crate::event::{Event, Freedom, unpack};
 use crate::log::Log;
 use std::collections::HashMap;
 
+/// What the program keeps where it waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Each worker has its share.
+    Evenly,
+    /// Members of this label above all, of which some workers have more than others.
+    Unevenly(String),
+}
+
 /// What was said of each thread when it was made.
 pub(super) struct Places {
     /// Its worker, if it is one, and whether it may leave it.
@@ -43,27 +52,32 @@ impl Places {
         self.made.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
     }
 
-    /// The label of which most were placed where they waited while a worker was idle, if that was most of such waits
-    /// and they were not placed evenly.
-    pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<String> {
+    /// What the program has placed where it waited while a worker was idle, if that was most of such waits.
+    pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<Kept> {
         let (idle, threads) = (Idle::of(workers), Threads::of(log, workers));
-        let (mut all, mut by_thread) = (0, HashMap::<u32, u64>::new());
+        // Of many workers that were idle for long while many waited it is more than 64 bits hold.
+        let (mut all, mut by_thread) = (0_u128, HashMap::<u32, u128>::new());
         for (place, worker) in workers.iter().enumerate() {
             for (at, slice) in worker.slices.iter().enumerate() {
-                let waited = idle.between(ready_ns(&threads, workers, (place, at)), slice.begin_ns);
+                let since = ready_ns(&threads, workers, (place, at));
+                let waited = u128::from(idle.between(since, slice.begin_ns));
                 all += waited;
                 *by_thread.entry(slice.thread).or_default() += waited;
             }
         }
-        let mut by_label: HashMap<String, u64> = HashMap::new();
+        let mut by_label: HashMap<String, u128> = HashMap::new();
         by_thread.retain(|thread, _| self.home(*thread).is_some());
-        let placed: u64 = by_thread.values().sum();
+        let placed: u128 = by_thread.values().sum();
         for (thread, waited) in by_thread {
             *by_label.entry(labels::split(&log.name(thread)).0.to_owned()).or_default() += waited;
         }
         let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
-        most.map(|(label, _)| label)
-            .filter(|label| placed * 2 > all && !self.is_even(log, label, workers.len()))
+        most.filter(|_| placed > all - placed).map(|(label, _)| {
+            match self.is_even(log, &label, workers.len()) {
+                true => Kept::Evenly,
+                false => Kept::Unevenly(label),
+            }
+        })
     }
 
     /// Whether the program has given each worker about as many of a label as any other.
@@ -175,5 +189,26 @@ mod tests {
         script.switch(2, 60, StopReason::None, 5);
         let idle = Idle::of(&Analysis::of(&script.log()).workers);
         assert_eq!((idle.between(0, 60), idle.between(50, 70), idle.between(70, 100)), (120, 30, 30));
+    }
+
+    /// As a file may claim; it takes a third of a year.
+    #[test]
+    fn waits_may_add_up_to_more_than_64_bits() {
+        let end = 1 << 53;
+        let mut script = Script::new(11, end);
+        for thread in 1..=300_u32 {
+            script.put(0, 0, Event::Spawn, thread, pack(0, Freedom::Placed as u32));
+        }
+        for thread in 1..=300_u32 {
+            let stopped = if thread == 1 { StopReason::None } else { StopReason::Exit };
+            script.switch(0, end - 301 + u64::from(thread), stopped, thread);
+        }
+        script.switch(0, end, StopReason::Exit, 0);
+        (1..11).for_each(|worker| {
+            script.idle(worker, 0, end, IdleCause::Stop);
+        });
+        let log = script.log();
+        let workers = Analysis::of(&log).workers;
+        assert_eq!(Places::of(&log).kept(&log, &workers), Some(Kept::Unevenly("thread".to_owned())));
     }
 }

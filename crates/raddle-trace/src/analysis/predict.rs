@@ -16,7 +16,7 @@ use super::idle::Class;
 use super::kernel;
 use super::labels;
 use super::places::Places;
-use super::replay::{Place, Replay, Rules, Ways};
+use super::replay::{self, Place, Replay, Rules, Ways};
 use super::timeline::WorkerTime;
 use super::verdict::Advice;
 use crate::event::Freedom;
@@ -94,16 +94,16 @@ const STAMPS_A_RECORD: [f64; 2] = [1.1, 2.0];
 /// What a record takes, if it goes either way, in nanoseconds; none if the trace does not say what its clock takes.
 fn record_ns(log: &Log) -> Option<[u64; 2]> {
     let stamp: f64 = log.about("stamp_ns")?.parse().ok()?;
-    (0.0..1e6).contains(&stamp).then(|| STAMPS_A_RECORD.map(|stamps| (stamps * stamp) as u64))
+    (0.0..1e6).contains(&stamp).then(|| STAMPS_A_RECORD.map(|stamps| (stamps * stamp).round() as u64))
 }
 
 /// The same forecast of what was recorded, and of what would be without: `of` gets what a record takes.
-fn both(log: &Log, of: impl Fn(u64) -> Range) -> Forecast {
-    let bare = record_ns(log).map(|each| each.map(&of)).map(|[one, other]| Range {
-        least_ns: one.least_ns.min(other.least_ns),
-        most_ns: one.most_ns.max(other.most_ns),
+fn both(log: &Log, of: impl Fn(u64) -> Option<Range>) -> Option<Forecast> {
+    let bare = record_ns(log).and_then(|[one, other]| {
+        let (one, other) = (of(one)?, of(other)?);
+        Some(Range { least_ns: one.least_ns.min(other.least_ns), most_ns: one.most_ns.max(other.most_ns) })
     });
-    Forecast { recorded: of(0), bare }
+    Some(Forecast { recorded: of(0)?, bare })
 }
 
 /// How long it would take if the advice were followed, as far as the trace itself says so.
@@ -112,27 +112,29 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
     let sum = |of: fn(&WorkerTime) -> u64| workers.iter().map(of).sum::<u64>();
     let ran = sum(|worker| worker.running_ns);
     // Of what ran, so much was recording.
+    let records = log.workers.iter().flat_map(|worker| &worker.events);
+    let records = records.filter(|at| at.ns >= log.begin_ns && replay::takes_time(at.event)).count() as u64;
     let less = |ns: u64, record_ns: u64| {
-        let records =
-            (log.workers.iter().map(|worker| worker.events.len() as u64).sum::<u64>() * record_ns).min(ran);
+        let records = records.saturating_mul(record_ns).min(ran);
         ns - (u128::from(ns) * u128::from(records))
             .checked_div(ran.into())
             .map_or(0, |part| part as u64)
             .min(ns)
     };
-    Some(match advice {
+    match advice {
         Advice::Split(_, alone_ns) => both(log, |record_ns| {
-            Range::exactly(less(log.wall_ns().saturating_sub(alone_ns - alone_ns / count), record_ns))
+            let left = log.wall_ns().saturating_sub(alone_ns - alone_ns / count);
+            Some(Range::exactly(less(left, record_ns)))
         }),
         Advice::FewerWorkers(fewer) => both(log, |record_ns| {
             let all = ran + sum(|worker| worker.overhead_ns);
-            Range::exactly(less(all / (*fewer).max(1) as u64, record_ns))
+            Some(Range::exactly(less(all / (*fewer).max(1) as u64, record_ns)))
         }),
         Advice::Migrate => both(log, |record_ns| open_to_all(log, workers, false, record_ns)),
         Advice::MakeMovable => both(log, |record_ns| open_to_all(log, workers, true, record_ns)),
         Advice::Spread(label) => both(log, |record_ns| spread(log, workers, label, record_ns)),
-        _ => return None,
-    })
+        _ => None,
+    }
 }
 
 /// How many workers can run at once.
@@ -143,7 +145,7 @@ fn cores(log: &Log, workers: &[WorkerTime]) -> usize {
 
 /// What was misplaced, on whichever worker is free, but for what the program has placed. What stays where it has begun
 /// does so, unless all of that `becomes_movable`; of what the trace does not say so, it may be.
-fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_ns: u64) -> Range {
+fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_ns: u64) -> Option<Range> {
     let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
     let place = |unsaid: Place| {
         let places = &places;
@@ -157,11 +159,12 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_
     };
     let rules = Rules { workers: cores(log, workers), ways: ways(workers), last_stays: false };
     let chance = Rules { last_stays: true, ..rules };
-    Range::of(replay.finish(rules, place(Place::Any)), replay.finish(chance, place(Place::WhereBegun)))
+    let free = replay.finish(rules, place(Place::Any))?;
+    Some(Range::of(free, replay.finish(chance, place(Place::WhereBegun))?))
 }
 
 /// What the program has placed of this label, dealt to the workers in turn; or begun by whoever is free.
-fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Range {
+fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Option<Range> {
     let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
     let count = cores(log, workers);
     let deal = |in_turn: bool| {
@@ -177,7 +180,7 @@ fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Ran
         }
     };
     let rules = Rules { workers: count, ways: ways(workers), last_stays: false };
-    Range::of(replay.finish(rules, deal(true)), replay.finish(rules, deal(false)))
+    Some(Range::of(replay.finish(rules, deal(true))?, replay.finish(rules, deal(false))?))
 }
 
 /// How long what ran on one worker would take on those of `two`, with these segments of a label each on a worker of its
@@ -187,7 +190,7 @@ pub(super) fn placed(
     two: (&Log, &Analysis),
     label: &str,
     segments: &[(u64, u64)],
-) -> Forecast {
+) -> Option<Forecast> {
     let (log, workers) = (one.0, cores(two.0, &two.1.workers));
     let homes = homes(two.0, two.1);
     let place = |thread: u32| {
@@ -202,7 +205,7 @@ pub(super) fn placed(
     both(log, |record_ns| {
         let replay = Replay::of(log, &one.1.workers, record_ns);
         let free = Rules { ways: Ways::default(), ..rules };
-        Range::of(replay.finish(free, place), replay.finish(rules, place))
+        Some(Range::of(replay.finish(free, place)?, replay.finish(rules, place)?))
     })
 }
 

@@ -235,8 +235,9 @@ impl Replay {
         }
     }
 
-    /// Does it all, each thread where `place` says; says when all has ended.
-    pub(super) fn finish(&self, rules: Rules, place: impl FnMut(u32) -> Place) -> u64 {
+    /// Does it all, each thread where `place` says; says when all has ended. None if some wait for each other: of a
+    /// trace whose clocks disagree, say.
+    pub(super) fn finish(&self, rules: Rules, place: impl FnMut(u32) -> Place) -> Option<u64> {
         let workers = rules.workers.max(1);
         let mut stage = Stage {
             replay: self,
@@ -250,11 +251,13 @@ impl Replay {
             own: vec![VecDeque::new(); workers],
             open: VecDeque::new(),
             seats: vec![Seat::Idle(0); workers],
+            ended: 0,
         };
         for (ns, thread) in &self.roots {
             stage.note(*ns, Coming::Ready(*thread));
         }
-        stage.play() + self.tail_ns
+        let end = stage.play();
+        (stage.ended == self.threads.len()).then(|| end.saturating_add(self.tail_ns))
     }
 }
 
@@ -262,6 +265,11 @@ impl Replay {
 fn own_ns(ns: u64, worker: &WorkerTime) -> u64 {
     let (own, all) = (u128::from(worker.running_ns), u128::from(worker.running_ns + worker.kernel_ns));
     (u128::from(ns) * own).checked_div(all).map_or(ns, |ns| ns as u64)
+}
+
+/// Whether a worker read its clock for such a record. A place shares the stamp of its switch; samples are the helper's.
+pub(super) fn takes_time(event: Event) -> bool {
+    !matches!(event, Event::Site | Event::Sample | Event::KernelTook)
 }
 
 /// How many records each run wrote beside its switch, and what one took.
@@ -279,8 +287,7 @@ impl Records {
             let mut counts = vec![0; worker.slices.len()];
             let mut slice = 0;
             for at in &events.events {
-                // A place shares the stamp of its switch; samples are the helper's.
-                if matches!(at.event, Event::Switch | Event::Site | Event::Sample | Event::KernelTook) {
+                if at.event == Event::Switch || !takes_time(at.event) {
                     continue;
                 }
                 while worker.slices.get(slice).is_some_and(|slice| slice.end_ns < at.ns) {
@@ -323,6 +330,8 @@ struct Stage<'a, P> {
     own: Vec<VecDeque<(u64, u32)>>,
     open: VecDeque<(u64, u32, Option<usize>)>,
     seats: Vec<Seat>,
+    /// How many threads have.
+    ended: usize,
 }
 
 /// What a worker does.
@@ -389,7 +398,7 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
             }
             Then::Yield => self.queue(thread, Some(worker)),
             Then::Sleep(ns) => self.note(now.saturating_add(ns), Coming::Ready(thread)),
-            Then::End => (),
+            Then::End => self.ended += 1,
         }
         if goes_on {
             self.go_on(now, worker, thread);

@@ -5,7 +5,7 @@
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
-use super::places::Places;
+use super::places::{Kept, Places};
 use super::timeline::WorkerTime;
 use crate::event::Event;
 use crate::log::Log;
@@ -161,7 +161,9 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
             _ => together(log, workers, inner),
         },
         Some((Class::Misplaced, _)) => match Places::of(log).kept(log, workers) {
-            Some(label) => Advice::Spread(label),
+            Some(Kept::Unevenly(label)) => Advice::Spread(label),
+            // It may not move, and there is no better place for it.
+            Some(Kept::Evenly) => longest_alone(log, workers),
             None if moves_already(log) => Advice::MakeMovable,
             None => Advice::Migrate,
         },
@@ -265,9 +267,10 @@ pub(super) fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
             running.swap_remove(place);
         }
     }
-    let starved: u64 = workers.iter().map(|worker| worker.idle_ns(Class::Starved)).sum();
+    let lost = |worker: &WorkerTime| worker.idle_ns(Class::Starved) + worker.idle_ns(Class::Misplaced);
+    let lost: u64 = workers.iter().map(lost).sum();
     match alone.into_iter().max_by_key(|(thread, ns)| (*ns, *thread)) {
-        Some((thread, ns)) if ns * 2 >= starved / (workers.len() as u64 - 1).max(1) => {
+        Some((thread, ns)) if ns * 2 >= lost / (workers.len() as u64 - 1).max(1) => {
             Advice::Split(log.name(thread), ns)
         }
         _ => Advice::MoreWork,

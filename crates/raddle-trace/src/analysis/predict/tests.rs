@@ -43,7 +43,7 @@ fn wakes(count: u64, way: u64) -> Log {
 
 fn forecast(of: &Log, two: &Log, segments: &[(u64, u64)]) -> Range {
     let (one, other) = (Analysis::of(of), Analysis::of(two));
-    placed((of, &one), (two, &other), "stage", segments).recorded
+    placed((of, &one), (two, &other), "stage", segments).expect("it comes to its end").recorded
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn misplaced(lengths: &[u64]) -> Log {
 }
 
 fn open(log: &Log, may_stay: bool) -> Range {
-    open_to_all(log, &Analysis::of(log).workers, !may_stay, 0)
+    open_to_all(log, &Analysis::of(log).workers, !may_stay, 0).expect("it comes to its end")
 }
 
 #[test]
@@ -125,8 +125,9 @@ fn what_has_begun_may_stay_where_it_is() {
     let replay = Replay::of(&log, &workers, 0);
     let free = Rules { workers: 2, last_stays: false, ways: Ways::default() };
     // Free: 1 beside 2, then 3 beside 2 for four pieces: nine pieces on two workers.
-    assert_eq!(replay.finish(free, |_| Place::Any), 5_000);
-    assert!(replay.finish(free, |_| Place::WhereBegun) >= 5_000);
+    assert_eq!(replay.finish(free, |_| Place::Any), Some(5_000));
+    // 2 begins on the one worker, 3 on the other one, when 1 has ended there.
+    assert_eq!(replay.finish(free, |_| Place::WhereBegun), Some(5_000));
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn who_sends_at_a_meeting_does_not_run_ahead() {
         let log = meeting(stopped);
         let rules = Rules { workers: 2, last_stays: false, ways: Ways::default() };
         let replay = Replay::of(&log, &Analysis::of(&log).workers, 0);
-        replay.finish(rules, |thread| Place::At(thread as usize - 1))
+        replay.finish(rules, |thread| Place::At(thread as usize - 1)).expect("it comes to its end")
     };
     // What is sent is kept: the receiver ends last, after the first 9 ns and its own ten times 100.
     assert_eq!(of(StopReason::Receive), 1009);
@@ -190,7 +191,8 @@ fn what_records_took_is_left_out_and_owed_where_a_stretch_is_shorter() {
     let log = line();
     let workers = Analysis::of(&log).workers;
     let one = Rules { workers: 1, last_stays: false, ways: Ways::default() };
-    let of = |record_ns| Replay::of(&log, &workers, record_ns).finish(one, |_| Place::At(0));
+    let of =
+        |record_ns| Replay::of(&log, &workers, record_ns).finish(one, |_| Place::At(0)).expect("it ends");
     // Eight runs, six of them with a wake; 200 ns of the trace come after.
     assert_eq!(of(0) - of(10), 10 * (8 + 6));
     assert_eq!(of(1000), 200);
@@ -210,4 +212,32 @@ fn where_moving_brings_nothing_the_long_one_is_to_be_split() {
         analysis.predicted.map(|forecast| forecast.recorded.least_ns),
         Some(50_000_000 - 49_999_000 / 2)
     );
+}
+
+/// Clocks that disagree have two threads each begun by the other one.
+#[test]
+fn who_waits_for_each_other_for_ever_has_no_forecast() {
+    let mut script = Script::new(2, 100);
+    script.switch(0, 10, StopReason::None, 1).wake(0, 10, 2, 1).switch(0, 50, StopReason::Exit, 0);
+    script.switch(1, 10, StopReason::None, 2).wake(1, 10, 1, 0).switch(1, 50, StopReason::Exit, 0);
+    let log = script.log();
+    let replay = Replay::of(&log, &Analysis::of(&log).workers, 0);
+    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default() };
+    assert_eq!(replay.finish(rules, |_| Place::Any), None);
+}
+
+/// What it takes without a trace is said where the trace knows what its clock takes.
+#[test]
+fn a_forecast_without_a_trace_needs_the_price_of_a_reading() {
+    let mut log = misplaced(&[8_000_000; 10]);
+    let of =
+        |log: &Log| followed(log, &Advice::FewerWorkers(1), &Analysis::of(log).workers).expect("it ends");
+    assert_eq!(of(&log), Forecast { recorded: Range::exactly(80_000_000), bare: None });
+    log.about.push(("stamp_ns".to_owned(), "9.0".to_owned()));
+    // Ten spawns, eleven switches and what the other worker was idle, at 1.1 and 2 readings.
+    let records = log.workers.iter().map(|worker| worker.events.len() as u64).sum::<u64>();
+    let bare = Range { least_ns: 80_000_000 - records * 18, most_ns: 80_000_000 - records * 10 };
+    assert_eq!(of(&log), Forecast { recorded: Range::exactly(80_000_000), bare: Some(bare) });
+    let said = of(&log).to_string();
+    assert_eq!(said, "80.0 ms", "both are the same");
 }

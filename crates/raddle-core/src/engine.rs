@@ -222,13 +222,7 @@ impl Runtime {
     /// As [`Turn::ready`]; and the link was never queued in another runtime.
     pub unsafe fn ready(&self, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
-        let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
-        let runnable = runnable.expect("it is not null");
-        let shared = self.shared();
-        if shared.trace.looks_outside() {
-            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), None);
-        }
-        shared.inject(runnable);
+        self.shared().inject(unsafe { self.arriving(link, None) });
     }
 
     /// Queues one of an engine's from outside, at the worker of that number.
@@ -240,13 +234,22 @@ impl Runtime {
     /// If there is no such worker.
     pub unsafe fn ready_at(&self, worker: usize, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
+        self.shared().worker(worker).deliver(unsafe { self.arriving(link, Some(worker)) });
+    }
+
+    /// One that is about to be queued from outside, for the trace too.
+    ///
+    /// # Safety
+    /// As [`ready`](Runtime::ready).
+    unsafe fn arriving(&self, link: NonNull<Link>, at: Option<usize>) -> Runnable {
+        // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
         let runnable = runnable.expect("it is not null");
         let shared = self.shared();
         if shared.trace.looks_outside() {
-            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), Some(worker));
+            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), at);
         }
-        shared.worker(worker).deliver(runnable);
+        runnable
     }
 
     /// Takes an alarm back that was set on this runtime.

@@ -130,9 +130,9 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
             let all = ran + sum(|worker| worker.overhead_ns);
             Some(Range::exactly(less(all / (*fewer).max(1) as u64, record_ns)))
         }),
-        Advice::Migrate => both(log, |record_ns| open_to_all(log, workers, false, record_ns)),
-        Advice::MakeMovable => both(log, |record_ns| open_to_all(log, workers, true, record_ns)),
-        Advice::Spread(label) => both(log, |record_ns| spread(log, workers, label, record_ns)),
+        Advice::Migrate => open_to_all(log, workers, false),
+        Advice::MakeMovable => open_to_all(log, workers, true),
+        Advice::Spread(label) => spread(log, workers, label),
         _ => None,
     }
 }
@@ -145,8 +145,8 @@ fn cores(log: &Log, workers: &[WorkerTime]) -> usize {
 
 /// What was misplaced, on whichever worker is free, but for what the program has placed. What stays where it has begun
 /// does so, unless all of that `becomes_movable`; of what the trace does not say so, it may be.
-fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_ns: u64) -> Option<Range> {
-    let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
+fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool) -> Option<Forecast> {
+    let (replay, places) = (Replay::of(log, workers), Places::of(log));
     let place = |unsaid: Place| {
         let places = &places;
         move |thread: u32| match (places.home(thread), places.freedom(thread)) {
@@ -157,16 +157,19 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool, record_
             (None, _) => Place::Any,
         }
     };
-    let rules = Rules { workers: cores(log, workers), ways: ways(workers), last_stays: false };
-    let chance = Rules { last_stays: true, ..rules };
-    let free = replay.finish(rules, place(Place::Any))?;
-    Some(Range::of(free, replay.finish(chance, place(Place::WhereBegun))?))
+    let (count, ways) = (cores(log, workers), ways(workers));
+    both(log, |record_ns| {
+        let rules = Rules { workers: count, ways, last_stays: false, record_ns };
+        let chance = Rules { last_stays: true, ..rules };
+        let free = replay.finish(rules, place(Place::Any))?;
+        Some(Range::of(free, replay.finish(chance, place(Place::WhereBegun))?))
+    })
 }
 
 /// What the program has placed of this label, dealt to the workers in turn; or begun by whoever is free.
-fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Option<Range> {
-    let (replay, places) = (Replay::of(log, workers, record_ns), Places::of(log));
-    let count = cores(log, workers);
+fn spread(log: &Log, workers: &[WorkerTime], label: &str) -> Option<Forecast> {
+    let (replay, places) = (Replay::of(log, workers), Places::of(log));
+    let (count, ways) = (cores(log, workers), ways(workers));
     let deal = |in_turn: bool| {
         let (places, mut next) = (&places, 0..);
         move |thread: u32| match (places.home(thread), places.freedom(thread)) {
@@ -179,8 +182,10 @@ fn spread(log: &Log, workers: &[WorkerTime], label: &str, record_ns: u64) -> Opt
             (None, _) => Place::WhereBegun,
         }
     };
-    let rules = Rules { workers: count, ways: ways(workers), last_stays: false };
-    Some(Range::of(replay.finish(rules, deal(true))?, replay.finish(rules, deal(false))?))
+    both(log, |record_ns| {
+        let rules = Rules { workers: count, ways, last_stays: false, record_ns };
+        Some(Range::of(replay.finish(rules, deal(true))?, replay.finish(rules, deal(false))?))
+    })
 }
 
 /// How long what ran on one worker would take on those of `two`, with these segments of a label each on a worker of its
@@ -201,9 +206,9 @@ pub(super) fn placed(
             number.and_then(|n| segments.iter().position(|(first, last)| (*first..=*last).contains(&n)));
         Place::At(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
     };
-    let rules = Rules { workers, ways: ways(&two.1.workers), last_stays: false };
+    let (replay, ways) = (Replay::of(log, &one.1.workers), ways(&two.1.workers));
     both(log, |record_ns| {
-        let replay = Replay::of(log, &one.1.workers, record_ns);
+        let rules = Rules { workers, ways, last_stays: false, record_ns };
         let free = Rules { ways: Ways::default(), ..rules };
         Some(Range::of(replay.finish(free, place)?, replay.finish(rules, place)?))
     })

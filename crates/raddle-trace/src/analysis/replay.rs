@@ -25,6 +25,8 @@ pub(super) struct Rules {
     pub(super) last_stays: bool,
     /// How long it takes until an idle worker runs what another one has made ready.
     pub(super) ways: Ways,
+    /// What each record took, in nanoseconds, which is left out.
+    pub(super) record_ns: u64,
 }
 
 /// How long the way to a worker that has nothing to do takes, in nanoseconds.
@@ -73,9 +75,10 @@ struct Thread {
     first: u32,
 }
 
-/// A thread runs for so long, and then does that.
+/// A thread runs for so long, in which it wrote so many records, and then does that.
 struct Step {
     ns: u64,
+    records: u32,
     then: Then,
 }
 
@@ -148,8 +151,8 @@ impl Reading<'_> {
 }
 
 impl Replay {
-    /// Reads what was done; each record took so many nanoseconds, which are left out.
-    pub(super) fn of(log: &Log, workers: &[WorkerTime], record_ns: u64) -> Replay {
+    /// Reads what was done.
+    pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Replay {
         let mut order: Vec<(u64, Run)> = Vec::new();
         for (at, worker) in workers.iter().enumerate() {
             order.extend(worker.slices.iter().enumerate().map(|(slice, of)| (of.begin_ns, (at, slice))));
@@ -177,7 +180,7 @@ impl Replay {
             roots: Vec::new(),
             tail_ns: log.end_ns - last_ns.unwrap_or(log.end_ns).min(log.end_ns),
         };
-        let records = Records::of(log, workers, record_ns);
+        let records = Records::of(log, workers);
         for (number, runs) in runs {
             replay.add(number, &runs, &reading, &records, log.begin_ns);
         }
@@ -203,16 +206,10 @@ impl Replay {
         let meeting = |moment: u32, else_: Then| {
             if reading.meets[moment as usize] { Then::Meet(moment) } else { else_ }
         };
-        // What records took that has not been taken off yet.
-        let mut debt = 0;
         for (place, (run, _)) in runs.iter().enumerate() {
             let worker = &reading.workers[run.0];
-            let mut step = |ns: u64, records_ns: u64, then: Then| {
-                let ns = own_ns(ns, worker);
-                debt += records_ns;
-                let off = debt.min(ns);
-                debt -= off;
-                self.steps.push(Step { ns: ns - off, then });
+            let mut step = |ns: u64, records: u32, then: Then| {
+                self.steps.push(Step { ns: own_ns(ns, worker), records, then });
             };
             let of = slice(*run);
             let mut since = of.begin_ns;
@@ -221,7 +218,7 @@ impl Replay {
             let mut others = records.in_run(*run);
             for (_, ns, moment) in brought {
                 let ns = (*ns).clamp(since, of.end_ns);
-                step(ns - since, records.ns, meeting(*moment, Then::Bring(*moment)));
+                step(ns - since, 1, meeting(*moment, Then::Bring(*moment)));
                 (since, others) = (ns, others.saturating_sub(1));
             }
             let then = match runs.get(place + 1) {
@@ -231,7 +228,7 @@ impl Replay {
                 Some((_, Begun::After(ns))) => Then::Sleep(*ns),
                 Some((run, Begun::Root(_))) => Then::Sleep(slice(*run).begin_ns.saturating_sub(of.end_ns)),
             };
-            step(of.end_ns - since, records.ns * (1 + others), then);
+            step(of.end_ns - since, others.saturating_add(1), then);
         }
     }
 
@@ -245,6 +242,7 @@ impl Replay {
             place,
             places: vec![None; self.threads.len()],
             at: self.threads.iter().map(|thread| thread.first).collect(),
+            owed_ns: vec![0; self.threads.len()],
             moments: self.unborn.clone(),
             coming: BinaryHeap::new(),
             noted: 0,
@@ -272,17 +270,11 @@ pub(super) fn takes_time(event: Event) -> bool {
     !matches!(event, Event::Site | Event::Sample | Event::KernelTook)
 }
 
-/// How many records each run wrote beside its switch, and what one took.
-struct Records {
-    ns: u64,
-    counts: Vec<Vec<u32>>,
-}
+/// How many records each run wrote beside its switch.
+struct Records(Vec<Vec<u32>>);
 
 impl Records {
-    fn of(log: &Log, workers: &[WorkerTime], ns: u64) -> Records {
-        if ns == 0 {
-            return Records { ns, counts: Vec::new() };
-        }
+    fn of(log: &Log, workers: &[WorkerTime]) -> Records {
         let of_worker = |(events, worker): (&crate::log::Worker, &WorkerTime)| {
             let mut counts = vec![0; worker.slices.len()];
             let mut slice = 0;
@@ -299,11 +291,11 @@ impl Records {
             }
             counts
         };
-        Records { ns, counts: log.workers.iter().zip(workers).map(of_worker).collect() }
+        Records(log.workers.iter().zip(workers).map(of_worker).collect())
     }
 
-    fn in_run(&self, (worker, slice): Run) -> u64 {
-        self.counts.get(worker).map_or(0, |counts| counts[slice].into())
+    fn in_run(&self, (worker, slice): Run) -> u32 {
+        self.0[worker][slice]
     }
 }
 
@@ -321,6 +313,8 @@ struct Stage<'a, P> {
     places: Vec<Option<Place>>,
     /// The next step of each thread.
     at: Vec<u32>,
+    /// What records of each thread took that has not been left out yet, since they took longer than what it did.
+    owed_ns: Vec<u64>,
     /// [`NOT_YET`], [`BEEN`], or the thread that waits for it.
     moments: Vec<u32>,
     /// By time, and in the order in which they were noted down.
@@ -429,8 +423,12 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
 
     fn go_on(&mut self, now: u64, worker: usize, thread: u32) {
         let step = &self.replay.steps[self.at[thread as usize] as usize];
+        let owed = &mut self.owed_ns[thread as usize];
+        *owed = owed.saturating_add(self.rules.record_ns.saturating_mul(step.records.into()));
+        let left_out = step.ns.min(*owed);
+        *owed -= left_out;
         self.seats[worker] = Seat::Runs(thread);
-        self.note(now.saturating_add(step.ns), Coming::Worker(worker));
+        self.note(now.saturating_add(step.ns - left_out), Coming::Worker(worker));
     }
 
     fn make_ready(&mut self, now: u64, thread: u32, by: Option<usize>) {

@@ -88,7 +88,7 @@ fn misplaced(lengths: &[u64]) -> Log {
 }
 
 fn open(log: &Log, may_stay: bool) -> Range {
-    open_to_all(log, &Analysis::of(log).workers, !may_stay, 0).expect("it comes to its end")
+    open_to_all(log, &Analysis::of(log).workers, !may_stay).expect("it comes to its end").recorded
 }
 
 #[test]
@@ -122,8 +122,8 @@ fn what_has_begun_may_stay_where_it_is() {
     script.switch(0, 9000, StopReason::Exit, 0).idle(1, 0, 9_000, IdleCause::Stop);
     let log = script.log();
     let workers = Analysis::of(&log).workers;
-    let replay = Replay::of(&log, &workers, 0);
-    let free = Rules { workers: 2, last_stays: false, ways: Ways::default() };
+    let replay = Replay::of(&log, &workers);
+    let free = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
     // Free: 1 beside 2, then 3 beside 2 for four pieces: nine pieces on two workers.
     assert_eq!(replay.finish(free, |_| Place::Any), Some(5_000));
     // 2 begins on the one worker, 3 on the other one, when 1 has ended there.
@@ -176,8 +176,8 @@ fn meeting(stopped: StopReason) -> Log {
 fn who_sends_at_a_meeting_does_not_run_ahead() {
     let of = |stopped| {
         let log = meeting(stopped);
-        let rules = Rules { workers: 2, last_stays: false, ways: Ways::default() };
-        let replay = Replay::of(&log, &Analysis::of(&log).workers, 0);
+        let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
+        let replay = Replay::of(&log, &Analysis::of(&log).workers);
         replay.finish(rules, |thread| Place::At(thread as usize - 1)).expect("it comes to its end")
     };
     // What is sent is kept: the receiver ends last, after the first 9 ns and its own ten times 100.
@@ -190,9 +190,9 @@ fn who_sends_at_a_meeting_does_not_run_ahead() {
 fn what_records_took_is_left_out_and_owed_where_a_stretch_is_shorter() {
     let log = line();
     let workers = Analysis::of(&log).workers;
-    let one = Rules { workers: 1, last_stays: false, ways: Ways::default() };
-    let of =
-        |record_ns| Replay::of(&log, &workers, record_ns).finish(one, |_| Place::At(0)).expect("it ends");
+    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0 };
+    let replay = Replay::of(&log, &workers);
+    let of = |record_ns| replay.finish(Rules { record_ns, ..one }, |_| Place::At(0)).expect("it ends");
     // Eight runs, six of them with a wake; 200 ns of the trace come after.
     assert_eq!(of(0) - of(10), 10 * (8 + 6));
     assert_eq!(of(1000), 200);
@@ -221,8 +221,8 @@ fn who_waits_for_each_other_for_ever_has_no_forecast() {
     script.switch(0, 10, StopReason::None, 1).wake(0, 10, 2, 1).switch(0, 50, StopReason::Exit, 0);
     script.switch(1, 10, StopReason::None, 2).wake(1, 10, 1, 0).switch(1, 50, StopReason::Exit, 0);
     let log = script.log();
-    let replay = Replay::of(&log, &Analysis::of(&log).workers, 0);
-    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default() };
+    let replay = Replay::of(&log, &Analysis::of(&log).workers);
+    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
     assert_eq!(replay.finish(rules, |_| Place::Any), None);
 }
 

@@ -138,15 +138,16 @@ impl<'w> Turn<'w> {
         self.worker.index
     }
 
-    /// Queues one that waited, or has just been made, here.
+    /// Queues one that waited, or has just been made, here. True if nobody can run it before the caller asks for the
+    /// [`next`](Turn::next), or returns.
     ///
     /// # Safety
     /// `link` begins something of an engine's, belongs to a handle, stays where it is, and the caller gives up the
     /// right to queue it.
     #[inline(always)]
-    pub unsafe fn ready(self, link: NonNull<Link>) {
+    pub unsafe fn ready(self, link: NonNull<Link>) -> bool {
         // SAFETY: passed on to the caller.
-        unsafe { self.worker.wake_engine(link.as_ptr().cast()) };
+        unsafe { self.worker.wake_engine(link.as_ptr().cast()) }
     }
 
     /// Queues here, as `handle`'s, one that begins anew: it has never been anywhere.

@@ -40,7 +40,8 @@ impl Message {
 }
 
 impl<L: Default> Machine<L> {
-    /// One side of a communication. On [`Step::Waits`] the caller must have saved itself before, and is gone.
+    /// One side of a communication. On [`Step::Waits`] the caller must have saved itself before, and is gone. `kept`
+    /// becomes who has been made ready, if they cannot run before the caller asks the scheduler for the next.
     #[inline(always)]
     pub(crate) fn communicate<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
@@ -49,6 +50,7 @@ impl<L: Default> Machine<L> {
         channel: u32,
         direction: u32,
         message: Message,
+        kept: &mut u32,
     ) -> Result<Step, Trap> {
         if S::CHECKED {
             self.use_end(me, channel, direction)?;
@@ -57,32 +59,33 @@ impl<L: Default> Machine<L> {
             return self.at_port::<S, SHARED>(scheduler, me, channel, direction, message);
         }
         let word = self.memory.word(channel).ok_or(Trap::Address)?;
-        self.meet::<S, SHARED>(scheduler, me, (word, channel), direction, message)
+        self.meet::<S, SHARED>(scheduler, me, (word, channel | direction), message, kept)
     }
 
+    /// `end` is the channel and the direction.
     #[inline(always)]
     fn meet<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
         me: &Process<L>,
-        (word, channel): (&AtomicU32, u32),
-        direction: u32,
+        (word, end): (&AtomicU32, u32),
         message: Message,
+        kept: &mut u32,
     ) -> Result<Step, Trap> {
         let mut seen = atom::load::<SHARED>(word);
         loop {
             if seen != 0 && seen & IN_ALT == 0 {
-                return self.take::<S, SHARED>(scheduler, me, (word, channel), seen, direction, message);
+                return self.take::<S, SHARED>(scheduler, me, (word, end), seen, message, kept);
             }
-            if seen != 0 && direction == INPUT {
+            if seen != 0 && end & INPUT != 0 {
                 return Err(Trap::Channel);
             }
             me.message.set(message.at);
             me.length.set(message.length);
-            me.wait.store(channel | direction, Ordering::Relaxed);
+            me.wait.store(end, Ordering::Relaxed);
             match atom::exchange::<SHARED>(word, seen, me.id()) {
                 Ok(()) => break,
-                Err(now) if self.withdraw::<SHARED>(me, channel | direction) => seen = now,
+                Err(now) if self.withdraw::<SHARED>(me, end) => seen = now,
                 Err(_) => return Ok(Step::Waits),
             }
         }
@@ -106,22 +109,24 @@ impl<L: Default> Machine<L> {
         &self,
         scheduler: &S,
         me: &Process<L>,
-        (word, channel): (&AtomicU32, u32),
+        (word, end): (&AtomicU32, u32),
         other: u32,
-        direction: u32,
         message: Message,
+        kept: &mut u32,
     ) -> Result<Step, Trap> {
         let other = self.processes.get(other).ok_or(Trap::Channel)?;
-        let wanted = channel | (direction ^ OUTPUT ^ INPUT);
+        let wanted = end ^ OUTPUT ^ INPUT;
         atom::exchange::<SHARED>(&other.wait, wanted, 0).map_err(|_| Trap::Channel)?;
         word.store(0, Ordering::Relaxed);
         let theirs = Message { at: other.message.get(), length: other.length.get() };
-        let (from, to) = if direction == OUTPUT { (message, theirs) } else { (theirs, message) };
+        let (from, to) = if end & OUTPUT != 0 { (message, theirs) } else { (theirs, message) };
         if S::CHECKED {
-            self.met(me, other, (direction, from.range(), to.range()))?;
+            self.met(me, other, (end & (OUTPUT | INPUT), from.range(), to.range()))?;
         }
         self.pass(from, to)?;
-        scheduler.ready(other);
+        if scheduler.ready_here(other) {
+            *kept = other.id();
+        }
         Ok(Step::Done)
     }
 
@@ -164,7 +169,7 @@ impl<L: Default> Machine<L> {
             (16, INPUT) => {
                 scheduler.want_key();
                 let word = self.memory.word(channel).ok_or(Trap::Address)?;
-                return self.meet::<S, SHARED>(scheduler, me, (word, channel), direction, message);
+                return self.meet::<S, SHARED>(scheduler, me, (word, channel | direction), message, &mut 0);
             }
             // The second of each is the one with locks behind it, for those who share it.
             (20 | 32, OUTPUT) => Port::Screen,
@@ -198,9 +203,9 @@ impl<L: Default> Machine<L> {
         let message = Message { at: FLOOR - 4, length: 1 };
         let word = self.memory.word(channel).ok_or(Trap::Address)?;
         if S::SHARED {
-            self.meet::<S, true>(scheduler, self.keyboard(), (word, channel), OUTPUT, message)
+            self.meet::<S, true>(scheduler, self.keyboard(), (word, channel | OUTPUT), message, &mut 0)
         } else {
-            self.meet::<S, false>(scheduler, self.keyboard(), (word, channel), OUTPUT, message)
+            self.meet::<S, false>(scheduler, self.keyboard(), (word, channel | OUTPUT), message, &mut 0)
         }
     }
 

@@ -39,6 +39,13 @@ pub trait Scheduler {
 
     /// A process may run. From here on it may be running elsewhere.
     fn ready(&self, process: &Process<Self::Link>);
+    /// As [`ready`](Scheduler::ready). True if nobody can run it before the caller next asks who is
+    /// [`next`](Scheduler::next).
+    #[inline(always)]
+    fn ready_here(&self, process: &Process<Self::Link>) -> bool {
+        self.ready(process);
+        false
+    }
     /// A process that has just been made, as one of a few or, if `many`, of a replicated PAR.
     fn begin(&self, process: &Process<Self::Link>, many: bool) {
         let _ = many;

@@ -32,6 +32,11 @@ impl Scheduler for Notes {
         assert_eq!(process.ip.get(), 77, "made ready before it was saved, or so it seems from here");
         self.0[process.id() as usize].fetch_add(1, Ordering::Relaxed);
     }
+    /// The models run nobody before whoever makes it ready has come to its end.
+    fn ready_here(&self, process: &Process<()>) -> bool {
+        self.ready(process);
+        true
+    }
     fn next(&self) -> Option<&Process<()>> {
         None
     }
@@ -76,12 +81,27 @@ impl Bench {
     }
 
     fn communicate(&self, id: u32, channel: u32, direction: u32) -> Step {
-        self.process(id).save(77, 0);
+        self.communicate_and(id, channel, direction).0
+    }
+
+    /// And who was made ready here.
+    fn communicate_and(&self, id: u32, channel: u32, direction: u32) -> (Step, u32) {
+        let (me, mut kept) = (self.process(id), 0);
+        me.save(77, 0);
         let at = if direction == OUTPUT { SENT } else { RECEIVED };
         let message = Message { at, length: 4 | IN_SLOT };
         let done =
-            self.machine.communicate::<_, true>(&self.notes, self.process(id), channel, direction, message);
-        done.expect("nobody else uses that end")
+            self.machine.communicate::<_, true>(&self.notes, me, channel, direction, message, &mut kept);
+        (done.expect("nobody else uses that end"), kept)
+    }
+
+    /// A child of process 3 comes to its end.
+    fn end(&self, id: u32, kept: u32) {
+        let child = self.process(id);
+        child.parent.set(3);
+        child.join.set(COUNT);
+        let ended = self.machine.end::<_, true>(&self.notes, &mut Lane::default(), child, kept);
+        ended.expect("it was awaited");
     }
 
     fn readied(&self, id: u32) -> u32 {
@@ -175,14 +195,8 @@ fn join() {
         .map(|id| {
             let bench = bench.clone();
             thread::spawn(move || {
-                let child = bench.process(id);
-                child.parent.set(3);
-                child.join.set(COUNT);
                 bench.machine.memory.store_w(SENT + 4 * (id - 1), 40 + id).expect("there");
-                bench
-                    .machine
-                    .end::<_, true>(&bench.notes, &mut Lane::default(), child)
-                    .expect("it was awaited");
+                bench.end(id, 0);
             })
         })
         .collect();
@@ -194,6 +208,41 @@ fn join() {
     }
     children.into_iter().for_each(|child| child.join().expect("no panic"));
     bench.check_waiter(3, step);
+}
+
+/// A child that has just woken its parent counts itself down without an exchange, if it is the last, while the parent
+/// is in its worker's batch; its sibling ends on another worker, which may be given the parent.
+fn join_kept() {
+    let bench = Bench::new();
+    bench.machine.memory.store_w(COUNT, 3).expect("there");
+    assert_eq!(bench.communicate(3, CHANNEL, INPUT), Step::Waits);
+    let given = Arc::new(AtomicU32::new(0));
+    let run_parent = |bench: &Bench, given: &AtomicU32| {
+        if given.swap(0, Ordering::AcqRel) == 0 {
+            return None;
+        }
+        let step = bench.machine.join::<true>(bench.process(3), COUNT).expect("there");
+        if step == Step::Done {
+            let left = |at| bench.machine.memory.load_w(at).expect("there");
+            assert_eq!((left(STATE), left(STATE + 4)), (41, 42));
+        }
+        Some(step)
+    };
+    let (other, theirs) = (bench.clone(), given.clone());
+    let sibling = thread::spawn(move || {
+        other.machine.memory.store_w(STATE + 4, 42).expect("there");
+        other.end(2, 0);
+        run_parent(&other, &theirs)
+    });
+    let (step, kept) = bench.communicate_and(1, CHANNEL, OUTPUT);
+    assert_eq!((step, kept), (Step::Done, 3));
+    bench.machine.memory.store_w(STATE, 41).expect("there");
+    bench.end(1, kept);
+    given.swap(1, Ordering::AcqRel);
+    let here = run_parent(&bench, &given);
+    let there = sibling.join().expect("no panic");
+    let step = here.or(there).expect("one of them ran it");
+    assert_eq!(bench.readied(3), if step == Step::Waits { 2 } else { 1 });
 }
 
 /// A lock is held by one at a time, and handed over.
@@ -257,6 +306,7 @@ const MODELS: &[(&str, fn())] = &[
     ("alternation", || alternation(&[CHANNEL])),
     ("alternation of two", || alternation(&[CHANNEL, OTHER])),
     ("join", join),
+    ("join_kept", join_kept),
     ("lock", lock),
     ("quiet", quiet),
 ];

@@ -16,21 +16,24 @@ impl Worker {
         self.trace_turn(next.header(), || engine::run(self, next));
     }
 
-    /// Queues an engine's, which waited, or has just been made: as [`wake`](Worker::wake), knowing what it is.
+    /// Queues an engine's, which waited, or has just been made: as [`wake`](Worker::wake), knowing what it is. True if
+    /// it is in the batch, of which others get what this worker gives away, between two dispatches.
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub(crate) unsafe fn wake_engine(&self, header: *mut Header) {
+    pub(crate) unsafe fn wake_engine(&self, header: *mut Header) -> bool {
         // SAFETY: the caller vouches that it is alive and theirs.
         let home = unsafe { &*header }.worker.get();
         if home == self.as_word() && self.wakes_stay.load(Ordering::Relaxed) {
             // SAFETY: the caller holds the right to queue it.
             let runnable = unsafe { Runnable::from_raw(header) };
             self.batch.push_woken_movable(runnable.expect("it is not null"));
+            true
         } else {
             // SAFETY: passed on to the caller.
             unsafe { self.wake_engine_elsewhere(header) };
+            false
         }
     }
 

@@ -47,6 +47,12 @@ impl Scheduler for OnWorker<'_> {
     }
 
     #[inline(always)]
+    fn ready_here(&self, process: &Process<Link>) -> bool {
+        // SAFETY: as above.
+        unsafe { self.turn.ready(link_of(process)) }
+    }
+
+    #[inline(always)]
     fn begin(&self, process: &Process<Link>, many: bool) {
         if many {
             process.link.belongs_to(self.host.handle());

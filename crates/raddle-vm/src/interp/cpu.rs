@@ -56,6 +56,8 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     pub(super) at: usize,
     pub(super) fp: u32,
     pub(super) fuel: u32,
+    /// Who was made ready last, since this process was dispatched, and cannot run before it stops; 0 if nobody.
+    pub(super) kept: u32,
     pub(super) insn: Insn,
     frame: Frame,
     code: *const Insn,
@@ -74,7 +76,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         // SAFETY: where a process begins, its frame is within the memory, at a multiple of four; so are all after it.
         let frame = Frame(unsafe { machine.memory.raw_frame(fp) });
         let (code, insn) = (machine.code().as_ptr(), Insn::new(Op::Nop, 0, 0, 0));
-        Cpu { machine, scheduler, lane, me: first, at, fp, fuel: FUEL, insn, frame, code }
+        Cpu { machine, scheduler, lane, me: first, at, fp, fuel: FUEL, kept: 0, insn, frame, code }
     }
 
     /// Goes on with `next` where it was saved.
@@ -86,6 +88,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         // SAFETY: it was saved as it is in here.
         self.frame = Frame(unsafe { self.machine.memory.raw_frame(self.fp) });
         self.fuel = FUEL;
+        self.kept = 0;
         self.lane.stats.dispatches += 1;
     }
 

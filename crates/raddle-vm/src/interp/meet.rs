@@ -52,7 +52,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 
     #[inline(always)]
     pub(super) fn end(&mut self) -> Result<(), Stop> {
-        self.machine.end::<S, SHARED>(self.scheduler, self.lane, self.me)?;
+        self.machine.end::<S, SHARED>(self.scheduler, self.lane, self.me, self.kept)?;
         self.next()
     }
 
@@ -76,7 +76,10 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.lane.stats.messages += u64::from(direction == OUTPUT);
         self.me.save(self.at, self.fp);
         let (scheduler, me) = (self.scheduler, self.me);
-        let step = self.machine.communicate::<S, SHARED>(scheduler, me, channel, direction, message);
+        let mut kept = self.kept;
+        let step =
+            self.machine.communicate::<S, SHARED>(scheduler, me, channel, direction, message, &mut kept);
+        self.kept = kept;
         self.after(step, |_| ())
     }
 

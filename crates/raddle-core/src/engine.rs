@@ -197,6 +197,12 @@ impl<'w> Turn<'w> {
         None
     }
 
+    /// The workers may end: what [`Runtime::stop`] begins with, for who knows before the owner does that nothing is to
+    /// run any more.
+    pub fn stop(self) {
+        self.worker.shared().stop_now();
+    }
+
     /// Has `waker` called on a worker after that time.
     pub fn alarm(self, after: Duration, waker: Waker) -> Alarm {
         let id = self.worker.timers().set(self.worker.deadline(after), Ring::Waker(waker));

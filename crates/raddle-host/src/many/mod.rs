@@ -95,6 +95,12 @@ impl<'m> Host<'m> {
         let _told = self.news.send(News::Over);
     }
 
+    /// As [`end`](Host::end), by a worker: the others need not wait for the watcher to be woken and tell them.
+    fn end_here(&self, turn: Turn<'_>, failure: Option<Failure>) {
+        self.end(failure);
+        turn.stop();
+    }
+
     fn now(&self) -> u32 {
         self.begun.elapsed().as_micros() as u32
     }
@@ -186,7 +192,7 @@ unsafe impl Engine for Host<'_> {
         if let Some(first) = scheduler.unless_keyboard(process).or_else(|| scheduler.next())
             && let Err(fault) = self.machine.run(&scheduler, lane, first)
         {
-            self.end(Some(Failure::Fault(fault)));
+            self.end_here(turn, Some(Failure::Fault(fault)));
         }
         if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
             self.welcome(&scheduler, turn.is_alone());

@@ -132,7 +132,7 @@ impl Scheduler for OnWorker<'_> {
     }
 
     fn finished(&self) {
-        self.host.end(None);
+        self.host.end_here(self.turn, None);
     }
 }
 

@@ -203,6 +203,11 @@ impl<'w> Turn<'w> {
         self.worker.shared().stop_now();
     }
 
+    /// No [`next`](Turn::next) is given any more before the engine has come back.
+    pub fn end_batch(self) {
+        self.worker.end_engine_batch();
+    }
+
     /// Has `waker` called on a worker after that time.
     pub fn alarm(self, after: Duration, waker: Waker) -> Alarm {
         let id = self.worker.timers().set(self.worker.deadline(after), Ring::Waker(waker));

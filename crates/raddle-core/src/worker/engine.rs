@@ -78,6 +78,11 @@ impl Worker {
         None
     }
 
+    /// The engine that runs is to come back when it asks for the next.
+    pub(crate) fn end_engine_batch(&self) {
+        self.budget.set(1);
+    }
+
     /// How many of its own have never run.
     pub(crate) fn fresh_waiting(&self) -> usize {
         self.fresh.len_hint()

@@ -19,11 +19,11 @@ use arrived::Arrived;
 use outside::FromOutside;
 use raddle_bytecode::{Op, Verified};
 use raddle_core::engine::{Alarm, Engine, Handle, Link, StopReason, Turn};
-use raddle_core::{BuildError, Builder};
+use raddle_core::{BuildError, Builder, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
-use scheduler::{Alarms, OnWorker};
+use scheduler::{Alarms, KeyTaken, OnWorker};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
@@ -189,9 +189,7 @@ unsafe impl Engine for Host<'_> {
         }
         // SAFETY: the worker took it out of a queue.
         let process = unsafe { self.process_of(link) };
-        if let Some(first) = scheduler.unless_keyboard(process).or_else(|| scheduler.next())
-            && let Err(fault) = self.machine.run(&scheduler, lane, first)
-        {
+        if let Err(fault) = self.machine.run(&scheduler, lane, process) {
             self.end_here(turn, Some(Failure::Fault(fault)));
         }
         if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
@@ -261,6 +259,25 @@ fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     ready.iter().map(|process| process.id()).collect()
 }
 
+/// A runtime that ends before the host does, at which its workers look.
+struct Ending<'h, 'm> {
+    host: &'h Host<'m>,
+    runtime: Option<Runtime>,
+}
+
+impl Ending<'_, '_> {
+    fn get(&self) -> &Runtime {
+        self.runtime.as_ref().expect("there until the drop")
+    }
+}
+
+impl Drop for Ending<'_, '_> {
+    fn drop(&mut self) {
+        self.host.over.store(true, Ordering::Relaxed);
+        self.runtime.take().map(Runtime::stop);
+    }
+}
+
 /// The rest of a program, on several workers.
 fn spread(
     machine: &Machine<Link>,
@@ -298,9 +315,14 @@ fn spread(
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
     machine.share();
-    machine.keyboard().link.belongs_to(host.handle());
+    let key_taken = KeyTaken(host.news.clone());
+    // SAFETY: neither it nor its handle is moved or dropped before the runtime has ended.
+    let key_taken_handle = unsafe { Handle::new(&key_taken) };
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));
-    let from_outside = FromOutside { host: &host, runtime: &runtime };
+    machine.keyboard().link.belongs_to(&key_taken_handle);
+    // From here on, since what the world does may panic.
+    let runtime = Ending { host: &host, runtime: Some(runtime) };
+    let from_outside = FromOutside { host: &host, runtime: runtime.get() };
     for (worker, id) in heralds {
         from_outside.ready_at(worker, machine.process(id).expect("it is ready"));
     }
@@ -310,8 +332,8 @@ fn spread(
     }
     outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
     let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
-    alarms.into_iter().for_each(|alarm| runtime.cancel(alarm));
-    runtime.stop();
+    alarms.into_iter().for_each(|alarm| runtime.get().cancel(alarm));
+    drop(runtime);
     for place in &host.places {
         // SAFETY: the workers have ended.
         lane.count(unsafe { &*place.lane.get() }.stats());

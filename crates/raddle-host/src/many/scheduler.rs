@@ -4,11 +4,13 @@
 
 use super::{Host, link_of};
 use crate::watch::News;
-use raddle_core::engine::{Alarm, Link, Turn};
+use raddle_core::engine::{Alarm, Engine, Link, Turn};
 use raddle_vm::{Port, Process, Scheduler};
 use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -23,17 +25,6 @@ pub(super) struct Alarms {
 pub(super) struct OnWorker<'h> {
     pub(super) host: &'h Host<'h>,
     pub(super) turn: Turn<'h>,
-}
-
-impl<'h> OnWorker<'h> {
-    #[inline(always)]
-    pub(super) fn unless_keyboard<'p>(&self, process: &'p Process<Link>) -> Option<&'p Process<Link>> {
-        if self.host.machine.is_keyboard(process) {
-            let _told = self.host.news.send(News::KeyTaken);
-            return None;
-        }
-        Some(process)
-    }
 }
 
 impl Scheduler for OnWorker<'_> {
@@ -67,16 +58,15 @@ impl Scheduler for OnWorker<'_> {
 
     #[inline(always)]
     fn next(&self) -> Option<&Process<Link>> {
+        let link = self.turn.next(self.host.handle())?;
+        // SAFETY: it came out of a queue.
+        Some(unsafe { self.host.process_of(link) })
+    }
+
+    fn tired(&self) {
+        // Many more slices of this length are not to run behind the end. Short ones come to the batch's soon.
         if self.host.over.load(Ordering::Relaxed) {
-            return None;
-        }
-        loop {
-            let link = self.turn.next(self.host.handle())?;
-            // SAFETY: it came out of a queue.
-            let next = self.unless_keyboard(unsafe { self.host.process_of(link) });
-            if next.is_some() {
-                return next;
-            }
+            self.turn.end_batch();
         }
     }
 
@@ -133,6 +123,20 @@ impl Scheduler for OnWorker<'_> {
 
     fn finished(&self) {
         self.host.end_here(self.turn, None);
+    }
+}
+
+/// What runs when the keyboard's process does: the watcher hears that the program has taken a key.
+pub(super) struct KeyTaken(pub(super) Sender<News>);
+
+// SAFETY: nothing is done with the link.
+unsafe impl Engine for KeyTaken {
+    fn run(&self, _: Turn<'_>, _: NonNull<Link>) {
+        let _told = self.0.send(News::KeyTaken);
+    }
+
+    fn name(&self, _: NonNull<Link>) -> Option<Arc<str>> {
+        Some("keyboard".into())
     }
 }
 

@@ -4,4 +4,5 @@ mod channels;
 mod hostile;
 #[path = "../support/random.rs"]
 mod random;
+mod slack;
 mod support;

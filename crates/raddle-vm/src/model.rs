@@ -219,6 +219,7 @@ fn join_kept() {
     let given = Arc::new(AtomicU32::new(0));
     let run_parent = |bench: &Bench, given: &AtomicU32| {
         if given.swap(0, Ordering::AcqRel) == 0 {
+            // pairs with the swap that gives
             return None;
         }
         let step = bench.machine.join::<true>(bench.process(3), COUNT).expect("there");
@@ -238,7 +239,7 @@ fn join_kept() {
     assert_eq!((step, kept), (Step::Done, 3));
     bench.machine.memory.store_w(STATE, 41).expect("there");
     bench.end(1, kept);
-    given.swap(1, Ordering::AcqRel);
+    given.swap(1, Ordering::AcqRel); // pairs with the swap in `run_parent`
     let here = run_parent(&bench, &given);
     let there = sibling.join().expect("no panic");
     let step = here.or(there).expect("one of them ran it");

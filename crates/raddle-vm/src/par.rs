@@ -7,8 +7,8 @@
 //! exchange.
 //!
 //! **The last child, beside a parent that cannot run.** A PAR of two that talk to each other ends so, most often: the
-//! child takes the parent's message, or gives it one, makes it ready, and ends. Then nobody else counts in the word - the
-//! child and the parent make two - and the parent cannot come to its join before the worker asks who is next. So a
+//! child takes the parent's message, or gives it one, makes it ready, and ends. Then nobody else counts in the word:
+//! the child and the parent make two. And the parent cannot come to its join before the worker asks who is next. So a
 //! plain store does. What children that ended before have written is seen by the parent: the load that finds two
 //! acquires from them, and the parent is run by this worker, or given away by it. (PERF: `granularity` at 1, on one
 //! worker: 1.22 of the single-threaded scheduler's time before, 1.12 so.)

@@ -7,10 +7,10 @@
 //! single atomic exchange (PERF: 77 ns a loop of commstime for 100).
 //!
 //! That many are in the queue does not say that they have work: in a ring of 500 that are started in the token's
-//! direction, each comes to its turn just after the token has, and wakes the one before, which waits its turn behind all
-//! the others to find that there is nothing for it. So the queue is turned round once: who waits for another one's
+//! direction, each comes to its turn just after the token has, and wakes the one before, which waits its turn behind
+//! all the others to find that there is nothing for it. So the queue is turned round once: who waits for another one's
 //! message is then dispatched before it is there, and leaves the queue. (PERF: the ring, given back, takes 1.2 of the
-//! time, since the workers find out, too, that it has work for one only.)
+//! time, since it runs with atomic exchanges from then on.)
 //!
 //! First in, first out; or, with a seed, whoever the seed says, so that one number names one schedule.
 

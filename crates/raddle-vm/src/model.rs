@@ -218,8 +218,8 @@ fn join_kept() {
     assert_eq!(bench.communicate(3, CHANNEL, INPUT), Step::Waits);
     let given = Arc::new(AtomicU32::new(0));
     let run_parent = |bench: &Bench, given: &AtomicU32| {
-        if given.swap(0, Ordering::AcqRel) == 0 {
-            // pairs with the swap that gives
+        let was_given = given.swap(0, Ordering::AcqRel); // pairs with the swap that gives
+        if was_given == 0 {
             return None;
         }
         let step = bench.machine.join::<true>(bench.process(3), COUNT).expect("there");

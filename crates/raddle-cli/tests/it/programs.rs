@@ -2,16 +2,22 @@
 //! May use: `program`, which makes, writes and interprets them.
 //! Never: a program whose result depends on a schedule.
 //!
-//! `FUZZ_ROUNDS=100000` makes it a long run; each round's seed is its number.
+//! `FUZZ_ROUNDS=100000` makes it a long run, `FUZZ_FROM=5000` begins there; each round's seed is its number.
 
 mod tree;
 
 use raddle_host::{Options, Port, World};
 use raddle_occam::{pre::NoFiles, source::Sources};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use tree::Program;
 
 const ROUNDS: u64 = 120;
+/// Programs that last some milliseconds: so many fewer.
+const ROUNDS_OF_MANY: u64 = 12;
+/// So many side by side, each so often: long enough that they come over to several workers.
+const COPIES: usize = 24;
+const REPEATS: usize = 8;
 
 #[derive(Default)]
 struct Paper(Mutex<Vec<u8>>);
@@ -54,11 +60,17 @@ fn run(program: &raddle_bytecode::Verified, options: Options) -> Option<String> 
     }
 }
 
+fn rounds(usual: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let from = number("FUZZ_FROM").unwrap_or(1);
+    from..from + number("FUZZ_ROUNDS").unwrap_or(usual)
+}
+
 #[test]
 fn the_machine_does_what_the_tree_says() {
-    let rounds = std::env::var("FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
-    let mut faults = 0;
-    for round in 1..=rounds {
+    let (rounds, mut faults) = (rounds(ROUNDS), 0);
+    let count = rounds.end - rounds.start;
+    for round in rounds {
         let program = Program::random(round);
         let text = program.text();
         let expected = program.result();
@@ -71,5 +83,30 @@ fn the_machine_does_what_the_tree_says() {
             assert_eq!(run(&compiled, options), expected, "round {round} with {how}:\n{text}");
         }
     }
-    assert!(faults * 2 < rounds, "{faults} of {rounds} programs fail: too many to be of use");
+    assert!(faults * 2 < count, "{faults} of {count} programs fail: too many to be of use");
+}
+
+/// Those that do not fail, long enough to begin on one thread and to be dealt to several.
+#[test]
+fn what_comes_over_to_several_workers_does_what_the_tree_says() {
+    for round in rounds(ROUNDS_OF_MANY) {
+        let program = Program::random(round);
+        let Some(expected) = program.result().map(|one| one.repeat(COPIES)) else { continue };
+        let text = program.text_of_many(COPIES, REPEATS);
+        let compiled = compile(&text);
+        let base = Options { memory_bytes: 16 << 20, ..Options::default() };
+        for workers in [1, 2, 3, 8] {
+            for at_once in [false, true] {
+                let options = Options { workers, at_once, ..base.clone() };
+                let how = format!("{workers} workers, at once: {at_once}");
+                assert_eq!(
+                    run(&compiled, options).as_ref(),
+                    Some(&expected),
+                    "round {round}, {how}:\n{text}"
+                );
+            }
+        }
+        let seeded = Options { seed: Some(round), ..base };
+        assert_eq!(run(&compiled, seeded).as_ref(), Some(&expected), "round {round} with a seed:\n{text}");
+    }
 }

@@ -38,8 +38,8 @@ PROC show (VAL INT number, CHAN BYTE screen!)
       screen ! text[i]
     screen ! ' '
 :
-PROC main (CHAN BYTE keyboard?, screen!, error!)
 ";
+const MAIN: &str = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n";
 
 /// A small generator of numbers (xorshift), the same on every machine.
 struct Random(u64);
@@ -227,18 +227,8 @@ impl Program {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = HEAD.to_owned();
-        for variable in 0..VARIABLES {
-            let _ = writeln!(text, "  INITIAL INT x{variable} IS {}:", start(variable));
-        }
-        for array in 0..ARRAYS {
-            let _ = writeln!(text, "  [{SIZE}]INT a{array}:");
-        }
-        text += "  SEQ\n";
-        for array in 0..ARRAYS {
-            let _ = write!(text, "    SEQ i = 0 FOR {SIZE}\n      a{array}[i] := i\n");
-        }
-        self.0.iter().for_each(|process| process.write(4, &mut text));
+        let mut text = format!("{HEAD}{MAIN}");
+        self.write_work(&mut text);
         for variable in 0..VARIABLES {
             let _ = writeln!(text, "    show (x{variable}, screen!)");
         }
@@ -246,6 +236,42 @@ impl Program {
             let _ = write!(text, "    SEQ i = 0 FOR {SIZE}\n      show (a{array}[i], screen!)\n");
         }
         text + ":\n"
+    }
+
+    /// The same program `copies` times side by side, each of them `rounds` times. It writes what `copies` of it write.
+    pub(super) fn text_of_many(&self, copies: usize, rounds: usize) -> String {
+        let count = VARIABLES + ARRAYS * SIZE;
+        let mut text = format!("{HEAD}PROC work ([{count}]INT results)\n");
+        self.write_work(&mut text);
+        for variable in 0..VARIABLES {
+            let _ = writeln!(text, "    results[{variable}] := x{variable}");
+        }
+        for array in 0..ARRAYS {
+            let first = VARIABLES + array * SIZE;
+            let _ = writeln!(text, "    [results FROM {first} FOR {SIZE}] := a{array}");
+        }
+        let _ = write!(
+            text,
+            ":\n{MAIN}  [{copies}][{count}]INT results:\n  SEQ\n    PAR i = 0 FOR {copies}\n      \
+             SEQ round = 0 FOR {rounds}\n        work (results[i])\n    SEQ i = 0 FOR {copies}\n      \
+             SEQ j = 0 FOR {count}\n        show (results[i][j], screen!)\n:\n"
+        );
+        text
+    }
+
+    /// Declarations, and the opening of a `SEQ` that does what the tree says.
+    fn write_work(&self, text: &mut String) {
+        for variable in 0..VARIABLES {
+            let _ = writeln!(text, "  INITIAL INT x{variable} IS {}:", start(variable));
+        }
+        for array in 0..ARRAYS {
+            let _ = writeln!(text, "  [{SIZE}]INT a{array}:");
+        }
+        text.push_str("  SEQ\n");
+        for array in 0..ARRAYS {
+            let _ = write!(text, "    SEQ i = 0 FOR {SIZE}\n      a{array}[i] := i\n");
+        }
+        self.0.iter().for_each(|process| process.write(4, text));
     }
 
     /// What it writes; `None` if a run-time error ends it.

@@ -2,11 +2,16 @@
 //! May use: the table of processes and the module's names, while nothing runs.
 //! Never: an assumption about the program's memory: what is found there is looked at, not believed.
 //!
-//! Who would have to serve a channel is not written anywhere. The module says in which slot a piece of code holds the
-//! address of a channel's end (`End`); so every frame of every process is asked which ends it holds. Of those that
-//! hold the other end one would have to come: the process waits for them.
+//! Who would have to serve a channel is not written anywhere. So each process is followed through all that it may still
+//! do (`foresee`): who waits at a channel waits for one of those who may use its other end. The module says what a
+//! channel is called (`End`).
+//!
+//! A circle is named only if it is certain: each of it waits for the next, and nobody else could come. What nobody could
+//! end is said to be that. Otherwise it may be a group of whom each waits for some others of it.
 
 mod draw;
+mod foresee;
+mod front;
 mod look;
 mod name;
 mod race;
@@ -51,11 +56,22 @@ pub struct Waiting {
     pub doing: String,
     /// From the inside out: the calls and the PARs that it is in.
     pub within: Vec<String>,
-    /// Whom it waits for: places in [`Report::processes`].
+    /// Whom it waits for: places in [`Report::processes`]. One of them is enough, unless `all`.
     pub waits_for: Vec<usize>,
+    /// It waits for all of them.
+    pub all: bool,
+    /// There may be others who could end its wait.
+    pub unsure: bool,
+    /// The world around the program could.
+    pub outside: bool,
 }
 
 impl Waiting {
+    /// Whether nobody can end its wait.
+    fn is_alone(&self) -> bool {
+        self.waits_for.is_empty() && !self.unsure && !self.outside
+    }
+
     /// What to call it where it may not be the only one of its name: `fork, index 3`.
     fn label(&self) -> String {
         let indices: Vec<String> = self.indices.iter().map(|index| format!("{index}")).collect();
@@ -67,66 +83,65 @@ impl Waiting {
     }
 }
 
+/// What the first processes of a report of a deadlock are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Front {
+    /// Each waits for the next, the last for the first, and nobody else could end their waits.
+    #[default]
+    Circle,
+    /// Nobody could end the wait of any of them.
+    Alone,
+    /// Only others of them could end the wait of each.
+    Group,
+}
+
+impl Front {
+    fn what(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Front::Circle, 1) => "this one waits for itself:",
+            (Front::Circle, _) => "these wait for each other in a circle:",
+            (Front::Alone, 1) => "nobody else can end the wait of this one:",
+            (Front::Alone, _) => "nobody else can end the wait of any of these:",
+            (Front::Group, _) => "none of these can go on before another one of them does:",
+        }
+    }
+}
+
+/// So many of those whom a process waits for are written down.
+const OTHERS_MAX: usize = 10;
+
 /// The account.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// In a few words.
     pub headline: String,
-    /// Those concerned; of a deadlock, the cycle first.
+    /// Those concerned; of a deadlock, those first whom all others wait for.
     pub processes: Vec<Waiting>,
-    /// How many at the front form a cycle.
+    /// How many of them stand at the front.
     pub cycle: usize,
+    /// What those at the front are.
+    pub front: Front,
     /// How many processes there are beyond those listed.
     pub more: usize,
 }
 
 impl Report {
-    /// Puts a cycle of waiting to the front.
-    fn find_cycle(&mut self) {
-        let Some(cycle) = cycle_in(&self.processes) else { return };
-        let rest = (0..self.processes.len()).filter(|at| !cycle.contains(at));
-        let order: Vec<usize> = cycle.iter().copied().chain(rest).collect();
-        let mut place = alloc::vec![0; order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            place[old] = new;
+    /// Whom a process waits for, a line for each.
+    fn write_others(&self, process: &Waiting, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut or = "";
+        for other in process.waits_for.iter().take(OTHERS_MAX).map(|&other| &self.processes[other]) {
+            writeln!(f, "      {or}for `{}` at {}", other.label(), other.place)?;
+            or = if process.all { "" } else { "or " };
         }
-        let processes = order.iter().map(|&old| self.processes[old].clone());
-        self.processes = processes
-            .map(|mut process| {
-                process.waits_for.iter_mut().for_each(|other| *other = place[*other]);
-                process
-            })
-            .collect();
-        self.cycle = cycle.len();
-    }
-}
-
-/// Follows edges until a process comes up again. Without recursion: there may be many.
-fn cycle_in(processes: &[Waiting]) -> Option<Vec<usize>> {
-    let mut done = alloc::vec![false; processes.len()];
-    for start in 0..processes.len() {
-        // The way from `start` to here, with the number of the next edge to follow at each.
-        let mut way: Vec<(usize, usize)> = alloc::vec![(start, 0)];
-        while let Some((at, edge)) = way.last_mut() {
-            let next = processes[*at].waits_for.get(*edge).copied().filter(|_| !done[*at]);
-            *edge += 1;
-            match next {
-                None => {
-                    done[*at] = true;
-                    way.pop();
-                }
-                Some(next) => {
-                    if let Some(first) = way.iter().position(|&(at, _)| at == next) {
-                        return Some(way[first..].iter().map(|&(at, _)| at).collect());
-                    }
-                    if !done[next] {
-                        way.push((next, 0));
-                    }
-                }
-            }
+        let left = process.waits_for.len().saturating_sub(OTHERS_MAX);
+        if left > 0 {
+            writeln!(f, "      {or}for {left} more")?;
+        }
+        match process.unsure {
+            true => writeln!(f, "      {or}for somebody who cannot be told from here"),
+            false => Ok(()),
         }
     }
-    None
 }
 
 impl fmt::Display for Report {
@@ -134,15 +149,13 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.headline)?;
         for (number, process) in self.processes.iter().enumerate() {
             if self.cycle > 0 && number == 0 {
-                writeln!(f, "  these wait for each other in a circle:")?;
+                writeln!(f, "  {}", self.front.what(self.cycle))?;
             }
             if number == self.cycle && self.cycle > 0 {
                 writeln!(f, "  these wait, too:")?;
             }
             writeln!(f, "  {}: `{}` {}", process.place, process.name, process.doing)?;
-            for other in process.waits_for.iter().map(|&other| &self.processes[other]) {
-                writeln!(f, "      for `{}` at {}", other.label(), other.place)?;
-            }
+            self.write_others(process, f)?;
             for around in process.within.chunk_by(|one, two| one == two) {
                 match around {
                     [line] => writeln!(f, "      {line}")?,
@@ -161,12 +174,6 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn check(edges: &[&[usize]], expected: Option<&[usize]>) {
-        let process = |to: &&[usize]| Waiting { waits_for: to.to_vec(), ..Waiting::default() };
-        let processes: Vec<Waiting> = edges.iter().map(process).collect();
-        assert_eq!(cycle_in(&processes).as_deref(), expected);
-    }
-
     /// Of one that is there five times, the picture says which one each is.
     #[test]
     fn instances_of_a_replicated_par_have_their_index_in_the_picture() {
@@ -182,14 +189,5 @@ mod tests {
             assert!(svg.contains(&format!(">fork, indices {number}, 7</text>")), "{svg}");
             assert!(text.contains(&format!("for `fork, indices {number}, 7`")), "{text}");
         }
-    }
-
-    #[test]
-    fn cycles_are_found_and_only_they() {
-        check(&[&[1], &[0]], Some(&[0, 1]));
-        check(&[&[1, 2], &[2], &[]], None);
-        check(&[&[1], &[2], &[3], &[1]], Some(&[1, 2, 3]));
-        check(&[&[0]], Some(&[0]));
-        check(&[&[1], &[2], &[], &[2, 3]], Some(&[3]));
     }
 }

@@ -2,10 +2,11 @@
 //! May use: the machine's insides.
 //! Never: more than some thousands of processes.
 
+use super::foresee::{Future, Seer, Value, Waits};
 use super::{Place, Report, Waiting};
-use crate::machine::{Fault, Machine};
+use crate::machine::{FLOOR, Fault, Machine};
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec;
@@ -15,9 +16,64 @@ use raddle_bytecode::{End, Op, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
+/// So many steps into the future are gone for all processes together.
+const STEPS_MAX: u32 = 5_000_000;
 
-/// Who holds an end: (channel, whether to output) -> numbers of processes.
-type Holders = BTreeMap<(u32, bool), Vec<u32>>;
+/// What a process needs of others.
+enum Needs {
+    /// That one of these ends is used: (channel, whether to output).
+    Ends(Vec<(u32, bool)>),
+    /// A lock.
+    Lock(u32),
+    /// The end of all processes of its PAR.
+    Children,
+    Unknown,
+}
+
+/// What a process's children may write.
+#[derive(Default)]
+struct Written {
+    places: BTreeSet<(u32, u32)>,
+    anywhere: bool,
+}
+
+/// Who may use an end, by place in the list of processes.
+#[derive(Default)]
+struct Users {
+    exact: BTreeMap<(u32, bool), Vec<usize>>,
+    /// Those who will use one of several.
+    vague: Vec<(Value, bool, usize)>,
+    unknown: Vec<usize>,
+}
+
+impl Users {
+    fn of(futures: &[Future]) -> Users {
+        let mut users = Users::default();
+        for (number, future) in futures.iter().enumerate() {
+            if future.unknown {
+                users.unknown.push(number);
+            }
+            for &(value, output) in &future.ends {
+                match value.known() {
+                    Some(channel) => users.exact.entry((channel, output)).or_default().push(number),
+                    None => users.vague.push((value, output, number)),
+                }
+            }
+        }
+        users
+    }
+
+    fn of_end(&self, (channel, output): (u32, bool)) -> Vec<usize> {
+        let mut who = self.exact.get(&(channel, output)).cloned().unwrap_or_default();
+        let vague = self.vague.iter().filter(|(value, it, _)| *it == output && value.holds(channel));
+        who.extend(vague.map(|&(_, _, number)| number));
+        who
+    }
+
+    fn holders(&self, futures: &[Future], lock: u32) -> Vec<usize> {
+        (0..futures.len()).filter(|&number| futures[number].has(lock)).collect()
+    }
+}
 
 impl<L: Default> Machine<L> {
     /// Whether every process waits for another one, or for time. Meaningful while nothing runs.
@@ -142,26 +198,6 @@ impl<L: Default> Machine<L> {
         found
     }
 
-    fn holders(&self, processes: &[&Process<L>]) -> Holders {
-        let mut holders = Holders::new();
-        // One that waits for its children leaves it to them.
-        for process in processes.iter().filter(|process| process.wait.load(Ordering::Relaxed) & 3 != JOIN) {
-            for (depth, (at, fp)) in
-                self.frames(self.stands_at(process), process.fp.get()).into_iter().enumerate()
-            {
-                // What called goes on behind the call.
-                let at = at + u32::from(depth > 0);
-                for (end, channel) in self.ends_at(at, fp) {
-                    let who = holders.entry((channel, end.output)).or_default();
-                    if who.last() != Some(&process.id()) {
-                        who.push(process.id());
-                    }
-                }
-            }
-        }
-        holders
-    }
-
     fn channel_name(&self, process: &Process<L>, at: u32, channel: u32) -> String {
         match channel {
             16 => return "`keyboard`".to_string(),
@@ -174,59 +210,137 @@ impl<L: Default> Machine<L> {
         name.map_or_else(|| format!("number {channel}"), |name| format!("`{name}`"))
     }
 
-    /// What it does, and the ends (channel, whether to output) that others would have to use.
-    fn doing(&self, process: &Process<L>, at: u32) -> (String, Vec<(u32, bool)>) {
+    /// The channels of the ALT that it waits in.
+    fn alternatives(&self, process: &Process<L>, at: u32, future: &Future) -> Vec<u32> {
+        let mine = |channel: &u32| self.memory.load_w(*channel) == Some(process.id() | IN_ALT);
+        let named = self.ends_at(at, process.fp.get()).into_iter().map(|(_, channel)| channel);
+        let mut channels: Vec<u32> = named.filter(mine).collect();
+        channels.extend(future.guards.iter().copied().filter(mine));
+        let mut seen = BTreeSet::new();
+        channels.retain(|&channel| seen.insert(channel));
+        channels
+    }
+
+    /// What it does, and what it needs of others for that.
+    fn doing(&self, process: &Process<L>, at: u32, future: &Future) -> (String, Needs) {
         let wait = process.wait.load(Ordering::Relaxed);
         let channel = wait & !3;
         let name = |channel| self.channel_name(process, at, channel);
         match (wait, wait & 3) {
             (0, _) if process.alt.load(Ordering::Relaxed) == WAITING => {
-                let mine = |channel: u32| self.memory.load_w(channel) == Some(process.id() | IN_ALT);
-                let ends = self.ends_at(at, process.fp.get());
-                let channels: Vec<u32> = ends.iter().map(|&(_, at)| at).filter(|&at| mine(at)).collect();
+                let channels = self.alternatives(process, at, future);
                 let names: Vec<String> = channels.iter().map(|&channel| name(channel)).collect();
                 let what = match names.is_empty() {
                     true => "waits in an ALT or for time".to_string(),
                     false => format!("waits in an ALT for channel {}", names.join(", ")),
                 };
-                (what, channels.into_iter().map(|channel| (channel, true)).collect())
+                let needs = channels.into_iter().map(|channel| (channel, true)).collect();
+                (what, Needs::Ends(needs))
             }
-            (0, _) => ("can run".to_string(), Vec::new()),
-            (_, OUTPUT) => (format!("waits to output on channel {}", name(channel)), vec![(channel, false)]),
-            (_, INPUT) => (format!("waits to input from channel {}", name(channel)), vec![(channel, true)]),
-            (_, JOIN) => ("waits for the processes of its PAR".to_string(), Vec::new()),
-            _ => ("waits for a CLAIM".to_string(), Vec::new()),
+            (0, _) => ("can run".to_string(), Needs::Unknown),
+            (_, OUTPUT) => {
+                (format!("waits to output on channel {}", name(channel)), Needs::Ends(vec![(channel, false)]))
+            }
+            (_, INPUT) => {
+                (format!("waits to input from channel {}", name(channel)), Needs::Ends(vec![(channel, true)]))
+            }
+            (_, JOIN) => ("waits for the processes of its PAR".to_string(), Needs::Children),
+            _ => ("waits for a CLAIM".to_string(), Needs::Lock(channel)),
         }
     }
 
-    fn waiting(&self, process: &Process<L>) -> Waiting {
+    fn waiting(&self, process: &Process<L>, doing: String) -> Waiting {
         let at = self.stands_at(process);
         let (id, name, place) = (process.id(), self.function_name(at), self.place_of(at));
-        let (doing, (within, indices)) = (self.doing(process, at).0, self.within(process, at));
-        Waiting { id, name, indices, place, doing, within, waits_for: Vec::new() }
+        let (within, indices) = self.within(process, at);
+        Waiting { id, name, indices, place, doing, within, ..Waiting::default() }
+    }
+
+    /// What each of them may still do. Children come before their parents: what they write, the parent finds.
+    fn futures(&self, all: &[&Process<L>]) -> Vec<Future> {
+        let place_of: BTreeMap<u32, usize> = all.iter().enumerate().map(|(at, it)| (it.id(), at)).collect();
+        let mut futures: Vec<Future> = all.iter().map(|_| Future::default()).collect();
+        let mut written: Vec<Written> = all.iter().map(|_| Written::default()).collect();
+        let mut seer = Seer::new(self, STEPS_MAX);
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_cached_key(|&at| core::cmp::Reverse(self.ancestors(all[at])));
+        for at in order {
+            let (process, below) = (all[at], core::mem::take(&mut written[at]));
+            if below.anywhere {
+                futures[at].unknown = true;
+            } else {
+                let wait = process.wait.load(Ordering::Relaxed);
+                let stands = self.code().get(self.stands_at(process) as usize).copied();
+                let waits = match stands {
+                    Some(insn) if insn.op != Op::Claim => Waits::For(insn),
+                    _ => Waits::ForLock(wait & !3),
+                };
+                futures[at] = seer.follow(process.ip.get(), process.fp.get(), waits, &below.places);
+            }
+            if let Some(&parent) = place_of.get(&process.parent.get()) {
+                written[parent].anywhere |= futures[at].unknown;
+                let own = self.own_frame(process);
+                let places = futures[at].writes.iter().filter(|&&(lo, hi)| lo < own.0 || own.1 < hi);
+                written[parent].places.extend(places);
+            }
+        }
+        futures
+    }
+
+    fn ancestors(&self, process: &Process<L>) -> usize {
+        let mut count = 0;
+        let mut next = self.processes.get(process.parent.get());
+        while let Some(parent) = next.filter(|parent| parent.id() != 0 && count < PROCESSES_MAX) {
+            count += 1;
+            next = Some(parent.parent.get()).filter(|&id| id != 0).and_then(|id| self.processes.get(id));
+        }
+        count
+    }
+
+    /// From where to where the frame lies that an instance of a replicated PAR has for itself.
+    fn own_frame(&self, process: &Process<L>) -> (u32, u32) {
+        let module = self.program.module();
+        let start = process.start.get();
+        let function = module.function_at(start).and_then(|number| module.functions.get(number as usize));
+        let frames = self.frames(self.stands_at(process), process.fp.get());
+        match (function, frames.last()) {
+            (Some(function), Some(&(_, fp))) if function.first == start => {
+                (fp, fp.saturating_add(4 * function.slots - 1))
+            }
+            _ => (u32::MAX, 0),
+        }
     }
 
     /// The account of a deadlock. Meaningful while nothing runs.
     pub fn report_deadlock(&self) -> Report {
         let all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
         let more = self.processes.living().count() - all.len();
-        let holders = self.holders(&all);
-        let place_of: BTreeMap<u32, usize> = all.iter().enumerate().map(|(at, it)| (it.id(), at)).collect();
-        let mut processes: Vec<Waiting> = all.iter().map(|process| self.waiting(process)).collect();
+        let futures = self.futures(&all);
+        let users = Users::of(&futures);
+        let mut processes = Vec::new();
         for (number, process) in all.iter().enumerate() {
-            let (_, needs) = self.doing(process, self.stands_at(process));
-            let mut others: Vec<usize> = Vec::new();
-            for need in needs {
-                let who = holders.get(&need).into_iter().flatten().filter(|&&id| id != process.id());
-                others.extend(who.filter_map(|id| place_of.get(id)));
+            let (doing, needs) = self.doing(process, self.stands_at(process), &futures[number]);
+            let mut waiting = self.waiting(process, doing);
+            waiting.unsure = more > 0;
+            match needs {
+                Needs::Children => {
+                    let child = |&at: &usize| all[at].parent.get() == process.id();
+                    (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
+                }
+                Needs::Lock(lock) => waiting.waits_for = users.holders(&futures, lock),
+                Needs::Ends(ends) => {
+                    waiting.unsure |= ends.is_empty();
+                    waiting.outside = ends.iter().any(|&(channel, _)| channel < FLOOR);
+                    waiting.waits_for = ends.iter().flat_map(|&end| users.of_end(end)).collect();
+                }
+                Needs::Unknown => waiting.unsure = true,
             }
-            if process.wait.load(Ordering::Relaxed) & 3 == JOIN {
-                let child = |it: &&Process<L>| it.parent.get() == process.id();
-                others.extend(all.iter().copied().filter(child).filter_map(|it| place_of.get(&it.id())));
-            }
-            others.sort_unstable();
-            others.dedup();
-            processes[number].waits_for = others;
+            waiting.waits_for.retain(|&other| other != number);
+            waiting.waits_for.sort_unstable();
+            waiting.waits_for.dedup();
+            let listed = |other: &usize| waiting.waits_for.contains(other) || *other == number;
+            waiting.unsure |= !waiting.all && users.unknown.iter().any(|other| !listed(other));
+            processes.push(waiting);
         }
         let total = all.len() + more;
         let headline = format!(
@@ -234,8 +348,8 @@ impl<L: Default> Machine<L> {
             if total == 1 { "" } else { "es" },
             if total == 1 { "s" } else { "" }
         );
-        let mut report = Report { headline, processes, cycle: 0, more };
-        report.find_cycle();
+        let mut report = Report { headline, processes, more, ..Report::default() };
+        report.find_front();
         report
     }
 
@@ -252,7 +366,7 @@ impl<L: Default> Machine<L> {
         let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
         let (within, indices) = self.within(process, fault.at);
         let id = fault.process;
-        let process = Waiting { id, name, indices, place, doing, within, waits_for: Vec::new() };
-        Report { headline, processes: vec![process], cycle: 0, more: 0 }
+        let process = Waiting { id, name, indices, place, doing, within, ..Waiting::default() };
+        Report { headline, processes: vec![process], ..Report::default() }
     }
 }

@@ -37,7 +37,7 @@ impl<L: Default> Machine<L> {
         let headline =
             format!("run-time error: race: {what} is used by two processes, and nothing orders them");
         let processes = [self.racer(race.now, &what, false), self.racer(race.earlier, &what, true)];
-        Report { headline, processes: processes.into(), cycle: 0, more: 0 }
+        Report { headline, processes: processes.into(), ..Report::default() }
     }
 
     fn racer(&self, access: Access, what: &str, earlier: bool) -> Waiting {
@@ -59,6 +59,6 @@ impl<L: Default> Machine<L> {
             Some(process) => self.within(process, access.at),
             None => ([format!("in the process begun at {}", self.place_of(access.start))].into(), Vec::new()),
         };
-        Waiting { id: access.process, name, indices, place, doing, within, waits_for: Vec::new() }
+        Waiting { id: access.process, name, indices, place, doing, within, ..Waiting::default() }
     }
 }

@@ -120,7 +120,8 @@ fn read_chunk(module: &mut Module, tag: &[u8], mut content: Reader<'_>) -> Optio
                 let (output, is_array) = (slot & 1 << 16 != 0, slot & 1 << 17 != 0);
                 let (by_reference, word) = (slot & 1 << 19 != 0, (slot >> 20) as u16);
                 let bundle = (slot & 1 << 18 != 0).then_some(Bundle { by_reference, word });
-                End { from, to, slot: slot as u16, output, is_array, bundle, name }
+                let inner = if is_array && bundle.is_none() { word } else { 0 };
+                End { from, to, slot: slot as u16, output, is_array, inner, bundle, name }
             };
             module.ends = content.all(|reader| reader.words().map(end))?;
         }
@@ -220,9 +221,9 @@ impl Module {
         }
         out.chunk(b"LINE", &self.lines, |out, it| out.words([it.at, it.file, it.line, it.column]));
         out.chunk(b"ENDS", &self.ends, |out, end| {
-            let bundle = end
-                .bundle
-                .map_or(0, |it| 1 << 18 | u32::from(it.by_reference) << 19 | u32::from(it.word) << 20);
+            let bundle = end.bundle.map_or(u32::from(end.inner) << 20, |it| {
+                1 << 18 | u32::from(it.by_reference) << 19 | u32::from(it.word) << 20
+            });
             let flags = u32::from(end.output) << 16 | u32::from(end.is_array) << 17 | bundle;
             let slot = u32::from(end.slot) | flags;
             out.words([end.from, end.to, slot, end.name]);

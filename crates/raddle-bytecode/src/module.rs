@@ -67,6 +67,9 @@ pub struct End {
     pub output: bool,
     /// Whether it is an array of channel addresses.
     pub is_array: bool,
+    /// How many channels an element of the array is: 1 if it has one dimension, the size of the second if it has two;
+    /// 0 if it has more, or the size is not known. Less than 4096.
+    pub inner: u16,
     /// Whether the slot, or where it leads, holds the address of a block of channels.
     pub bundle: Option<Bundle>,
     /// The channel's name, by number in [`Module::strings`].

@@ -17,6 +17,8 @@ struct End {
     slot: Slot,
     output: bool,
     is_array: bool,
+    /// How many channels an element of the array is, as the module has it.
+    inner: u16,
     name: NameId,
     /// The channel's name in a bundle.
     within: Option<(Symbol, Bundle)>,
@@ -48,10 +50,12 @@ impl Lowerer<'_> {
         let Some(name) = self.plain_name(at) else { return };
         let is_channel = self.program.types.is_channel_like(self.program.name(name).ty);
         let is_end = matches!(self.program.types.get(self.program.name(name).ty), Type::End { .. });
-        let end = End { slot: 0, output, is_array: false, name, within: None };
+        let end = End { slot: 0, output, is_array: false, inner: 0, name, within: None };
         let end = match (self.home(name), within) {
             (Some(&Home::Slot(slot)), None) if is_channel => End { slot, ..end },
-            (Some(Home::View(view)), None) if is_channel => End { slot: view.at, is_array: true, ..end },
+            (Some(Home::View(view)), None) if is_channel => {
+                End { slot: view.at, is_array: true, inner: self.inner_channels(name), ..end }
+            }
             (Some(&Home::Slot(slot)), Some(_)) if is_end => End { slot, within, ..end },
             (Some(&Home::At(slot)), Some((field, bundle))) if is_end => {
                 let within = Some((field, Bundle { by_reference: true, ..bundle }));
@@ -72,6 +76,15 @@ impl Lowerer<'_> {
         }
     }
 
+    fn inner_channels(&self, name: NameId) -> u16 {
+        let size = match *self.type_dims(self.program.name(name).ty) {
+            [_] => 1,
+            [_, Some(size)] => size,
+            _ => 0,
+        };
+        u16::try_from(size).ok().filter(|&size| size < 1 << 12).unwrap_or(0)
+    }
+
     fn in_bundle(&self, bundle: u32, index: ExprId) -> Option<(Symbol, Bundle)> {
         let ExprKind::Name(field) = self.ast.expr(index).kind else { return None };
         let fields = &self.program.types.bundles[bundle as usize].fields;
@@ -89,10 +102,19 @@ impl Lowerer<'_> {
                 text = format!("{text}[{}]", self.program.symbols.text(field));
             }
             let name = self.module.string(&text);
-            let End { slot, output, is_array, within, .. } = used;
+            let End { slot, output, is_array, inner, within, .. } = used;
             let bundle = within.map(|(_, bundle)| bundle);
             let to = if to == 0 { end } else { to };
-            self.f.code.uses_end(raddle_bytecode::End { from, to, slot, output, is_array, bundle, name });
+            self.f.code.uses_end(raddle_bytecode::End {
+                from,
+                to,
+                slot,
+                output,
+                is_array,
+                inner,
+                bundle,
+                name,
+            });
         }
     }
 }

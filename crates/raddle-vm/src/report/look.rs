@@ -16,6 +16,8 @@ use raddle_bytecode::{End, Op, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
+/// So many elements of an array of channels are looked at.
+const ELEMENTS_MAX: u32 = 4096;
 /// So many steps into the future are gone for all processes together.
 const STEPS_MAX: u32 = 5_000_000;
 
@@ -171,28 +173,36 @@ impl<L: Default> Machine<L> {
         shared.unwrap_or_else(|| (last, place(link).unwrap_or(0)))
     }
 
-    /// The ends that a piece of code holds, and the channels that they are of.
-    fn ends_at(&self, at: u32, fp: u32) -> Vec<(End, u32)> {
+    /// The ends that a piece of code holds, the channels that they are of, and what those are called.
+    fn ends_at(&self, at: u32, fp: u32) -> Vec<(End, u32, String)> {
+        let module = self.program.module();
         let mut found = Vec::new();
         let here = |end: &&End| (end.from..end.to).contains(&at);
-        for end in self.program.module().ends.iter().filter(here) {
+        for end in module.ends.iter().filter(here) {
             let slot = fp.wrapping_add(4 * u32::from(end.slot));
             let value = self.memory.load_w(slot).unwrap_or(0);
+            let name = module.string(end.name);
             if let Some(bundle) = end.bundle {
                 let block = if bundle.by_reference { self.memory.load_w(value).unwrap_or(0) } else { value };
                 if block != 0 {
-                    found.push((*end, block.wrapping_add(4 * u32::from(bundle.word))));
+                    found.push((*end, block.wrapping_add(4 * u32::from(bundle.word)), name.to_string()));
                 }
                 continue;
             }
             if !end.is_array {
-                found.push((*end, value));
+                found.push((*end, value, name.to_string()));
                 continue;
             }
-            let count = self.memory.load_w(slot.wrapping_add(4)).unwrap_or(0).min(1000);
-            for index in 0..count {
+            let inner = u32::from(end.inner);
+            let count = self.memory.load_w(slot.wrapping_add(4)).unwrap_or(0).saturating_mul(inner.max(1));
+            for index in 0..count.min(ELEMENTS_MAX) {
                 let channel = self.memory.load_w(value.wrapping_add(4 * index)).unwrap_or(0);
-                found.push((*end, channel));
+                let name = match inner {
+                    0 => name.to_string(),
+                    1 => format!("{name}[{index}]"),
+                    _ => format!("{name}[{}][{}]", index / inner, index % inner),
+                };
+                found.push((*end, channel, name));
             }
         }
         found
@@ -205,15 +215,16 @@ impl<L: Default> Machine<L> {
             _ => {}
         }
         let ends = self.ends_at(at, process.fp.get());
-        let name =
-            ends.iter().find(|(_, at)| *at == channel).map(|(end, _)| self.program.module().string(end.name));
-        name.map_or_else(|| format!("number {channel}"), |name| format!("`{name}`"))
+        // An array of which not all elements were looked at.
+        let whole = |(end, _, _): &&(End, u32, String)| end.is_array && end.inner == 0;
+        let name = ends.iter().find(|(_, it, _)| *it == channel).or_else(|| ends.iter().find(whole));
+        name.map_or_else(|| format!("number {channel}"), |(_, _, name)| format!("`{name}`"))
     }
 
     /// The channels of the ALT that it waits in.
     fn alternatives(&self, process: &Process<L>, at: u32, future: &Future) -> Vec<u32> {
         let mine = |channel: &u32| self.memory.load_w(*channel) == Some(process.id() | IN_ALT);
-        let named = self.ends_at(at, process.fp.get()).into_iter().map(|(_, channel)| channel);
+        let named = self.ends_at(at, process.fp.get()).into_iter().map(|(_, channel, _)| channel);
         let mut channels: Vec<u32> = named.filter(mine).collect();
         channels.extend(future.guards.iter().copied().filter(mine));
         let mut seen = BTreeSet::new();
@@ -297,6 +308,20 @@ impl<L: Default> Machine<L> {
         count
     }
 
+    /// Where the process and its ancestors began, and for which indices: no matter which schedule made it.
+    fn way_to(&self, process: &Process<L>) -> (Vec<u32>, Vec<i32>) {
+        let mut starts = vec![process.start.get()];
+        let mut next = self.processes.get(process.parent.get());
+        while let Some(parent) = next.filter(|parent| parent.id() != 0 && starts.len() < CALLS_MAX) {
+            starts.push(parent.start.get());
+            next = Some(parent.parent.get()).filter(|&id| id != 0).and_then(|id| self.processes.get(id));
+        }
+        let mut indices = self.within(process, self.stands_at(process)).1;
+        starts.reverse();
+        indices.reverse();
+        (starts, indices)
+    }
+
     /// From where to where the frame lies that an instance of a replicated PAR has for itself.
     fn own_frame(&self, process: &Process<L>) -> (u32, u32) {
         let module = self.program.module();
@@ -313,7 +338,8 @@ impl<L: Default> Machine<L> {
 
     /// The account of a deadlock. Meaningful while nothing runs.
     pub fn report_deadlock(&self) -> Report {
-        let all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
+        let mut all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
+        all.sort_by_cached_key(|process| self.way_to(process));
         let more = self.processes.living().count() - all.len();
         let futures = self.futures(&all);
         let users = Users::of(&futures);

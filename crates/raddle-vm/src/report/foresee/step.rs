@@ -217,7 +217,7 @@ impl Seer<'_> {
             return Value::ANY;
         }
         match self.slot(state, insn.c).at_most(count.hi.saturating_sub(1)).times(bytes) {
-            Value::ANY => Value { lo: base.lo, hi: u32::MAX - 1 },
+            Value::ANY => Value { lo: base.lo, hi: base.lo.max(u32::MAX - 1) },
             offset => base.plus(offset),
         }
     }
@@ -258,9 +258,10 @@ impl Seer<'_> {
         };
         let whole = |value: Value| value.known().filter(|value| value % 4 == 0);
         let words = match (insn.op, whole(to), whole(from), whole(bytes)) {
-            (Op::Copy | Op::CopyI, Some(to), Some(from), Some(bytes @ ..=256)) => {
-                (0..bytes).step_by(4).map(|at| (to + at, state.peek(self.memory, from + at))).collect()
-            }
+            (Op::Copy | Op::CopyI, Some(to), Some(from), Some(bytes @ ..=256)) => (0..bytes)
+                .step_by(4)
+                .map(|at| (to.wrapping_add(at), state.peek(self.memory, from.wrapping_add(at))))
+                .collect(),
             _ => Vec::new(),
         };
         self.forget(state, to, bytes.hi);
@@ -290,7 +291,7 @@ impl Seer<'_> {
         let (at, bytes) = (state.slot_at(insn.a), insn.imm() as u32);
         self.forget(state, Value::is(at), bytes);
         for offset in (0..bytes.min(256)).step_by(4) {
-            self.put(state, at + offset, Value::is(0));
+            self.put(state, at.wrapping_add(offset), Value::is(0));
         }
     }
 

@@ -75,6 +75,11 @@ impl Link {
         self.header.engine().set(handle);
     }
 
+    /// It is of no worker any more, but still what it was in a trace: for one that was run without being queued.
+    pub fn leave_worker(&self) {
+        self.header.worker.set(std::ptr::null_mut());
+    }
+
     /// It has never been anywhere: for one that begins anew.
     #[inline(always)]
     pub fn forget_worker(&self) {
@@ -172,7 +177,41 @@ impl<'w> Turn<'w> {
     pub unsafe fn fresh(self, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
-        self.worker.submit_engine(runnable.expect("it is not null"));
+        self.worker.submit_engine(runnable.expect("it is not null"), false);
+    }
+
+    /// As [`fresh`](Turn::fresh), one that has begun already, but was never queued.
+    ///
+    /// # Safety
+    /// As [`ready`](Turn::ready).
+    pub unsafe fn come_over(self, link: NonNull<Link>) {
+        // SAFETY: passed on to the caller.
+        let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
+        self.worker.submit_engine(runnable.expect("it is not null"), true);
+    }
+
+    /// For an engine that runs its own one after the other in one turn, and queues them itself: records that this one
+    /// has been made, and is `handle`'s. Only if [`is_recorded`](Turn::is_recorded).
+    pub fn note_made(self, link: &Link, handle: &Handle) {
+        link.belongs_to(handle);
+        link.forget_worker();
+        self.worker.trace_made(&link.header);
+    }
+
+    /// As [`note_made`](Turn::note_made): this one can run again.
+    pub fn note_ready(self, link: &Link) {
+        self.worker.trace_wake(&link.header, self.worker.index);
+    }
+
+    /// As [`note_made`](Turn::note_made): this one runs now.
+    pub fn note_runs(self, link: &Link) {
+        self.worker.adopt_new(&link.header);
+        self.worker.trace_switch_to(&link.header);
+    }
+
+    /// As [`note_made`](Turn::note_made): none of the engine's runs while this does, which may block the OS thread.
+    pub fn rest<R>(self, wait: impl FnOnce() -> R) -> R {
+        self.worker.trace_rest(wait)
     }
 
     /// How many wait here that were queued as [`fresh`](Turn::fresh), or by others as their like.

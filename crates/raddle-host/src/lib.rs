@@ -3,8 +3,9 @@
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
-//! process is a runnable of `raddle-core` (`many`), as it is with one worker if there shall be a trace. A debug build
-//! runs on one: what orders two accesses is the same. Both know the same end: the program's, a run-time error, a
+//! process is a runnable of `raddle-core` (`many`), once there is work for several. The recorder of a trace is the
+//! workers': then the single-threaded scheduler runs on one of them. A debug build runs on one: what orders two
+//! accesses is the same. Both know the same end: the program's, a run-time error, a
 //! deadlock.
 
 mod many;
@@ -84,20 +85,23 @@ impl Outcome {
 /// assert!(outcome.result.is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(program: Verified, mut options: Options, world: Arc<dyn World>) -> Result<Outcome, BuildError> {
+pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result<Outcome, BuildError> {
     let mut runtime = options.runtime.clone();
     if options.workers != 0 {
         runtime = runtime.workers(options.workers);
     }
     let workers = runtime.worker_count()?;
-    // The recorder is the workers': what shall be seen runs on them from its first instruction on.
     let traced = runtime.is_traced()?;
-    options.at_once |= traced;
     let alone = workers == 1 && !traced;
     if alone || options.seed.is_some() || program.module().is_debug_build() {
         Ok(one::run(program, options.memory_bytes, options.seed.unwrap_or(0), world))
     } else {
-        many::run(program, &options, runtime, workers, world)
+        let start = match (options.at_once, traced) {
+            (true, _) => many::Start::Queued,
+            (false, true) => many::Start::Recorded,
+            (false, false) => many::Start::Alone,
+        };
+        many::run(program, options.memory_bytes, start, (runtime, workers), world)
     }
 }
 

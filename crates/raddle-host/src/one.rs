@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// The world as the machine's own scheduler sees it.
 pub(crate) struct Outside {
     world: Arc<dyn World>,
-    pub(crate) screen: Screen,
+    pub(crate) screen: Arc<Screen>,
     pub(crate) keys: Keys,
     pub(crate) news: Receiver<News>,
     /// A key has been asked for.
@@ -31,7 +31,7 @@ pub(crate) struct Outside {
 impl Outside {
     pub(crate) fn new(world: Arc<dyn World>) -> Outside {
         let (keys, news) = Keys::new(world.clone());
-        let screen = Screen::new(world.clone());
+        let screen = Arc::new(Screen::new(world.clone()));
         let begun = Instant::now();
         Outside { world, screen, keys, news, asked: false, begun, ticked: begun }
     }
@@ -56,7 +56,7 @@ impl Outside {
     }
 }
 
-impl solo::World for &mut Outside {
+impl solo::World for Outside {
     fn now(&mut self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
@@ -76,7 +76,7 @@ impl solo::World for &mut Outside {
         self.screen.flush();
         loop {
             let left = match until {
-                Until::At(time) => Duration::from_micros(time.saturating_sub(solo::World::now(self))),
+                Until::At(time) => Duration::from_micros(time.saturating_sub(self.now())),
                 _ => TICK,
             };
             if left.is_zero() {

@@ -283,6 +283,13 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     }
 
     #[inline(always)]
+    fn queue(&self, process: &Process<L>) {
+        if let Some(process) = self.machine.process(process.id()) {
+            self.ready.borrow_mut().push_back(process);
+        }
+    }
+
+    #[inline(always)]
     fn pop(&self) -> Option<&'m Process<L>> {
         let mut ready = self.ready.borrow_mut();
         if self.random.get() != 0 {
@@ -301,8 +308,24 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
 
     #[inline(always)]
     fn ready(&self, process: &Process<L>) {
-        if let Some(process) = self.machine.process(process.id()) {
-            self.ready.borrow_mut().push_back(process);
+        if W::RECORDS {
+            self.world.borrow_mut().wakes(process.id());
+        }
+        self.queue(process);
+    }
+
+    #[inline(always)]
+    fn begin(&self, process: &Process<L>, _: bool) {
+        if W::RECORDS {
+            self.world.borrow_mut().begins(process.id());
+        }
+        self.queue(process);
+    }
+
+    #[inline(always)]
+    fn stops(&self, at: u32, ready: bool) {
+        if W::RECORDS {
+            self.world.borrow_mut().stops(at, ready);
         }
     }
 
@@ -318,7 +341,12 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
             }
             match self.pop() {
                 Some(process) if self.machine.is_keyboard(process) => self.keys.set(Keys::Wanted),
-                Some(process) => return Some(process),
+                Some(process) => {
+                    if W::RECORDS {
+                        self.world.borrow_mut().runs(process.id());
+                    }
+                    return Some(process);
+                }
                 None if self.machine.is_finished() => return None,
                 None => {
                     if !self.idle() {

@@ -94,12 +94,17 @@ impl Worker {
         self.handoff.set(unsafe { Runnable::from_raw(next.as_ptr()) });
     }
 
-    /// Hands over one that has just been made; engines count their own.
-    pub(crate) fn submit_engine(&self, fresh: Runnable) {
+    /// Hands over one that has just been made, or has begun without being queued; engines count their own.
+    pub(crate) fn submit_engine(&self, fresh: Runnable, has_begun: bool) {
         if self.spawns_stay.load(Ordering::Relaxed) {
-            self.push_fresh(fresh);
-        } else {
-            self.submit_elsewhere(fresh, None);
+            return self.push_fresh(fresh);
         }
+        if !has_begun {
+            return self.submit_elsewhere(fresh, None);
+        }
+        if self.traces() {
+            self.trace_wake(fresh.header(), self.index);
+        }
+        self.queue_elsewhere(fresh);
     }
 }

@@ -74,13 +74,19 @@ impl Worker {
 
     #[cold]
     pub(super) fn submit_elsewhere(&self, fresh: Runnable, placed: Option<usize>) {
-        let shared = self.shared();
         if self.traces() {
             self.trace_spawn(fresh.as_ptr(), placed.unwrap_or(self.index), placed.is_some());
         }
         if let Some(index) = placed {
             return self.place(fresh, index);
         }
+        self.queue_elsewhere(fresh);
+    }
+
+    /// To whom the policy says.
+    #[cold]
+    pub(super) fn queue_elsewhere(&self, fresh: Runnable) {
+        let shared = self.shared();
         if shared.policy.spawns_stay() {
             return self.push_fresh(fresh);
         }

@@ -116,7 +116,7 @@ impl Worker {
 
     /// Records that `next`, a cell or an engine's, runs now on the worker's own stack.
     #[cold]
-    pub(super) fn trace_switch_to(&self, next: &Header) {
+    pub(crate) fn trace_switch_to(&self, next: &Header) {
         self.tracer.switch(self.number_of(next), StopReason::Wait);
     }
 
@@ -134,7 +134,7 @@ impl Worker {
 
     /// Something that waited is about to be queued at worker `target`.
     #[cold]
-    pub(super) fn trace_wake(&self, woken: &Header, target: usize) {
+    pub(crate) fn trace_wake(&self, woken: &Header, target: usize) {
         if !matches!(woken.kind, Kind::OsThread | Kind::Bell) {
             self.tracer.record(Event::Wake, self.number_of(woken), pack(target.min(255) as u8, 0));
         }
@@ -164,6 +164,24 @@ impl Worker {
             _ => Freedom::Always,
         };
         self.tracer.record(Event::Spawn, number, pack(target.min(255) as u8, freedom as u32));
+    }
+
+    /// An engine has made something that it queues itself.
+    #[cold]
+    pub(crate) fn trace_made(&self, header: &Header) {
+        let place = pack(self.index.min(255) as u8, Freedom::Always as u32);
+        self.tracer.record(Event::Spawn, self.number_of(header), place);
+    }
+
+    /// An engine waits, on this OS thread, until it has something to run.
+    #[cold]
+    pub(crate) fn trace_rest<R>(&self, wait: impl FnOnce() -> R) -> R {
+        self.tracer.switch(0, StopReason::Wait);
+        let began = self.shared().clock.now_ns();
+        self.note_idle_begin(began);
+        let result = wait();
+        self.note_idle(self.shared().clock.now_ns() - began, false);
+        result
     }
 
     /// Something that has run on worker `from` runs here now.

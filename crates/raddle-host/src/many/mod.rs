@@ -8,13 +8,14 @@
 
 mod arrived;
 mod outside;
+mod recorded;
 mod scheduler;
 
 use crate::one::{Outside, report};
 use crate::screen::Screen;
 use crate::watch::News;
 use crate::world::World;
-use crate::{Failure, Options, Outcome};
+use crate::{Failure, Outcome};
 use arrived::Arrived;
 use outside::FromOutside;
 use raddle_bytecode::{Op, Verified};
@@ -23,12 +24,13 @@ use raddle_core::{BuildError, Builder, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
+use recorded::{Begun, Tight};
 use scheduler::{Alarms, KeyTaken, OnWorker};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -47,7 +49,7 @@ unsafe impl Sync for Place {}
 struct Host<'m> {
     machine: &'m Machine<Link>,
     places: Box<[Place]>,
-    screen: &'m Screen,
+    screen: Arc<Screen>,
     world: Arc<dyn World>,
     news: Sender<News>,
     begun: Instant,
@@ -60,9 +62,23 @@ struct Host<'m> {
     handle: OnceLock<Handle>,
     /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
     sites: OnceLock<Box<[AtomicU32]>>,
+    /// What the worker is to do that gets the first process, if the program is recorded.
+    tight: Mutex<Option<Tight<'m>>>,
     /// What has come over and is not queued yet.
     arrived: Mutex<Option<Arrived>>,
+    /// There may be something in one of the two.
     has_arrived: AtomicBool,
+}
+
+/// How a program begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// On the caller's thread, with the machine's own scheduler.
+    Alone,
+    /// With that, on a worker, which records it.
+    Recorded,
+    /// In the workers' queues.
+    Queued,
 }
 
 fn link_of(process: &Process<Link>) -> NonNull<Link> {
@@ -111,7 +127,7 @@ impl<'m> Host<'m> {
     /// The list of what is fresh keeps the room that it once took: with all of a million at once 24 bytes for each. A
     /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
     #[cold]
-    fn welcome(&self, scheduler: &OnWorker<'_>, has_nothing_else: bool) {
+    fn welcome(&self, scheduler: &OnWorker<'_, '_>, has_nothing_else: bool) {
         let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(arrived) = all.as_mut() else { return };
         for (id, time) in arrived.alarms.drain(..) {
@@ -124,7 +140,7 @@ impl<'m> Host<'m> {
         let taken = arrived.take(turn.index(), room, has_nothing_else);
         for process in taken.iter().filter_map(|&id| self.machine.process(id)) {
             // SAFETY: it was ready, and has been given up.
-            unsafe { turn.fresh(link_of(process)) };
+            unsafe { turn.come_over(link_of(process)) };
         }
         if arrived.is_empty() {
             *all = None;
@@ -185,6 +201,9 @@ unsafe impl Engine for Host<'_> {
         place.visits.enter(lane);
         let scheduler = OnWorker { host: self, turn };
         if self.has_arrived.load(Ordering::Relaxed) {
+            if self.run_tight(turn, lane) {
+                return place.visits.leave(lane);
+            }
             self.welcome(&scheduler, false);
         }
         // SAFETY: the worker took it out of a queue.
@@ -210,33 +229,37 @@ unsafe impl Engine for Host<'_> {
 /// Runs a program on up to `workers` OS threads.
 pub(crate) fn run(
     program: Verified,
-    options: &Options,
-    runtime: Builder,
-    workers: usize,
+    memory_bytes: u32,
+    start: Start,
+    (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
 ) -> Result<Outcome, BuildError> {
     let mut lane = Lane::default();
-    let mut machine: Machine<Link> = match Machine::new(program, options.memory_bytes, &mut lane) {
+    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
         Ok(machine) => machine,
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
     machine.keep_apart();
     let mut outside = Outside::new(world.clone());
-    let begun = if options.at_once {
-        let ready = [machine.main()].into();
-        Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false }))
-    } else {
-        solo::run_while_tight(&machine, &mut outside, &mut lane)
-    };
-    let result = match begun {
-        Err(failure) => Err(failure),
-        Ok(None) => Ok(()),
-        Ok(Some(rest)) => {
-            let spread = spread(&machine, (runtime, workers), world, rest, (&mut outside, &mut lane));
-            spread.inspect_err(|_| outside.screen.flush())?
+    let begun = match start {
+        Start::Alone => Some(solo::run_while_tight(&machine, &mut outside, &mut lane)),
+        Start::Recorded => None,
+        Start::Queued => {
+            let ready = [machine.main()].into();
+            Some(Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false })))
         }
     };
-    outside.screen.flush();
+    let screen = outside.screen.clone();
+    let result = match begun {
+        Some(Err(failure)) => Err(failure),
+        Some(Ok(None)) => Ok(()),
+        unfinished => {
+            let rest = unfinished.and_then(|begun| begun.ok().flatten());
+            let spread = spread(&machine, (runtime, workers), world, rest, (outside, &mut lane));
+            spread.inspect_err(|_| screen.flush())?
+        }
+    };
+    screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
@@ -278,43 +301,37 @@ impl Drop for Ending<'_, '_> {
     }
 }
 
-/// The rest of a program, on several workers.
+/// The rest of a program, on several workers; or the whole of one that is recorded.
 fn spread(
     machine: &Machine<Link>,
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
-    rest: Rest<'_, Link>,
-    (outside, lane): (&mut Outside, &mut Lane),
+    rest: Option<Rest<'_, Link>>,
+    (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
-    let Rest { ready, alarms, wants_keys, key_offered } = rest;
-    assert!(!ready.is_empty(), "who has work for several has somebody ready");
-    let policy = runtime.policy();
-    let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
-    let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);
-    let heralds = arrived.take_heralds();
     let host = Box::new(Host {
         machine,
         places,
-        screen: &outside.screen,
+        screen: outside.screen.clone(),
         world,
         news: outside.keys.news(),
         begun: outside.begun,
         over: AtomicBool::new(false),
-        wants_key: AtomicBool::new(wants_keys),
+        wants_key: AtomicBool::new(false),
         failure: OnceLock::new(),
         alarms: Mutex::default(),
         names: Mutex::default(),
         sites: OnceLock::new(),
         handle: OnceLock::new(),
-        arrived: Mutex::new(Some(arrived)),
-        has_arrived: AtomicBool::new(true),
+        tight: Mutex::new(None),
+        arrived: Mutex::new(None),
+        has_arrived: AtomicBool::new(false),
     });
     // SAFETY: the host lies in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
-    machine.share();
     let key_taken = KeyTaken(host.news.clone());
     // SAFETY: neither it nor its handle is moved or dropped before the runtime has ended.
     let key_taken_handle = unsafe { Handle::new(&key_taken) };
@@ -323,14 +340,23 @@ fn spread(
     // From here on, since what the world does may panic.
     let runtime = Ending { host: &host, runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host, runtime: runtime.get() };
-    for (worker, id) in heralds {
-        from_outside.ready_at(worker, machine.process(id).expect("it is ready"));
+    let (mut outside, begun) = match rest {
+        Some(rest) => (outside, Ok(Some(rest))),
+        None => record_tight(&from_outside, outside, workers > 1),
+    };
+    match begun {
+        Ok(Some(rest)) => {
+            let key_is_awaited = outside.asked || rest.key_offered;
+            if rest.wants_keys && !key_is_awaited {
+                let _told = host.news.send(News::KeyTaken);
+            }
+            deal(&from_outside, workers, rest);
+            let asked = outside.asked;
+            outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
+        }
+        Ok(None) => host.over.store(true, Ordering::Relaxed),
+        Err(failure) => host.end(Some(failure)),
     }
-    let asked = outside.asked;
-    if wants_keys && !key_offered && !asked {
-        let _told = host.news.send(News::KeyTaken);
-    }
-    outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
     let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
     alarms.into_iter().for_each(|alarm| runtime.get().cancel(alarm));
     drop(runtime);
@@ -339,4 +365,39 @@ fn spread(
         lane.count(unsafe { &*place.lane.get() }.stats());
     }
     Ok(host.failure.get().copied().map_or(Ok(()), Err))
+}
+
+/// The single thread's part on the first worker, while the caller waits.
+fn record_tight<'m>(outside: &FromOutside<'_, 'm>, world: Outside, may_spread: bool) -> (Outside, Begun<'m>) {
+    let host = outside.host;
+    let (done, begun) = channel();
+    *host.tight.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some(Tight { outside: world, may_spread, done });
+    host.has_arrived.store(true, Ordering::Relaxed);
+    outside.ready_at(0, host.machine.main());
+    let begun = begun.recv().expect("the worker tells when it is done");
+    host.has_arrived.store(false, Ordering::Relaxed);
+    begun
+}
+
+/// Deals what can run to the workers.
+fn deal(outside: &FromOutside<'_, '_>, workers: usize, rest: Rest<'_, Link>) {
+    let Rest { ready, alarms, wants_keys, key_offered: _ } = rest;
+    let (host, runtime) = (outside.host, outside.runtime);
+    assert!(!ready.is_empty(), "who has work for several has somebody ready");
+    host.wants_key.store(wants_keys, Ordering::Relaxed);
+    let policy = runtime.policy();
+    let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
+    let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);
+    let heralds = arrived.take_heralds();
+    host.machine.share();
+    host.machine.living().for_each(|process| {
+        process.link.belongs_to(host.handle());
+        process.link.leave_worker();
+    });
+    *host.arrived.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrived);
+    host.has_arrived.store(true, Ordering::Relaxed);
+    for (worker, id) in heralds {
+        outside.ready_at(worker, host.machine.process(id).expect("it is ready"));
+    }
 }

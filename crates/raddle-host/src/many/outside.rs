@@ -19,12 +19,12 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(10);
 
 /// The scheduler as the watcher sees it.
-pub(super) struct FromOutside<'h> {
-    pub(super) host: &'h Host<'h>,
+pub(super) struct FromOutside<'h, 'm> {
+    pub(super) host: &'h Host<'m>,
     pub(super) runtime: &'h Runtime,
 }
 
-impl FromOutside<'_> {
+impl FromOutside<'_, '_> {
     /// Makes a process ready at a worker, where it begins.
     pub(super) fn ready_at(&self, worker: usize, process: &Process<Link>) {
         process.link.belongs_to(self.host.handle());
@@ -33,7 +33,7 @@ impl FromOutside<'_> {
     }
 }
 
-impl Scheduler for FromOutside<'_> {
+impl Scheduler for FromOutside<'_, '_> {
     const SHARED: bool = true;
     type Link = Link;
 
@@ -65,7 +65,7 @@ impl Scheduler for FromOutside<'_> {
 }
 
 /// The caller's thread while the program runs.
-pub(super) fn watch(outside: &FromOutside<'_>, keys: &mut Keys, news: &Receiver<News>, asked: bool) {
+pub(super) fn watch(outside: &FromOutside<'_, '_>, keys: &mut Keys, news: &Receiver<News>, asked: bool) {
     let host = outside.host;
     let mut awaited = asked;
     let mut quiet = None;

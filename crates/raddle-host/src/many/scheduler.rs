@@ -22,12 +22,12 @@ pub(super) struct Alarms {
 }
 
 /// The scheduler as one worker sees it.
-pub(super) struct OnWorker<'h> {
-    pub(super) host: &'h Host<'h>,
+pub(super) struct OnWorker<'h, 'm> {
+    pub(super) host: &'h Host<'m>,
     pub(super) turn: Turn<'h>,
 }
 
-impl Scheduler for OnWorker<'_> {
+impl Scheduler for OnWorker<'_, '_> {
     const SHARED: bool = true;
     type Link = Link;
 

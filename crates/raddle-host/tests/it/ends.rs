@@ -20,8 +20,7 @@ fn crossed() -> Module {
     code.place(file, 3, 3);
     code.par(9, 1);
     code.fork(9, branch);
-    let end =
-        |from, to, slot, output, name| End { from, to, slot, output, is_array: false, bundle: None, name };
+    let end = |from, to, slot, output, name| End { from, to, slot, output, name, ..End::default() };
     code.place(file, 5, 7);
     let from = code.here();
     code.output(7, 10, 4);

@@ -30,6 +30,9 @@ pub enum Event {
 
 /// What a single-threaded machine needs of the world.
 pub trait World {
+    /// Whether it is to be told of each process that begins, runs, stops and can run again, for a trace.
+    const RECORDS: bool = false;
+
     /// Microseconds since any moment.
     fn now(&mut self) -> u64;
     /// Waits, for a key only if `keys`.
@@ -38,4 +41,60 @@ pub trait World {
     fn output(&mut self, port: Port, bytes: &[u8]);
     /// A call to the host; `None` if there is none of that number.
     fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
+
+    /// A process has been made, and can run.
+    fn begins(&mut self, process: u32) {
+        let _ = process;
+    }
+
+    /// A process that waited can run again.
+    fn wakes(&mut self, process: u32) {
+        let _ = process;
+    }
+
+    /// A process runs from now on.
+    fn runs(&mut self, process: u32) {
+        let _ = process;
+    }
+
+    /// What runs stops at that instruction; it can still run if `ready`.
+    fn stops(&mut self, at: u32, ready: bool) {
+        let _ = (at, ready);
+    }
+}
+
+impl<W: World> World for &mut W {
+    const RECORDS: bool = W::RECORDS;
+
+    fn now(&mut self) -> u64 {
+        W::now(self)
+    }
+
+    fn wait(&mut self, until: Until, keys: bool) -> Event {
+        W::wait(self, until, keys)
+    }
+
+    fn output(&mut self, port: Port, bytes: &[u8]) {
+        W::output(self, port, bytes);
+    }
+
+    fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        W::call(self, number, words)
+    }
+
+    fn begins(&mut self, process: u32) {
+        W::begins(self, process);
+    }
+
+    fn wakes(&mut self, process: u32) {
+        W::wakes(self, process);
+    }
+
+    fn runs(&mut self, process: u32) {
+        W::runs(self, process);
+    }
+
+    fn stops(&mut self, at: u32, ready: bool) {
+        W::stops(self, at, ready);
+    }
 }

@@ -28,6 +28,28 @@ PROC main (CHAN BYTE kyb?, scr!, err!)
 :
 ";
 
+/// One token: there is never work for two.
+const TOKEN: &str = "\
+PROC stage (CHAN INT in?, out!)
+  INT x:
+  SEQ i = 0 FOR 500
+    SEQ
+      in ? x
+      out ! x + 1
+:
+PROC main (CHAN BYTE kyb?, scr!, err!)
+  [21]CHAN INT c:
+  PAR
+    PAR i = 0 FOR 20
+      stage (c[i]?, c[i+1]!)
+    INT x:
+    SEQ i = 0 FOR 500
+      SEQ
+        c[0] ! i
+        c[20] ? x
+:
+";
+
 const DEADLOCK: &str = "\
 PROC main (CHAN BYTE kyb?, scr!, err!)
   CHAN INT there, back:
@@ -79,6 +101,14 @@ fn occam_processes_have_names_on_one_worker_and_on_two() {
             assert!(said.lines().any(waits), "{place:?} in {said}");
         }
     }
+}
+
+/// Traced or not, it runs on one worker as long as there is no work for two. And nobody is told to place occam processes.
+#[test]
+fn a_traced_token_stays_on_one_worker() {
+    let said = traced("token", TOKEN, "2", 0);
+    assert!(said.contains(": sound\n") && said.contains("at least two workers at once 0 ns"), "{said}");
+    assert!(!said.contains("spawn_on") && !said.contains("RADDLE_"), "{said}");
 }
 
 #[test]

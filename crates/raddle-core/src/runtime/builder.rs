@@ -303,6 +303,13 @@ impl Builder {
         self
     }
 
+    /// For engines: the language of their programs, such as `occam`. What a trace advises is said in its words.
+    #[doc(hidden)]
+    pub fn door(mut self, language: &'static str) -> Self {
+        self.hooks.door = Some(language);
+        self
+    }
+
     /// For tests: each thread that yields goes to the next worker, if it may move.
     #[doc(hidden)]
     pub fn scatter_threads(mut self, on: bool) -> Self {

@@ -29,6 +29,8 @@ pub(crate) struct Hooks {
     pub(crate) exit: Option<Arc<EdgeHandler>>,
     /// The first worker stands for a thread of the program's, whose beginning and end are not ours to tell of.
     pub(crate) first_is_foreign: bool,
+    /// What the program is written in, if that is not Rust: a trace says so.
+    pub(crate) door: Option<&'static str>,
 }
 
 impl Hooks {

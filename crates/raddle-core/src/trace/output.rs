@@ -195,7 +195,7 @@ fn counters_of(worker: &Worker) -> Vec<(String, u64)> {
 pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
     let arguments: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    vec![
+    let mut about = vec![
         ("program", arguments.join(" ")),
         ("pid", std::process::id().to_string()),
         ("workers", shared.workers().len().to_string()),
@@ -203,5 +203,7 @@ pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
         ("clock", Source::of_this_machine().name().to_owned()),
         ("stamp_ns", format!("{:.1}", Source::of_this_machine().stamp_ns())),
         ("policy", format!("{:?}", shared.policy)),
-    ]
+    ];
+    about.extend(shared.hooks.door.map(|door| ("door", door.to_owned())));
+    about
 }

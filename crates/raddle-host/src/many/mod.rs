@@ -309,7 +309,7 @@ fn spread(
     rest: Option<Rest<'_, Link>>,
     (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
-    let runtime = runtime.workers(workers).build()?;
+    let runtime = runtime.workers(workers).door("occam").build()?;
     let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
     let host = Box::new(Host {
         machine,

@@ -2,7 +2,7 @@
 //! May use: the two analyses.
 //! Never: a cause that the figures do not show.
 
-use super::{Advice, Analysis, Class, Forecast, predict};
+use super::{Advice, Analysis, Class, Door, Forecast, predict};
 use crate::log::Log;
 use std::fmt;
 
@@ -39,6 +39,8 @@ pub struct Diff {
     pub crosses: bool,
     /// What to do about the second.
     pub advice: Advice,
+    /// In whose words to say that.
+    pub door: Door,
     /// How long it would take then, if that is known.
     pub predicted: Option<Forecast>,
 }
@@ -58,6 +60,7 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
         advice: two.verdict.advice.clone(),
+        door: two.verdict.door,
         predicted: two.predicted,
     }
 }
@@ -65,7 +68,9 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
 impl Diff {
     /// With a forecast for an advised placement, if the first trace is of one worker: both logs, with their analyses.
     pub fn with_forecast(mut self, one: (&Log, &Analysis), two: (&Log, &Analysis)) -> Diff {
-        if let (Advice::Segments(label, segments), 1) = (&self.advice, self.workers[0]) {
+        if let (Advice::Segments(label, segments), 1) = (&self.advice, self.workers[0])
+            && self.door.places()
+        {
             self.predicted = predict::placed(one, two, label, segments);
         }
         self
@@ -117,7 +122,7 @@ impl fmt::Display for Diff {
                 self.outside[0], self.outside[1]
             )?;
         }
-        writeln!(f, "advice: {}", self.advice)?;
+        writeln!(f, "advice: {}", self.advice.to_whom(self.door))?;
         if let Some(forecast) = self.predicted {
             writeln!(f, "predicted with that: {forecast}")?;
         }

@@ -8,6 +8,7 @@
 //! looked at: the chain of what waited for what (`path`), and what the program itself said (`own`).
 
 mod diff;
+mod door;
 mod edges;
 mod idle;
 mod jobs;
@@ -24,6 +25,7 @@ mod timeline;
 mod verdict;
 
 pub use diff::{Change, Diff, diff};
+pub use door::{Door, Said};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
@@ -100,7 +102,7 @@ impl Analysis {
             path: path::of(log, &workers),
             jobs: jobs::of(&by_time),
             own: own::of(&by_time),
-            predicted,
+            predicted: predicted.filter(|_| verdict.door.places() || !verdict.advice.is_place()),
             verdict,
             workers,
             edges,

@@ -211,7 +211,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "verdict": analysis.verdict.to_string(),
         "finding": analysis.verdict.finding(),
         "busy": analysis.verdict.busy,
-        "advice": analysis.verdict.advice.to_string(),
+        "advice": analysis.verdict.advice.to_whom(analysis.verdict.door).to_string(),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),

@@ -2,6 +2,7 @@
 //! May use: `timeline`, `edges`, `labels`.
 //! Never: advice without the figure that it rests on.
 
+use super::door::Door;
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
@@ -30,6 +31,8 @@ pub struct Verdict {
     pub crossed: Option<f64>,
     /// What to do about it.
     pub advice: Advice,
+    /// In whose words to say that.
+    pub door: Door,
 }
 
 /// One thing to do.
@@ -138,7 +141,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.finding())?;
         if self.advice != Advice::None {
-            write!(f, "; {}", self.advice)?;
+            write!(f, "; {}", self.advice.to_whom(self.door))?;
         }
         Ok(())
     }
@@ -174,7 +177,15 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
         }
         None => Advice::None,
     };
-    Verdict { busy: running as f64 / wall, workers: workers.len(), worst, kernel, crossed, advice }
+    Verdict {
+        busy: running as f64 / wall,
+        workers: workers.len(),
+        worst,
+        kernel,
+        crossed,
+        advice,
+        door: Door::of(log),
+    }
 }
 
 /// What cost the most. Other programs are blamed only if they took more than everything that a change of this one could

@@ -106,3 +106,67 @@ fn an_error_ends_a_program_that_never_would() {
         );
     }
 }
+
+/// It begins processes that never end, waits until they have begun, and ends without joining them: one goes round and
+/// round, one waits at a channel, one for a time that is far away, and 40 pass their turn to each other.
+fn leaves_its_children() -> Module {
+    let mut module = ModuleBuilder::new();
+    let (main, replica) = (module.declare("main"), module.declare("replica"));
+    let mut code = module.function();
+    let [spin, wait, sleep] = [(); 3].map(|()| code.label());
+    code.zero(5, 8);
+    code.addr(7, 20);
+    code.par(8, 3);
+    code.fork(8, spin);
+    code.fork(8, wait);
+    code.fork(8, sleep);
+    code.ldi(10, 0);
+    code.ldi(11, 40);
+    code.ldi(12, 1);
+    code.forkn(9, replica.0 as i32);
+    // Long enough for other workers to take part.
+    let (again, enough) = (code.label(), code.label());
+    code.time(15);
+    code.plus_i(15, 15, 3000);
+    code.bind(again);
+    code.time(16);
+    code.after(17, 16, 15);
+    code.jnz(17, enough);
+    code.resched();
+    code.jump(again);
+    code.bind(enough);
+    code.ldi(18, i32::from(b'.'));
+    code.output(3, 18, 1);
+    code.ret();
+    code.bind(spin);
+    code.jump(spin);
+    code.bind(wait);
+    code.input(7, 19, 4);
+    code.end();
+    code.bind(sleep);
+    code.time(20);
+    code.ldi(21, 1_000_000_000);
+    code.plus(20, 20, 21);
+    code.wait(20);
+    code.end();
+    module.define(main, code, 24);
+    let mut code = module.function();
+    let again = code.label();
+    code.bind(again);
+    code.resched();
+    code.jump(again);
+    module.define(replica, code, 4);
+    module.entry(main);
+    module.finish()
+}
+
+#[test]
+fn a_program_that_does_not_join_its_processes_ends() {
+    let module = leaves_its_children();
+    for _ in 0..5 {
+        for workers in WORKERS {
+            let (outcome, text) = run(&module, workers, "");
+            assert_eq!((outcome.result, text.as_str()), (Ok(()), "."), "{workers} workers");
+        }
+    }
+}

@@ -5,6 +5,8 @@
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{Module, verify};
 use raddle_host::{Options, Outcome, Port, World};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
@@ -34,22 +36,35 @@ pub(crate) fn single(code: Code, slots: u32) -> Module {
     module.finish()
 }
 
-/// One after the other: on one worker, then on more as it comes, then on more at once.
+/// One after the other: as it comes, the same with a recorder, and in the workers' queues from the first instruction on.
 pub(crate) fn run(module: &Module, workers: usize, keys: &str) -> (Outcome, String) {
-    let first = run_as(module, workers, keys, false);
-    let second = run_as(module, workers, keys, true);
-    assert_eq!(
-        (&first.0.result.is_ok(), &first.1),
-        (&second.0.result.is_ok(), &second.1),
-        "{workers} workers"
-    );
-    second
+    let plain = Options::default();
+    let trace = trace_file();
+    // A trace takes 32 MiB a worker.
+    let runtime = plain.runtime.clone();
+    let recorded =
+        Options { runtime: if workers > 2 { runtime } else { runtime.trace(&trace) }, ..plain.clone() };
+    let at_once = Options { at_once: true, ..plain.clone() };
+    let [first, second, third] = [plain, recorded, at_once].map(|how| run_as(module, workers, keys, how));
+    assert_eq!(std::fs::remove_file(trace).is_ok(), workers <= 2, "a recorded run leaves its trace");
+    for other in [&second, &third] {
+        let ends = |(outcome, text): &(Outcome, String)| (outcome.result.is_ok(), text.clone());
+        assert_eq!(ends(&first), ends(other), "{workers} workers");
+    }
+    third
 }
 
-fn run_as(module: &Module, workers: usize, keys: &str, at_once: bool) -> (Outcome, String) {
+/// A file that nobody else writes.
+fn trace_file() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("raddle-host-{}-{number}.rdt", std::process::id()))
+}
+
+fn run_as(module: &Module, workers: usize, keys: &str, how: Options) -> (Outcome, String) {
     let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
     let paper = Arc::new(Paper { keys: Mutex::new(keys.bytes().rev().collect()), ..Paper::default() });
-    let options = Options { workers, memory_bytes: 1 << 26, at_once, ..Options::default() };
+    let options = Options { workers, memory_bytes: 1 << 26, ..how };
     let outcome = raddle_host::run(program, options, paper.clone()).expect("the settings are right");
     let text = paper.text.lock().unwrap().clone();
     (outcome, text)

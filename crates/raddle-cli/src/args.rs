@@ -211,6 +211,13 @@ impl Build {
         }
         let module = self.compile.module(self.path.as_os_str())?;
         let output = self.output.unwrap_or_else(|| self.path.with_extension("rbc"));
+        let place = |path: &std::path::Path| path.canonicalize().ok();
+        if place(&output).is_some_and(|output| Some(output) == place(&self.path)) {
+            let shown = output.display();
+            let text =
+                format!("`{shown}` is the program itself, which would be lost; name another file by `-o`");
+            return Err(Refused::Trouble(Error::CannotRun(text)));
+        }
         std::fs::write(&output, module.write()).map_err(|error| {
             Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
         })

@@ -10,6 +10,9 @@ use raddle_occam::pre::Files;
 
 use crate::program::Error;
 
+/// What a file of bytecode begins with.
+const BYTECODE: &[u8] = b"RDLB";
+
 /// The name and the text of a program given on the command line.
 pub(crate) fn program(file: &OsStr) -> Result<(String, String), Error> {
     if file == "-" {
@@ -67,6 +70,11 @@ fn read(path: &Path, shown: &str) -> Result<String, Error> {
 }
 
 fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
+    if bytes.starts_with(BYTECODE) {
+        return Err(Error::CannotRun(format!(
+            "{shown} is bytecode; `raddle run` and `raddle disasm` take it as a file whose name ends with `.rbc`"
+        )));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
@@ -81,5 +89,7 @@ fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
 fn what_is_no_utf8_is_refused_with_its_line() {
     let said = text("`a.occ`", b"SEQ\n  -- \xE9t\xE9\n".to_vec()).expect_err("no UTF-8").to_string();
     assert!(said.starts_with("`a.occ` is no UTF-8 text: byte #E9 in line 2;"), "{said}");
+    let said = text("`a`", b"RDLB\x01".to_vec()).expect_err("bytecode").to_string();
+    assert!(said.starts_with("`a` is bytecode;"), "{said}");
     assert_eq!(text("`a.occ`", "-- été".into()).expect("UTF-8"), "-- été");
 }

@@ -84,3 +84,15 @@ fn what_is_not_executable_is_refused_with_126() {
     assert_eq!(output.status.code(), Some(126));
     assert!(text(&output.stderr).contains("is it executable (`chmod +x`)?"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_program_is_not_lost_to_its_own_bytecode() {
+    let path = std::env::temp_dir().join(format!("raddle-cli-kept-{}.occ", std::process::id()));
+    let program = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  SKIP\n:\n";
+    std::fs::write(&path, program).expect("there is room");
+    let build = raddle().arg("build").arg(&path).arg("-o").arg(&path).output().expect("it starts");
+    assert_eq!(build.status.code(), Some(126), "{}", text(&build.stderr));
+    assert!(text(&build.stderr).contains("is the program itself"), "{}", text(&build.stderr));
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), program);
+    std::fs::remove_file(path).expect("it is ours");
+}

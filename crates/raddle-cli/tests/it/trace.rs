@@ -103,7 +103,7 @@ fn occam_processes_have_names_on_one_worker_and_on_two() {
     }
 }
 
-/// Traced or not, it runs on one worker as long as there is no work for two. And nobody is told to place occam processes.
+/// Traced or not, it runs on one worker as long as there is no work for two. And nobody is told to place processes.
 #[test]
 fn a_traced_token_stays_on_one_worker() {
     let said = traced("token", TOKEN, "2", 0);

@@ -36,7 +36,7 @@ pub(crate) fn single(code: Code, slots: u32) -> Module {
     module.finish()
 }
 
-/// One after the other: as it comes, the same with a recorder, and in the workers' queues from the first instruction on.
+/// One after the other: as it comes, the same with a recorder, and in the workers' queues from the first instruction.
 pub(crate) fn run(module: &Module, workers: usize, keys: &str) -> (Outcome, String) {
     let plain = Options::default();
     let trace = trace_file();

@@ -14,6 +14,7 @@ mod idle;
 mod jobs;
 mod kernel;
 mod labels;
+mod order;
 mod own;
 mod path;
 mod places;

@@ -8,13 +8,15 @@
 //! piece, and whether what has begun moves; so it is done in two ways, and may come to a range.
 //!
 //! A placement changes who waits for whom. So the run on one worker is done again on more of them: without the cost of
-//! wakes that cross workers, and with each wake of a worker that sleeps taking as long as in the other trace. What two
-//! cores that work at once cost each other is left out.
+//! wakes that cross workers, and with each wake of a worker that sleeps taking as long as in the other trace. What comes
+//! in another order than on one worker takes longer, as the traces say (`order`). What else two cores that work at once
+//! cost each other is left out.
 
 use super::Analysis;
 use super::idle::Class;
 use super::kernel;
 use super::labels;
+use super::order;
 use super::places::Places;
 use super::replay::{self, Place, Replay, Rules, Ways};
 use super::timeline::WorkerTime;
@@ -91,15 +93,18 @@ impl fmt::Display for Forecast {
 /// switch waits for memory meanwhile, to what it took of two that hand each other numbers (bench `trace_event`).
 const STAMPS_A_RECORD: [f64; 2] = [1.1, 2.0];
 
-/// What a record takes, if it goes either way, in nanoseconds; none if the trace does not say what its clock takes.
-fn record_ns(log: &Log) -> Option<[u64; 2]> {
+/// What a record takes, if it goes either way, in nanoseconds; none if the trace does not say what its clock takes. Not
+/// more than there was of half of the runs for each of theirs.
+fn record_ns(log: &Log, workers: &[WorkerTime]) -> Option<[u64; 2]> {
     let stamp: f64 = log.about("stamp_ns")?.parse().ok()?;
-    (0.0..1e6).contains(&stamp).then(|| STAMPS_A_RECORD.map(|stamps| (stamps * stamp).round() as u64))
+    let prices = STAMPS_A_RECORD.map(|stamps| (stamps * stamp).round() as u64);
+    let most = replay::ns_a_record(log, workers).unwrap_or(u64::MAX).max(prices[0]);
+    (0.0..1e6).contains(&stamp).then(|| prices.map(|price| price.min(most)))
 }
 
 /// The same forecast of what was recorded, and of what would be without: `of` gets what a record takes.
-fn both(log: &Log, of: impl Fn(u64) -> Option<Range>) -> Option<Forecast> {
-    let bare = record_ns(log).and_then(|[one, other]| {
+fn both(log: &Log, workers: &[WorkerTime], of: impl Fn(u64) -> Option<Range>) -> Option<Forecast> {
+    let bare = record_ns(log, workers).and_then(|[one, other]| {
         let (one, other) = (of(one)?, of(other)?);
         Some(Range { least_ns: one.least_ns.min(other.least_ns), most_ns: one.most_ns.max(other.most_ns) })
     });
@@ -122,11 +127,11 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
             .min(ns)
     };
     match advice {
-        Advice::Split(_, alone_ns) => both(log, |record_ns| {
+        Advice::Split(_, alone_ns) => both(log, workers, |record_ns| {
             let left = log.wall_ns().saturating_sub(alone_ns - alone_ns / count);
             Some(Range::exactly(less(left, record_ns)))
         }),
-        Advice::FewerWorkers(fewer) => both(log, |record_ns| {
+        Advice::FewerWorkers(fewer) => both(log, workers, |record_ns| {
             let all = ran + sum(|worker| worker.overhead_ns);
             Some(Range::exactly(less(all / (*fewer).max(1) as u64, record_ns)))
         }),
@@ -158,8 +163,8 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool) -> Opti
         }
     };
     let (count, ways) = (cores(log, workers), ways(workers));
-    both(log, |record_ns| {
-        let rules = Rules { workers: count, ways, last_stays: false, record_ns };
+    both(log, workers, |record_ns| {
+        let rules = Rules { workers: count, ways, last_stays: false, record_ns, order_ns: 0 };
         let chance = Rules { last_stays: true, ..rules };
         let free = replay.finish(rules, place(Place::Any))?;
         Some(Range::of(free, replay.finish(chance, place(Place::WhereBegun))?))
@@ -182,8 +187,8 @@ fn spread(log: &Log, workers: &[WorkerTime], label: &str) -> Option<Forecast> {
             (None, _) => Place::WhereBegun,
         }
     };
-    both(log, |record_ns| {
-        let rules = Rules { workers: count, ways, last_stays: false, record_ns };
+    both(log, workers, |record_ns| {
+        let rules = Rules { workers: count, ways, last_stays: false, record_ns, order_ns: 0 };
         Some(Range::of(replay.finish(rules, deal(true))?, replay.finish(rules, deal(false))?))
     })
 }
@@ -207,8 +212,9 @@ pub(super) fn placed(
         Place::At(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
     };
     let (replay, ways) = (Replay::of(log, &one.1.workers), ways(&two.1.workers));
-    both(log, |record_ns| {
-        let rules = Rules { workers, ways, last_stays: false, record_ns };
+    let order_ns = order::price_ns(&one.1.workers, &two.1.workers);
+    both(log, &one.1.workers, |record_ns| {
+        let rules = Rules { workers, ways, last_stays: false, record_ns, order_ns };
         let free = Rules { ways: Ways::default(), ..rules };
         Some(Range::of(replay.finish(free, place)?, replay.finish(rules, place)?))
     })

@@ -1,14 +1,15 @@
 //! Owns: a run done again, in thought, on other workers than it was.
-//! May use: `timeline`; the causes of `path`.
+//! May use: `timeline`, `order`; the causes of `path`.
 //! Never: a figure that is not of a trace, but for the rules that `Rules` names.
 //!
-//! Each thread does again what it did, stretch by stretch, each of which takes as long as it did, less what the kernel
-//! took. Between them it wakes others, yields, sleeps, or waits for what had woken it; if that has come already, it
-//! goes on. Where two meet at a channel that keeps nothing, either of them waits for the other, whoever waited in the
-//! trace: else who sends would run ahead of who receives. Each worker takes what is ready first in, first out: of its
-//! own and, where the rules let it, of what lies open to all. So the order of what is ready may be another one than in
-//! the trace, and nothing else is.
+//! Each thread does again what it did, stretch by stretch, each of which takes as long as it did, with what the scheduler
+//! took before it, less what the kernel took. Between them it wakes others, yields, sleeps, or waits for what had woken
+//! it; if that has come already, it goes on. Where two meet at a channel that keeps nothing, either of them waits for
+//! the other, whoever waited in the trace: else who sends would run ahead of who receives. Each worker takes what is
+//! ready first in, first out: of its own and, where the rules let it, of what lies open to all. So the order of what is
+//! ready may be another one than in the trace, and nothing else is but what that costs (`order`).
 
+use super::order;
 use super::path::{self, Cause, Run, Threads};
 use super::timeline::WorkerTime;
 use crate::event::Event;
@@ -27,6 +28,8 @@ pub(super) struct Rules {
     pub(super) ways: Ways,
     /// What each record took, in nanoseconds, which is left out.
     pub(super) record_ns: u64,
+    /// What a run takes longer if it follows another thread than the last time, in nanoseconds.
+    pub(super) order_ns: u64,
 }
 
 /// How long the way to a worker that has nothing to do takes, in nanoseconds.
@@ -79,6 +82,8 @@ struct Thread {
 struct Step {
     ns: u64,
     records: u32,
+    /// A run began with it that came out of order.
+    broken: bool,
     then: Then,
 }
 
@@ -181,8 +186,9 @@ impl Replay {
             tail_ns: log.end_ns - last_ns.unwrap_or(log.end_ns).min(log.end_ns),
         };
         let records = Records::of(log, workers);
+        let broken: Vec<Vec<bool>> = workers.iter().map(order::broken).collect();
         for (number, runs) in runs {
-            replay.add(number, &runs, &reading, &records, log.begin_ns);
+            replay.add(number, &runs, &reading, (&records, &broken), log.begin_ns);
         }
         replay
     }
@@ -192,7 +198,7 @@ impl Replay {
         number: u32,
         runs: &[(Run, Begun)],
         reading: &Reading<'_>,
-        records: &Records,
+        (records, broken): (&Records, &[Vec<bool>]),
         begin_ns: u64,
     ) {
         let thread = self.threads.len() as u32;
@@ -208,8 +214,10 @@ impl Replay {
         };
         for (place, (run, _)) in runs.iter().enumerate() {
             let worker = &reading.workers[run.0];
+            let mut first = (scheduler_ns(worker, run.1), broken[run.0][run.1]);
             let mut step = |ns: u64, records: u32, then: Then| {
-                self.steps.push(Step { ns: own_ns(ns, worker), records, then });
+                let (before_ns, broken) = std::mem::take(&mut first);
+                self.steps.push(Step { ns: own_ns(before_ns + ns, worker), records, broken, then });
             };
             let of = slice(*run);
             let mut since = of.begin_ns;
@@ -249,6 +257,8 @@ impl Replay {
             own: vec![VecDeque::new(); workers],
             open: VecDeque::new(),
             seats: vec![Seat::Idle(0); workers],
+            followed: vec![NOBODY; self.threads.len()],
+            last: vec![NOBODY; workers],
             ended: 0,
         };
         for (ns, thread) in &self.roots {
@@ -257,6 +267,15 @@ impl Replay {
         let end = stage.play();
         (stage.ended == self.threads.len()).then(|| end.saturating_add(self.tail_ns))
     }
+}
+
+/// How long the scheduler took before a run, since the run before it; nothing if the worker was idle between.
+fn scheduler_ns(worker: &WorkerTime, slice: usize) -> u64 {
+    let begin_ns = worker.slices[slice].begin_ns;
+    let before = slice.checked_sub(1).map(|before| worker.slices[before].end_ns);
+    let gap = worker.gaps.partition_point(|gap| gap.begin_ns < begin_ns).checked_sub(1);
+    let idle_until = gap.map_or(0, |gap| worker.gaps[gap].end_ns);
+    before.filter(|end_ns| idle_until <= *end_ns).map_or(0, |end_ns| begin_ns - end_ns)
 }
 
 /// Of a stretch of a worker's running time what it had the core for, as the kernel's share is spread evenly.
@@ -299,10 +318,22 @@ impl Records {
     }
 }
 
+/// What half of the runs took for each record that was written in them, or less, in nanoseconds.
+pub(super) fn ns_a_record(log: &Log, workers: &[WorkerTime]) -> Option<u64> {
+    let records = Records::of(log, workers);
+    let runs = workers.iter().zip(&records.0).flat_map(|(worker, records)| worker.slices.iter().zip(records));
+    let mut each: Vec<u64> = runs.map(|(slice, records)| slice.ns() / (u64::from(*records) + 1)).collect();
+    let middle = each.len() / 2;
+    (middle > 0).then(|| *each.select_nth_unstable(middle).1)
+}
+
 /// Of a moment: it has not been, and nobody waits for it.
 const NOT_YET: u32 = u32::MAX;
 /// It has been.
 const BEEN: u32 = u32::MAX - 1;
+
+/// No thread.
+const NOBODY: u32 = u32::MAX;
 
 /// A replay on its way.
 struct Stage<'a, P> {
@@ -324,6 +355,9 @@ struct Stage<'a, P> {
     own: Vec<VecDeque<(u64, u32)>>,
     open: VecDeque<(u64, u32, Option<usize>)>,
     seats: Vec<Seat>,
+    /// Which thread each followed when it ran last, and which ran last on each worker.
+    followed: Vec<u32>,
+    last: Vec<u32>,
     /// How many threads have.
     ended: usize,
 }
@@ -395,7 +429,7 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
             Then::End => self.ended += 1,
         }
         if goes_on {
-            self.go_on(now, worker, thread);
+            self.go_on(now, worker, thread, 0);
         } else {
             self.take(now, worker);
         }
@@ -421,14 +455,25 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
         *of == BEEN
     }
 
-    fn go_on(&mut self, now: u64, worker: usize, thread: u32) {
+    /// A thread begins to run, in its order or not.
+    fn run(&mut self, now: u64, worker: usize, thread: u32) {
+        let before = std::mem::replace(&mut self.last[worker], thread);
+        let broken = std::mem::replace(&mut self.followed[thread as usize], before) != before;
+        let step = &self.replay.steps[self.at[thread as usize] as usize];
+        let more_ns = if broken && !step.broken { self.rules.order_ns } else { 0 };
+        self.go_on(now, worker, thread, more_ns);
+    }
+
+    /// A thread runs its next step, which takes so much longer.
+    fn go_on(&mut self, now: u64, worker: usize, thread: u32, more_ns: u64) {
         let step = &self.replay.steps[self.at[thread as usize] as usize];
         let owed = &mut self.owed_ns[thread as usize];
         *owed = owed.saturating_add(self.rules.record_ns.saturating_mul(step.records.into()));
         let left_out = step.ns.min(*owed);
         *owed -= left_out;
         self.seats[worker] = Seat::Runs(thread);
-        self.note(now.saturating_add(step.ns - left_out), Coming::Worker(worker));
+        let ns = (step.ns - left_out).saturating_add(more_ns);
+        self.note(now.saturating_add(ns), Coming::Worker(worker));
     }
 
     fn make_ready(&mut self, now: u64, thread: u32, by: Option<usize>) {
@@ -489,7 +534,7 @@ impl<P: FnMut(u32) -> Place> Stage<'_, P> {
             self.own[worker].pop_front().map(|(_, thread)| thread)
         };
         match thread {
-            Some(thread) => self.go_on(now, worker, thread),
+            Some(thread) => self.run(now, worker, thread),
             None => self.seats[worker] = Seat::Idle(now),
         }
     }

@@ -123,7 +123,7 @@ fn what_has_begun_may_stay_where_it_is() {
     let log = script.log();
     let workers = Analysis::of(&log).workers;
     let replay = Replay::of(&log, &workers);
-    let free = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
+    let free = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
     // Free: 1 beside 2, then 3 beside 2 for four pieces: nine pieces on two workers.
     assert_eq!(replay.finish(free, |_| Place::Any), Some(5_000));
     // 2 begins on the one worker, 3 on the other one, when 1 has ended there.
@@ -176,7 +176,7 @@ fn meeting(stopped: StopReason) -> Log {
 fn who_sends_at_a_meeting_does_not_run_ahead() {
     let of = |stopped| {
         let log = meeting(stopped);
-        let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
+        let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
         let replay = Replay::of(&log, &Analysis::of(&log).workers);
         replay.finish(rules, |thread| Place::At(thread as usize - 1)).expect("it comes to its end")
     };
@@ -190,12 +190,51 @@ fn who_sends_at_a_meeting_does_not_run_ahead() {
 fn what_records_took_is_left_out_and_owed_where_a_stretch_is_shorter() {
     let log = line();
     let workers = Analysis::of(&log).workers;
-    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0 };
+    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
     let replay = Replay::of(&log, &workers);
     let of = |record_ns| replay.finish(Rules { record_ns, ..one }, |_| Place::At(0)).expect("it ends");
     // Eight runs, six of them with a wake; 200 ns of the trace come after.
     assert_eq!(of(0) - of(10), 10 * (8 + 6));
     assert_eq!(of(1000), 200);
+}
+
+/// Two on the one worker take turns for ever, and one comes between from the other worker.
+#[test]
+fn what_comes_in_another_order_takes_longer() {
+    let mut script = Script::new(1, 900);
+    script.put(0, 0, Event::Spawn, 1, 0).put(0, 0, Event::Spawn, 2, 0).put(0, 0, Event::Spawn, 3, 0);
+    for step in 0..9 {
+        let (ns, stopped) = (step * 100, if step == 0 { StopReason::None } else { StopReason::Yield });
+        script.switch(0, ns, stopped, step as u32 % 3 + 1);
+    }
+    script.switch(0, 900, StopReason::Exit, 0);
+    let log = script.log();
+    let replay = Replay::of(&log, &Analysis::of(&log).workers);
+    let rules =
+        |workers| Rules { workers, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 7 };
+    // As it was: each follows whom it followed in the trace.
+    assert_eq!(replay.finish(rules(1), |_| Place::At(0)), Some(900));
+    // 2 has a worker for itself, where it follows itself; 1 then follows 3 as before, and 3 follows 1 and not 2, which
+    // costs nothing as it did so the first time, too.
+    assert_eq!(replay.finish(rules(2), |thread| Place::At(usize::from(thread == 2))), Some(600));
+    // All are free: who takes a thread follows another one each time.
+    let any = replay.finish(rules(2), |_| Place::Any).expect("it ends");
+    let free = Rules { order_ns: 0, ..rules(2) };
+    assert!(any > replay.finish(free, |_| Place::Any).expect("it ends"), "{any}");
+}
+
+#[test]
+fn what_the_scheduler_took_before_a_run_is_part_of_it() {
+    let mut script = Script::new(1, 400);
+    script.switch(0, 0, StopReason::None, 1).switch(0, 100, StopReason::Yield, 0);
+    script.switch(0, 130, StopReason::None, 2).switch(0, 200, StopReason::Exit, 0);
+    // Idleness is none of it.
+    script.idle(0, 200, 300, IdleCause::Mail).switch(0, 320, StopReason::None, 1);
+    script.switch(0, 400, StopReason::Exit, 0);
+    let log = script.log();
+    let workers = Analysis::of(&log).workers;
+    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
+    assert_eq!(Replay::of(&log, &workers).finish(one, |_| Place::At(0)), Some(100 + 30 + 70 + 80));
 }
 
 /// A thread that is done in no time waits behind a long one, beside a worker that may not have it.
@@ -222,7 +261,7 @@ fn who_waits_for_each_other_for_ever_has_no_forecast() {
     script.switch(1, 10, StopReason::None, 2).wake(1, 10, 1, 0).switch(1, 50, StopReason::Exit, 0);
     let log = script.log();
     let replay = Replay::of(&log, &Analysis::of(&log).workers);
-    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0 };
+    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
     assert_eq!(replay.finish(rules, |_| Place::Any), None);
 }
 

@@ -392,13 +392,14 @@ fn start(
         Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone())).follow(seeded)
     };
     shared.install((0..count).map(worker).collect());
-    shared.trace.begin(&shared);
-    drop(only_one);
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
+    let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
+    shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
+    drop(only_one);
     let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
     for index in 0..count {
         let shared = runtime.shared.clone();
-        let processor = (!processors.is_empty()).then(|| processors[index % processors.len()]);
+        let processor = processor_of(index);
         let body = move || run_worker(&shared, index, processor);
         // The program's own code is called here, if it makes the threads or their names.
         match catch_unwind(AssertUnwindSafe(|| launch(index, Box::new(body)))) {

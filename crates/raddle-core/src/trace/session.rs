@@ -35,6 +35,8 @@ const TICKS_A_READING: u64 = 100;
 /// So much of each worker's ring, and of all, has its memory before the program begins: two million records.
 const POPULATED_EACH: usize = 32 << 20;
 const POPULATED_MAX: usize = 256 << 20;
+/// But no more than comes within this time, so that a short program does not begin late.
+const POPULATED_WITHIN: Duration = Duration::from_millis(40);
 /// So long a failing process waits for its file.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// So many samples, and births outside, are kept.
@@ -123,16 +125,30 @@ impl Session {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins what the settings ask for. Before the workers run.
-    pub(crate) fn begin(&self, shared: &Arc<Shared>) {
+    /// Begins what the settings ask for. Before the workers run; `bind` has the calling thread run where a worker will.
+    pub(crate) fn begin(&self, shared: &Arc<Shared>, bind: impl Fn(usize) + Sync) {
         if self.plan.level != Level::Off {
-            let each = (POPULATED_MAX / shared.workers().len().max(1)).min(POPULATED_EACH);
-            for worker in shared.workers() {
-                worker.tracer.make_rings(self.records());
-                worker.tracer.rings().inspect(|rings| rings.records.populate(each));
-            }
+            self.populate(shared, bind);
             self.set_level(shared, self.plan.level);
         }
+    }
+
+    /// Makes the rings, each in memory near its worker, by as many threads as there are workers.
+    fn populate(&self, shared: &Shared, bind: impl Fn(usize) + Sync) {
+        let each = (POPULATED_MAX / shared.workers().len().max(1)).min(POPULATED_EACH);
+        let until = Instant::now() + POPULATED_WITHIN;
+        let (bind, records) = (&bind, self.records());
+        thread::scope(|scope| {
+            for worker in shared.workers() {
+                worker.tracer.make_rings(records);
+                let populate = move || {
+                    bind(worker.index);
+                    worker.tracer.rings().inspect(|rings| rings.records.populate(each, until));
+                };
+                // Without a thread it is populated as records come.
+                let _refused = thread::Builder::new().spawn_scoped(scope, populate);
+            }
+        });
     }
 
     /// Records from now on what belongs to `level`.

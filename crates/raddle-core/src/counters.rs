@@ -47,11 +47,12 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Turns given to runnables.
+    /// Turns given to runnables, as a worker budgets them until it looks around: something fresh, of which nobody knows
+    /// how long it runs, may count for four.
     dispatches;
-    /// Processes and cells spawned here.
+    /// Processes and cells spawned here; not the processes of a virtual machine.
     spawns;
-    /// Processes and cells that ended here.
+    /// Processes and cells that ended here; not the processes of a virtual machine.
     exits;
     /// Turns given to cells, each one poll of a future.
     polls;

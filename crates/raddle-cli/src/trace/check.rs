@@ -4,8 +4,10 @@
 
 use std::fmt::Write as _;
 
-use raddle_trace::analysis::{Analysis, Class, duration};
-use raddle_trace::log::Log;
+use raddle_trace::analysis::{Analysis, Class, WorkerTime, duration};
+use raddle_trace::event::unpack;
+use raddle_trace::log::{Log, Worker};
+use raddle_trace::{Event, StopReason};
 
 use super::Said;
 
@@ -23,6 +25,17 @@ pub(super) fn findings(log: &Log, analysis: &Analysis) -> Said {
             wrong += 1;
             let (sum, wall) = (duration(sum), duration(analysis.wall_ns));
             let _ = writeln!(text, "wrong: worker {}: its times add up to {sum} of {wall}", worker.number);
+        }
+    }
+    if log.about("whole") == Some("yes") {
+        let are_made = |worker: &Worker| counted(worker, "promoted") + counted(worker, "children_open") > 0;
+        let forks = log.workers.iter().any(are_made);
+        let whole = log.workers.iter().zip(&analysis.workers).filter(|(worker, _)| worker.lost == 0);
+        for (worker, time) in whole {
+            for differs in disagreements(worker, time, analysis.wall_ns, forks) {
+                wrong += 1;
+                let _ = writeln!(text, "wrong: worker {}: {differs}", worker.number);
+            }
         }
     }
     if !log.ended {
@@ -45,4 +58,81 @@ pub(super) fn findings(log: &Log, analysis: &Analysis) -> Said {
         if wrong == 0 { "sound".to_owned() } else { format!("{wrong} things are wrong") }
     );
     Said { text, well: wrong == 0 }
+}
+
+/// Where what a worker has counted and what it has recorded differ by more than a hundredth.
+///
+/// Not compared is what counters count otherwise: turns, the processes of a virtual machine, and spawns where there are
+/// forks, since who takes one makes a process that nobody has spawned. Idle times may differ
+/// by a hundredth of all, and by what the kernel took: it may take the core between the two readings of clocks.
+fn disagreements(worker: &Worker, time: &WorkerTime, wall_ns: u64, forks: bool) -> Vec<String> {
+    let counted = |name: &str| counted(worker, name);
+    let recorded = |event: Event| worker.events.iter().filter(|at| at.event == event).count() as u64;
+    let exits = worker
+        .events
+        .iter()
+        .filter(|at| at.event == Event::Switch && StopReason::of_number(unpack(at.b).0) == StopReason::Exit);
+    let (spawns, exits) = (recorded(Event::Spawn), exits.count() as u64);
+    let engine = counted("spawns") == 0 && counted("exits") == 0;
+    let (incidents, idle_ns) = idle_times(worker);
+    let decades: u64 = time.decades.incidents.iter().sum();
+    let histogram: u64 = raddle_trace::analysis::Decades::NAMES
+        .into_iter()
+        .map(|decade| counted(&format!("idle {decade}")))
+        .sum();
+    let compared = [
+        (
+            "spawns",
+            counted("spawns"),
+            if forks {
+                counted("spawns")
+            } else if engine {
+                0
+            } else {
+                spawns
+            },
+        ),
+        ("ends", counted("exits"), if engine { 0 } else { exits }),
+        ("wakes", counted("local_wakes") + counted("remote_wakes"), recorded(Event::Wake)),
+        ("migrations", counted("migrations"), recorded(Event::Migrate)),
+        ("steals", counted("steals"), recorded(Event::Steal)),
+        ("idle incidents", counted("idle_incidents"), incidents),
+        ("idle incidents in its histogram", counted("idle_incidents"), histogram),
+        ("gaps in the trace's histogram", time.gaps.len() as u64, decades),
+    ];
+    let differ = |one: u64, other: u64| one.abs_diff(other) > 2 && one.abs_diff(other) * 100 > one.max(other);
+    let mut said: Vec<String> = compared
+        .into_iter()
+        .filter(|(_, one, other)| differ(*one, *other))
+        .map(|(what, one, other)| format!("{one} {what} were counted, {other} recorded"))
+        .collect();
+    let kernel_ns = time.idle_ns(Class::Kernel);
+    if counted("idle_ns").abs_diff(idle_ns) > wall_ns / 100 + kernel_ns {
+        let (one, other) = (duration(counted("idle_ns")), duration(idle_ns));
+        said.push(format!("{one} of idle time were counted, {other} recorded"));
+    }
+    said
+}
+
+/// What a counter of the worker says; 0 if there is none of that name.
+fn counted(worker: &Worker, name: &str) -> u64 {
+    worker.counters.iter().find(|(counter, _)| counter == name).map_or(0, |(_, counted)| *counted)
+}
+
+/// How often the worker said that it was idle, and for how long.
+fn idle_times(worker: &Worker) -> (u64, u64) {
+    let (mut incidents, mut ns, mut since) = (0, 0, None);
+    for at in &worker.events {
+        match at.event {
+            Event::IdleBegin => since = Some(at.ns),
+            Event::IdleEnd => {
+                if let Some(since) = since.take() {
+                    incidents += 1;
+                    ns += at.ns - since;
+                }
+            }
+            _ => (),
+        }
+    }
+    (incidents, ns)
 }

@@ -73,6 +73,7 @@ pub(crate) fn poll(cell: Runnable) {
         state.end();
         if let Some(worker) = Worker::current() {
             worker.count_exit();
+            worker.note_exit();
         }
     } else if state.end_poll() == Parked::Again {
         // SAFETY: it was woken during the poll, so it is ours to queue, with our reference.

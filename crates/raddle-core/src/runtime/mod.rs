@@ -255,7 +255,7 @@ impl Runtime {
 /// The last words of a runtime whose workers have ended. Returns how many it abandons.
 fn settle(shared: &Arc<Shared>) -> u64 {
     watch::strike(shared);
-    shared.trace.finish(shared);
+    shared.trace.finish(shared, true);
     if shared.prints_stats {
         report::say(&shared.stats_text());
     }

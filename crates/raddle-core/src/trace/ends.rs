@@ -44,7 +44,7 @@ fn register_exit() {
     extern "C" fn at_exit() {
         let traced = std::mem::take(&mut sessions().traced);
         for shared in traced.iter().filter_map(Weak::upgrade) {
-            shared.trace.finish(&shared);
+            shared.trace.finish(&shared, false);
             // Whoever holds it last would free workers that still run.
             std::mem::forget(shared);
         }

@@ -203,6 +203,7 @@ pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
         ("clock", Source::of_this_machine().name().to_owned()),
         ("stamp_ns", format!("{:.1}", Source::of_this_machine().stamp_ns())),
         ("policy", format!("{:?}", shared.policy)),
+        ("whole", if shared.trace.is_whole() { "yes" } else { "no" }.to_owned()),
     ];
     about.extend(shared.hooks.door.map(|door| ("door", door.to_owned())));
     about

@@ -65,6 +65,10 @@ pub(crate) struct Session {
     /// Places that engines have named, numbered from 1.
     sites: Mutex<Vec<String>>,
     on: AtomicBool,
+    /// The program itself has switched it.
+    switched: AtomicBool,
+    /// It was on from the beginning to the end.
+    is_whole: AtomicBool,
     failed: AtomicBool,
     generation: u64,
 }
@@ -110,6 +114,8 @@ impl Session {
             outside: Outside::new(),
             sites: Mutex::default(),
             on: AtomicBool::new(false),
+            switched: AtomicBool::new(false),
+            is_whole: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             generation: fork::generation(),
         }
@@ -129,7 +135,7 @@ impl Session {
     pub(crate) fn begin(&self, shared: &Arc<Shared>, bind: impl Fn(usize) + Sync) {
         if self.plan.level != Level::Off {
             self.populate(shared, bind);
-            self.set_level(shared, self.plan.level);
+            self.switch(shared, self.plan.level);
         }
     }
 
@@ -153,6 +159,11 @@ impl Session {
 
     /// Records from now on what belongs to `level`.
     pub(crate) fn set_level(&self, shared: &Shared, level: Level) {
+        self.switched.store(true, Ordering::Relaxed);
+        self.switch(shared, level);
+    }
+
+    fn switch(&self, shared: &Shared, level: Level) {
         if level != Level::Off && !self.on.swap(true, Ordering::Relaxed) {
             shared.workers().iter().for_each(|worker| worker.tracer.make_rings(self.records()));
             self.start_helper(shared.hold());
@@ -162,6 +173,11 @@ impl Session {
         }
         self.outside.switch(level != Level::Off, self.records());
         shared.workers().iter().for_each(|worker| worker.set_trace_level(level));
+    }
+
+    /// Whether all of the run is recorded, which has ended.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole.load(Ordering::Relaxed)
     }
 
     /// How many records each ring keeps.
@@ -255,8 +271,8 @@ impl Session {
         drop(self.changed.wait_timeout_while(control, PATIENCE, waits));
     }
 
-    /// The end of the runtime or of the program: ends the helper and writes the file.
-    pub(crate) fn finish(&self, shared: &Shared) {
+    /// The end of the runtime, whose workers have ended, or else of the program: ends the helper and writes the file.
+    pub(crate) fn finish(&self, shared: &Shared, have_ended: bool) {
         if !self.on.load(Ordering::Relaxed) || self.generation != fork::generation() {
             return;
         }
@@ -267,6 +283,8 @@ impl Session {
             return;
         }
         control.stopping = true;
+        let from_the_beginning = self.plan.level != Level::Off && !self.switched.load(Ordering::Relaxed);
+        self.is_whole.store(from_the_beginning && have_ended, Ordering::Relaxed);
         // The time in which the file is written is none of the program's.
         self.outside.switch(false, 0);
         shared.workers().iter().for_each(|worker| worker.set_trace_level(Level::Off));

@@ -29,8 +29,8 @@ impl Worker {
         }
         let shared = self.shared();
         let began = shared.clock.now_ns();
-        self.renew_budget(began);
         self.note_idle_begin(began);
+        self.renew_budget(began);
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
         loop {
@@ -81,6 +81,8 @@ impl Worker {
 
     fn leave_idle(&self, searching: bool, now: u64, began: u64) {
         let shared = self.shared();
+        // A search has taken time, by which counters and trace would differ.
+        let now = if self.traces() { shared.clock.now_ns() } else { now };
         Counters::add(&self.counters.idle_incidents, 1);
         Counters::add(&self.counters.idle_ns, now - began);
         self.note_idle(now - began, searching);

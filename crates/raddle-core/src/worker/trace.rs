@@ -70,6 +70,13 @@ impl Worker {
         self.tracer.note_stop(what, object, site);
     }
 
+    /// What runs here without a stack of its own has ended.
+    pub(crate) fn note_exit(&self) {
+        if self.traces() {
+            self.tracer.note_reason(StopReason::Exit, 0, (0, 0));
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn record_stop(&self, what: &str, object: usize) {

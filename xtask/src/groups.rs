@@ -129,10 +129,11 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "trace",
-        what: "the trace of a run adds up; ThreadScope, Perfetto's trace processor and a browser read it",
+        what: "traces add up, and agree with what is counted; ThreadScope, Perfetto's trace processor and a browser read it",
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],
         steps: &[
-            "cargo build --workspace --example line --bin raddle",
+            "cargo build --workspace --examples --bin raddle --bin warehouse --bin raytrace",
+            "xtask/trace-experiments.sh",
             "RADDLE_WORKERS=2 RADDLE_TRACE=target/trace.rdt RADDLE_TRACE_LEVEL=user \
                   target/debug/examples/line 200 50 2",
             "target/debug/raddle trace check target/trace.rdt",

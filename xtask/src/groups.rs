@@ -129,7 +129,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "trace",
-        what: "traces add up, and agree with what is counted; ThreadScope, Perfetto's trace processor and a browser read it",
+        what: "traces add up; ThreadScope, Perfetto's trace processor and a browser read them",
         needs: &[GHC_EVENTS, THREADSCOPE, NODE, CHROMIUM, PIP],
         steps: &[
             "cargo build --workspace --examples --bin raddle --bin warehouse --bin raytrace",

@@ -52,9 +52,9 @@ impl Ring {
     /// Has the system give the memory of the first so many bytes now, as far as it comes until then, and not as records
     /// come: that may take as long as a thousand records a page. Where the system cannot, nothing happens.
     ///
-    /// The memory comes in small pages, and what is left is asked for in huge ones. The first touch of a huge page takes
-    /// a tenth of what those of its small ones do, most often; but a virtual machine has no huge pages of its own while
-    /// they are free: there the same 32 MiB took 1.5 to 170 ms in huge pages, and 11 to 20 in small ones.
+    /// The memory comes in small pages, and what is left is asked for in huge ones. The first touch of a huge page
+    /// takes a tenth of what those of its small ones do, most often; but a virtual machine has no huge pages of its own
+    /// while they are free: there the same 32 MiB took 1.5 to 170 ms in huge pages, and 11 to 20 in small ones.
     #[cfg(not(loom))]
     pub fn populate(&self, bytes: usize, until: std::time::Instant) {
         const AT_ONCE: usize = 1 << 20;

@@ -3,8 +3,8 @@
 //! Never: a price that the trace does not show.
 //!
 //! Where threads take turns in one order, again and again, the processor has what the next one needs at hand: its stack
-//! is near the one before, or was fetched ahead. On a line of 2000 a run took 33 ns in order and 43 out of it, traced, on
-//! either worker. A placement changes the order: what comes from another worker comes at any time.
+//! is near the one before, or was fetched ahead. On a line of 2000 a run took 33 ns in order and 43 out of it, traced,
+//! on either worker. A placement changes the order: what comes from another worker comes at any time.
 
 use super::timeline::WorkerTime;
 use std::collections::HashMap;

@@ -8,9 +8,9 @@
 //! piece, and whether what has begun moves; so it is done in two ways, and may come to a range.
 //!
 //! A placement changes who waits for whom. So the run on one worker is done again on more of them: without the cost of
-//! wakes that cross workers, and with each wake of a worker that sleeps taking as long as in the other trace. What comes
-//! in another order than on one worker takes longer, as the traces say (`order`). What else two cores that work at once
-//! cost each other is left out.
+//! wakes that cross workers, and with each wake of a worker that sleeps taking as long as in the other trace. What
+//! comes in another order than on one worker takes longer, as the traces say (`order`). What else two cores that work
+//! at once cost each other is left out.
 
 use super::Analysis;
 use super::idle::Class;

@@ -2,12 +2,12 @@
 //! May use: `timeline`, `order`; the causes of `path`.
 //! Never: a figure that is not of a trace, but for the rules that `Rules` names.
 //!
-//! Each thread does again what it did, stretch by stretch, each of which takes as long as it did, with what the scheduler
-//! took before it, less what the kernel took. Between them it wakes others, yields, sleeps, or waits for what had woken
-//! it; if that has come already, it goes on. Where two meet at a channel that keeps nothing, either of them waits for
-//! the other, whoever waited in the trace: else who sends would run ahead of who receives. Each worker takes what is
-//! ready first in, first out: of its own and, where the rules let it, of what lies open to all. So the order of what is
-//! ready may be another one than in the trace, and nothing else is but what that costs (`order`).
+//! Each thread does again what it did, stretch by stretch, each of which takes as long as it did, with what the
+//! scheduler took before it, less what the kernel took. Between them it wakes others, yields, sleeps, or waits for what
+//! had woken it; if that has come already, it goes on. Where two meet at a channel that keeps nothing, either of them
+//! waits for the other, whoever waited in the trace: else who sends would run ahead of who receives. Each worker takes
+//! what is ready first in, first out: of its own and, where the rules let it, of what lies open to all. So the order of
+//! what is ready may be another one than in the trace, and nothing else is but what that costs (`order`).
 
 use super::order;
 use super::path::{self, Cause, Run, Threads};

@@ -1,5 +1,12 @@
 // The canvas. `from` and `to` are the range in view.
-const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: '#d3dae1', stealing: '#8a6fb8', kernel: '#4c5b6b' };
+// As the reader's system wants it; who changes that sees the page anew, whose range stands in its address.
+const DARK = matchMedia('(prefers-color-scheme: dark)');
+DARK.addEventListener('change', () => location.reload());
+const P = DARK.matches
+  ? { paper: '#14191f', panel: '#1f262e', empty: '#232b34', grid: '#29323c', ink: '#e4e9ee', soft: '#98a5b3', mark: '#fff', busy: '#3c6a53' }
+  : { paper: '#fff', panel: '#f6f8fa', empty: '#eef1f4', grid: '#e8edf2', ink: '#1c2530', soft: '#5d6b7a', mark: '#111', busy: '#9cc3ae' };
+const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: DARK.matches ? '#46525f' : '#d3dae1', stealing: '#8a6fb8',
+  kernel: DARK.matches ? '#7f8fa0' : '#4c5b6b' };
 const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
 
 let W = [], OUT = null, OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
@@ -17,7 +24,7 @@ function draw() {
     canvas.style.width = width + 'px'; canvas.style.height = height + 'px';
   }
   g.setTransform(D, 0, 0, D, 0, 0);
-  g.fillStyle = '#fff'; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
+  g.fillStyle = P.paper; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
   axis(height); profile();
   W.forEach((w, r) => workerLane(w, laneTop(r)));
   lanes.forEach((lane, r) => (lane.counter ? counterLane : lane.outside ? outsideLane : threadLane)(lane, laneTop(W.length + r)));
@@ -35,18 +42,18 @@ function axis(height) {
   let free = 0;
   for (let t = Math.ceil((from - F.begin) / step) * step; t < to - F.begin; t += step) {
     const x = X(t + F.begin);
-    g.fillStyle = '#e8edf2'; g.fillRect(x, AXIS, 1, height);
+    g.fillStyle = P.grid; g.fillRect(x, AXIS, 1, height);
     const text = moment(t, step);
     const end = x + 3 + g.measureText(text).width;
-    if (x >= free && end < right() + RIGHT) { g.fillStyle = '#5d6b7a'; g.fillText(text, x + 3, 14); free = end + 6; }
+    if (x >= free && end < right() + RIGHT) { g.fillStyle = P.soft; g.fillText(text, x + 3, 14); free = end + 6; }
   }
 }
 
 // How many workers ran, over time.
 function profile() {
   const w = right() - LEFT, k = span() / w, h = PROFILE - 10;
-  title('busy workers', AXIS - 2, '#5d6b7a');
-  g.fillStyle = '#9cc3ae';
+  title('busy workers', AXIS - 2, P.soft);
+  g.fillStyle = P.busy;
   const before = W.map(x => ran(x, from));
   for (let p = 0; p < w; p++) {
     let u = 0;
@@ -60,7 +67,7 @@ const short = name => name.replace(/[^ (]*\//g, '');
 
 function title(text, y, colour) {
   g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, LANE); g.clip();
-  g.fillStyle = colour || '#1c2530'; g.fillText(short(text), 10, y + 18); g.restore();
+  g.fillStyle = colour || P.ink; g.fillText(short(text), 10, y + 18); g.restore();
 }
 
 function bar(begin, end, y, height, least) {
@@ -123,7 +130,7 @@ function crowded(w, y) {
   strip(y, BAR, (pixels, width, high) => {
     const k = span() / width;
     let ranBefore = ran(w, from), before = idled(w, from, F.classes.map(() => 0)), now = before.slice(), last = f ? ran(f, from) : 0;
-    pixels.fill(pixel('#eef1f4'));
+    pixels.fill(pixel(P.empty));
     for (let p = 0; p < width; p++) {
       const t = from + (p + 1) * k, ranNow = ran(w, t);
       column(pixels, width, p, high * (1 - (ranNow - ranBefore) / k), high, RAN);
@@ -154,13 +161,13 @@ function laneOf(name, threads) {
 function threadLane(lane, y) {
   title(lane.name, y);
   const width = right() - LEFT;
-  g.fillStyle = '#f6f8fa'; g.fillRect(LEFT, y, width, BAR);
+  g.fillStyle = P.panel; g.fillRect(LEFT, y, width, BAR);
   let things = 0;
   for (const e of lane.each) things += place(e.begin, to) - place(e.begin, from);
   if (things > width * 2) {
     return strip(y, BAR, (pixels, width, high) => {
       const k = span() / width, before = lane.each.map(e => ran(e, from));
-      pixels.fill(pixel('#f6f8fa'));
+      pixels.fill(pixel(P.panel));
       for (let p = 0; p < width; p++) {
         let u = 0;
         lane.each.forEach((e, r) => { const now = ran(e, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
@@ -191,7 +198,7 @@ function outsideLane(lane, y) {
     if (x - last < .5) continue;
     last = x;
     g.fillStyle = OUT.made[i] ? '#2f7d55' : '#7a4a9c'; g.fillRect(x - .5, y, 1.5, BAR);
-    label(osThread(OUT.who[i]).slice(10), x, next, y, '#5d6b7a');
+    label(osThread(OUT.who[i]).slice(10), x, next, y, P.soft);
   }
 }
 
@@ -218,7 +225,7 @@ function counterLane(lane, y) {
     g.lineTo(x, h); h = y + BAR * (1 - lane.value[i] / Math.max(1, lane.most)); g.lineTo(x, h);
   }
   g.lineTo(right(), h); g.stroke();
-  g.fillStyle = '#5d6b7a'; g.fillText(lane.most.toLocaleString(), LEFT + 3, y + 9);
+  g.fillStyle = P.soft; g.fillText(lane.most.toLocaleString(), LEFT + 3, y + 9);
 }
 
 // From the last run back, from each run to what it had to wait for. Earliest first.
@@ -238,7 +245,7 @@ function pathFrom(r, i, until) {
 function drawPath() {
   if (!path) return;
   const a = Math.max(0, place(path.at, from) - 1), b = place(path.at, to), width = right() - LEFT;
-  g.fillStyle = g.strokeStyle = '#111'; g.lineWidth = 1.5;
+  g.fillStyle = g.strokeStyle = P.mark; g.lineWidth = 1.5;
   if (b - a > width * 2) {
     const at = p => path.steps[Math.max(0, place(path.at, T(LEFT + p)) - 1)].r;
     for (let p = 0, since = 0, r = at(0); p < width; p++) {
@@ -288,5 +295,5 @@ function selection() {
   if (!picked) return;
   const w = W[picked.r], a = picked.gap ? w.gap : w, x = Math.max(LEFT, X(a.begin[picked.i])), x2 = Math.min(right(), X(a.end[picked.i]));
   if (x2 < LEFT || x > right()) return;
-  g.strokeStyle = '#111'; g.lineWidth = 2; g.strokeRect(x - 1, laneTop(picked.r) - 1, Math.max(3, x2 - x) + 2, BAR + 2);
+  g.strokeStyle = P.mark; g.lineWidth = 2; g.strokeRect(x - 1, laneTop(picked.r) - 1, Math.max(3, x2 - x) + 2, BAR + 2);
 }

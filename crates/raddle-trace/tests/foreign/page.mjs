@@ -70,8 +70,15 @@ const pan = await value(`new Promise(done => { let n = 0; const begun = performa
   const s = (F.end - F.begin) / 2, a = performance.now(); from = F.begin + s * n / 60; to = from + s; draw(); took.push(performance.now() - a);
   if (++n < 60) requestAnimationFrame(step); else done([1e3 * n / (performance.now() - begun), took.sort((a, b) => a - b)[30]]); }; step(); })`);
 console.log(`${pan[0].toFixed(0)} frames a second while panning, ${pan[1].toFixed(1)} ms to draw one`);
+const shoot = async name => { if (picture) writeFileSync(name, Buffer.from((await call('Page.captureScreenshot', { format: 'png' })).data, 'base64')); };
+await shoot(picture);
+const paper = () => value('[...g.getImageData(canvas.width - 2, canvas.height - 2, 1, 1).data].slice(0, 3).join()');
+const light = await paper();
+await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
+await until('document.body?.dataset.loadMs && P.paper !== "#fff"');
+expect(`dark is another colour than ${light}: ${await paper()}`, light === '255,255,255' && await paper() === '20,25,31');
+await shoot(picture?.replace(/\.png$/, '.dark.png'));
 expect('no exception', thrown.length === 0);
 thrown.forEach(text => console.error(text));
-if (picture) writeFileSync(picture, Buffer.from((await call('Page.captureScreenshot', { format: 'png' })).data, 'base64'));
 browser.once('exit', () => { rmSync(folder, { recursive: true, force: true }); });
 browser.kill();

@@ -88,9 +88,9 @@ macro_rules! events {
 events! {
     1 Switch Sched, "the thread that runs now, 0 for none", "reason << 24 | object",
         "The worker goes from what ran to the next. The reason is why the previous one stopped.";
-    2 Spawn Sched, "the new thread", "the worker it is queued at << 24 | where it may run: see `Freedom`",
+    2 Spawn Sched, "the new thread", "its worker, 255 for any beyond << 24 | where it may run: see `Freedom`",
         "The running thread makes another.";
-    3 Wake Sched, "the woken thread", "the worker it is queued at << 24 | object",
+    3 Wake Sched, "the woken thread", "the worker it is queued at, 255 for any beyond << 24 | object",
         "The running thread, or an alarm, makes a waiting thread ready.";
     4 Migrate Sched, "the thread", "the worker it came from",
         "A started thread has come to this worker.";

@@ -157,7 +157,8 @@ fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool) -> Opti
         move |thread: u32| match (places.home(thread), places.freedom(thread)) {
             (Some(home), _) => Place::At(home),
             _ if becomes_movable => Place::Any,
-            (None, Freedom::UntilBegun) => Place::WhereBegun,
+            // Of a worker beyond the 255th is not said which it is.
+            (None, Freedom::UntilBegun | Freedom::Placed) => Place::WhereBegun,
             (None, Freedom::Unsaid) => unsaid,
             (None, _) => Place::Any,
         }

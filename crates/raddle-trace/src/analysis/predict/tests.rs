@@ -3,7 +3,7 @@
 //! Never: a number that was not worked out on paper.
 
 use super::*;
-use crate::event::{Event, IdleCause, StopReason};
+use crate::event::{Event, IdleCause, StopReason, pack};
 use crate::log::tests::Script;
 
 /// One worker: four stages hand two numbers on, 100 ns a stage.
@@ -235,6 +235,48 @@ fn what_the_scheduler_took_before_a_run_is_part_of_it() {
     let workers = Analysis::of(&log).workers;
     let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
     assert_eq!(Replay::of(&log, &workers).finish(one, |_| Place::At(0)), Some(100 + 30 + 70 + 80));
+}
+
+/// Four of a millisecond on worker 0, each of which goes twice, made with that freedom there; the other worker is idle.
+fn four(freedom: Freedom) -> Log {
+    let mut script = Script::new(2, 8 * MS);
+    for thread in 1..=4 {
+        script.name(thread, &format!("item {thread}"));
+        script.put(0, 0, Event::Spawn, thread, pack(0, freedom as u32));
+    }
+    for step in 0..8 {
+        let stopped = if step == 0 { StopReason::None } else { StopReason::Yield };
+        script.switch(0, step * MS, stopped, step as u32 % 4 + 1);
+    }
+    script.switch(0, 8 * MS, StopReason::Exit, 0).idle(1, 0, 8 * MS, IdleCause::Stop);
+    script.log()
+}
+
+const MS: u64 = 1_000_000;
+
+#[test]
+fn what_is_open_to_all_is_what_the_program_lets_move() {
+    let of = |freedom, becomes_movable| {
+        let log = four(freedom);
+        open_to_all(&log, &Analysis::of(&log).workers, becomes_movable).expect("it ends").recorded
+    };
+    // What is placed stays, whatever becomes of the rest.
+    assert_eq!([of(Freedom::Placed, false), of(Freedom::Placed, true)], [Range::exactly(8 * MS); 2]);
+    // Four on either; or the last is left to the worker that has made it ready, which has five.
+    assert_eq!(of(Freedom::Always, false).least_ns, 4 * MS + WAY);
+    assert!(of(Freedom::Always, false).most_ns <= 5 * MS);
+    // Two begin on either worker, and stay there: the same, if it goes well.
+    assert_eq!(of(Freedom::UntilBegun, false).least_ns, 4 * MS + WAY);
+    assert_eq!(of(Freedom::UntilBegun, true), of(Freedom::Always, true), "it becomes movable");
+}
+
+#[test]
+fn what_is_placed_on_one_worker_is_spread_in_turn() {
+    let log = four(Freedom::Placed);
+    let of = |label| spread(&log, &Analysis::of(&log).workers, label).expect("it ends").recorded;
+    // Two on either, dealt or taken: the second worker comes to its own a way later.
+    assert_eq!(of("item"), Range::exactly(4 * MS + WAY));
+    assert_eq!(of("other"), Range::exactly(8 * MS), "of another label nothing is moved");
 }
 
 /// A thread that is done in no time waits behind a long one, beside a worker that may not have it.

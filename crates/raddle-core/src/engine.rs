@@ -11,7 +11,8 @@
 //! of forks does of what can fork; while one of an engine's runs, it is the worker itself that forks for it.
 
 use crate::header::{Header, Kind, MOVABLE, Runnable};
-use crate::runtime::Runtime;
+pub use crate::runtime::Caller;
+use crate::runtime::{Runtime, Shared};
 use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::Worker;
 use raddle_trace::Event;
@@ -266,45 +267,61 @@ pub struct Alarm {
     id: AlarmId,
 }
 
+/// A way into a runtime for who is no worker of it.
+pub struct Gate {
+    shared: Arc<Shared>,
+}
+
 impl Runtime {
-    /// Queues one of an engine's from outside.
+    /// A way in.
+    pub fn gate(&self) -> Gate {
+        Gate { shared: self.hold() }
+    }
+}
+
+impl Gate {
+    /// Queues one of an engine's.
     ///
     /// # Safety
-    /// As [`Turn::ready`]; and the link was never queued in another runtime.
+    /// As [`Turn::ready`]; and the link was never queued in another runtime, and the workers have not ended.
     pub unsafe fn ready(&self, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
-        self.shared().inject(unsafe { self.arriving(link, None) });
+        self.shared.inject(unsafe { self.arriving(link, None) });
     }
 
-    /// Queues one of an engine's from outside, at the worker of that number.
+    /// Queues one of an engine's at the worker of that number.
     ///
     /// # Safety
-    /// As [`ready`](Runtime::ready).
+    /// As [`ready`](Gate::ready).
     ///
     /// # Panics
     /// If there is no such worker.
     pub unsafe fn ready_at(&self, worker: usize, link: NonNull<Link>) {
         // SAFETY: passed on to the caller.
-        self.shared().worker(worker).deliver(unsafe { self.arriving(link, Some(worker)) });
+        self.shared.worker(worker).deliver(unsafe { self.arriving(link, Some(worker)) });
     }
 
     /// One that is about to be queued from outside, for the trace too.
     ///
     /// # Safety
-    /// As [`ready`](Runtime::ready).
+    /// As [`ready`](Gate::ready).
     unsafe fn arriving(&self, link: NonNull<Link>, at: Option<usize>) -> Runnable {
         // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(link.as_ptr().cast()) };
         let runnable = runnable.expect("it is not null");
-        let shared = self.shared();
-        if shared.trace.looks_outside() {
-            shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), at);
+        if self.shared.trace.looks_outside() {
+            self.shared.worker(0).trace_outside(Event::WakeOutside, runnable.header(), at);
         }
         runnable
     }
 
     /// Takes an alarm back that was set on this runtime.
     pub fn cancel(&self, alarm: Alarm) {
-        self.shared().cancel_alarm(alarm.keeper, alarm.id);
+        self.shared.cancel_alarm(alarm.keeper, alarm.id);
+    }
+
+    /// As [`Turn::stop`].
+    pub fn stop(&self) {
+        self.shared.stop_now();
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Outside {
     pub(crate) news: Receiver<News>,
     /// A key has been asked for.
     pub(crate) asked: bool,
+    /// A key has been offered that the program has not been seen to take.
+    pub(crate) offered: bool,
     pub(crate) begun: Instant,
     ticked: Instant,
 }
@@ -33,7 +35,7 @@ impl Outside {
         let (keys, news) = Keys::new(world.clone());
         let screen = Arc::new(Screen::new(world.clone()));
         let begun = Instant::now();
-        Outside { world, screen, keys, news, asked: false, begun, ticked: begun }
+        Outside { world, screen, keys, news, asked: false, offered: false, begun, ticked: begun }
     }
 
     fn tick(&mut self) -> bool {

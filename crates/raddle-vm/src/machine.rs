@@ -212,6 +212,11 @@ impl<L: Default> Machine<L> {
         process.id() == self.keyboard
     }
 
+    /// Whether the key that was offered last waits for somebody to take it.
+    pub fn key_waits(&self) -> bool {
+        self.keyboard().wait.load(Ordering::Relaxed) != 0
+    }
+
     /// The process of that number.
     #[inline(always)]
     pub fn process(&self, id: u32) -> Option<&Process<L>> {

@@ -59,6 +59,8 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     world: RefCell<W>,
     /// Dispatches until the next look at the world.
     patience: Cell<u32>,
+    /// Of [`PATIENCE`] so many were no dispatches.
+    skipped: Cell<u32>,
     keys: Cell<Keys>,
     over: Cell<Option<Failure>>,
     random: Cell<u64>,
@@ -72,6 +74,7 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     /// Dispatches until all have run that were in the queue when it was turned round; `None` if it was not, since there
     /// was last too little.
     to_run: Cell<Option<usize>>,
+    turns: Cell<u32>,
     slack: Cell<bool>,
 }
 
@@ -86,6 +89,9 @@ enum Keys {
 const PATIENCE: u32 = 256;
 /// A longer queue is not turned round: until all in it have run, much of what there is to do may be done.
 const TURNED_MAX: usize = 4096;
+/// A queue that gets long again so often is not a ring's, but that of PARs, one after the other, of processes that end
+/// before all have had their turn.
+const TURNS_MAX: u32 = 3;
 
 /// Runs a program to its end.
 ///
@@ -167,6 +173,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             looked_at: Cell::new(0),
             tight_at: Cell::new(u64::MAX),
             to_run: Cell::new(None),
+            turns: Cell::new(0),
+            skipped: Cell::new(0),
             slack: Cell::new(false),
         }
     }
@@ -179,6 +187,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     }
 
     fn look_for_slack(&self, now: u64) {
+        let dispatched = PATIENCE - self.skipped.replace(0);
         // Where slices are short, several of them must wait at any time: else what is gained is lost in exchanges.
         let long = self.tired.replace(false) || now - self.looked_at.replace(now) >= u64::from(PATIENCE);
         let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
@@ -188,7 +197,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             return;
         }
         let to_run = match self.to_run.get() {
-            Some(count) => count.saturating_sub(PATIENCE as usize),
+            Some(count) => count.saturating_sub(dispatched as usize),
             None => self.turn_round(),
         };
         self.to_run.set(Some(to_run));
@@ -200,9 +209,10 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     /// Gives the number of those who are to run until all have had their turn.
     fn turn_round(&self) -> usize {
         let mut ready = self.ready.borrow_mut();
-        if ready.len() > TURNED_MAX {
+        if ready.len() > TURNED_MAX || self.turns.get() >= TURNS_MAX {
             return 0;
         }
+        self.turns.set(self.turns.get() + 1);
         ready.make_contiguous().reverse();
         ready.len()
     }
@@ -360,7 +370,8 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     fn tired(&self) {
         self.tired.set(true);
         // Long slices: the next look is not to be hundreds of them away.
-        self.patience.set(self.patience.get().saturating_sub(PATIENCE / 4).max(1));
+        let left = self.patience.get().saturating_sub(PATIENCE / 4).max(1);
+        self.skipped.set(self.skipped.get() + self.patience.replace(left) - left);
     }
 
     fn alarm(&self, process: &Process<L>, time: u32) {

@@ -188,8 +188,44 @@ impl Drop for Seated {
     }
 }
 
+/// The program's first stack, if the calling OS thread is the one that has it. The C library would read a list of all
+/// mappings for it (PERF: 50 us).
+#[cfg(target_env = "gnu")]
+fn first_stack() -> Option<Range<usize>> {
+    unsafe extern "C" {
+        /// Where the program's first stack began, as glibc's loader found it.
+        #[link_name = "__libc_stack_end"]
+        static STACK_END: *const u8;
+    }
+    // SAFETY: touches no memory of ours.
+    let thread = unsafe { libc::gettid() };
+    // SAFETY: as above.
+    if thread != unsafe { libc::getpid() } {
+        return None;
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the limits.
+    if unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } != 0 {
+        return None;
+    }
+    // SAFETY: written before the program began.
+    let end = unsafe { STACK_END }.addr();
+    let bytes = usize::try_from(limit.rlim_cur).ok().filter(|&bytes| bytes < end)?;
+    let here = std::ptr::from_ref(&limit).addr();
+    // A forked child's only thread has the first number, on whatever stack it ran.
+    (end - bytes..end).contains(&here).then_some(end - bytes..end)
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn first_stack() -> Option<Range<usize>> {
+    None
+}
+
 /// The stack of the calling OS thread, on which it runs; empty if it is not known.
 fn own_stack() -> Range<usize> {
+    if let Some(first) = first_stack() {
+        return first;
+    }
     // SAFETY: all zeroes is a value of this struct.
     let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
     // SAFETY: touches no memory of ours.

@@ -45,6 +45,8 @@ pub struct Builder {
     board: Option<Arc<Board>>,
     on_deadlock: Option<DeadlockHandler>,
     hooks: Hooks,
+    /// The first worker's OS thread is the caller's.
+    caller_works: bool,
 }
 
 /// Why a runtime could not be built.
@@ -334,6 +336,22 @@ impl Builder {
         })
     }
 
+    /// As [`build`](Self::build), and the first worker's body is left there.
+    pub(super) fn build_beside(
+        mut self,
+        first: &mut Option<Box<dyn FnOnce() + Send>>,
+    ) -> Result<Runtime, BuildError> {
+        self.caller_works = true;
+        let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
+        self.build_with(&mut |index, body| {
+            if index == 0 {
+                *first = Some(body);
+                return Ok(None);
+            }
+            thread::Builder::new().name(format!("{name}-{index}")).spawn(body).map(Some)
+        })
+    }
+
     /// What the runtime is to do besides.
     pub(crate) fn hooks(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;
@@ -369,7 +387,7 @@ fn start(
     hangs: Plan,
     launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
-    let Builder { scatters, board, hooks, .. } = builder;
+    let Builder { scatters, board, hooks, caller_works, .. } = builder;
     let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
@@ -403,7 +421,12 @@ fn start(
         let body = move || run_worker(&shared, index, processor);
         // The program's own code is called here, if it makes the threads or their names.
         match catch_unwind(AssertUnwindSafe(|| launch(index, Box::new(body)))) {
-            Ok(Ok(thread)) => runtime.threads.extend(thread),
+            Ok(Ok(thread)) => {
+                if caller_works && processors.is_empty() {
+                    thread.iter().for_each(super::caller::send_elsewhere);
+                }
+                runtime.threads.extend(thread);
+            }
             Ok(Err(cause)) => {
                 // The runtime is dropped, which waits for the workers that run already.
                 runtime.shared.stop_now();

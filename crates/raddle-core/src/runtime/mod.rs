@@ -12,12 +12,14 @@
 //! a late `unpark` finds them, and a line on standard error says how many there are.
 
 mod builder;
+mod caller;
 mod default;
 pub(crate) mod hooks;
 mod shared;
 
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
+pub use caller::Caller;
 pub(crate) use default::{forget as forget_default, here, install as install_default, starting};
 pub(crate) use shared::Shared;
 
@@ -62,6 +64,10 @@ impl Runtime {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    pub(crate) fn hold(&self) -> Arc<Shared> {
+        self.shared.clone()
     }
 
     /// The number of workers.
@@ -214,9 +220,19 @@ impl Runtime {
     /// As [`shutdown`](Self::shutdown), by an engine's owner, who knows that nothing is to run any more: the workers
     /// end when they have come to the end of their own queues, and need not find out first that all the others sleep.
     /// What becomes ready later may never run.
+    ///
+    /// The workers' OS threads may still be about to end when this returns: they have left the engine for good.
     #[doc(hidden)]
     pub fn stop(mut self) -> u64 {
         self.shared.let_stop();
+        let is_outside = Worker::current().is_none() && self.shared.is_here();
+        if is_outside && !self.threads.is_empty() {
+            self.shared.close();
+            if self.shared.wait_briefly_for_leave() {
+                self.threads.clear();
+                return settle(&self.shared);
+            }
+        }
         self.end()
     }
 

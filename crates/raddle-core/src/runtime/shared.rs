@@ -25,6 +25,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
+/// About what it takes to put an OS thread to sleep and to wake it.
+const LEAVE_NS: u64 = 50_000;
+
 /// What a runtime shows of itself.
 pub(crate) struct Looks {
     pub(super) prints_stats: bool,
@@ -331,7 +334,8 @@ impl Shared {
         }
     }
 
-    /// A runtime whose workers could not all be started ends at once: there is nothing to run.
+    /// The workers end as soon as they have nothing to run, and whoever sleeps is woken to find out: there is nothing
+    /// to run any more, or not all of them could be started.
     pub(crate) fn stop_now(&self) {
         self.stopping.store(true, Ordering::Relaxed);
         self.idle.wake_all();
@@ -351,6 +355,21 @@ impl Shared {
     pub(crate) fn close_alone(&self) {
         self.dropped_inside.store(true, Ordering::Relaxed);
         self.close();
+    }
+
+    /// True if all workers have left, for which it waits as long as it takes to be woken otherwise.
+    pub(super) fn wait_briefly_for_leave(&self) -> bool {
+        let end = self.clock.now_ns() + LEAVE_NS;
+        loop {
+            // Acquire pairs with the release in `leave_last_alone`: what they did is seen.
+            if self.at_work.load(Ordering::Acquire) == 0 {
+                return true;
+            }
+            if self.clock.now_ns() >= end {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.

@@ -3,8 +3,10 @@
 //! Never: touches a process that it has made ready.
 //!
 //! A program begins on the caller's thread, with the machine's own scheduler, and comes here when it has work for more
-//! than one. A process begins with the scheduler's link, so that a link that comes out of a queue is a process. The
-//! caller's thread watches meanwhile (`outside`).
+//! than one. The caller's thread goes on as the first worker then (PERF: two new ones take 85 us to start, with nobody
+//! at work; `granularity` at 1 on two workers takes 0.63 of one's time so, 0.59 with the caller). A process begins with
+//! the scheduler's link, so that a link that comes out of a queue is a process. Somebody watches meanwhile (`outside`):
+//! another OS thread, once there is something to see; or the caller's, if the workers are all new ones.
 
 mod arrived;
 mod outside;
@@ -17,10 +19,10 @@ use crate::watch::News;
 use crate::world::World;
 use crate::{Failure, Outcome};
 use arrived::Arrived;
-use outside::FromOutside;
+use outside::{FromOutside, Watcher};
 use raddle_bytecode::{Op, Verified};
-use raddle_core::engine::{Alarm, Engine, Handle, Link, StopReason, Turn};
-use raddle_core::{BuildError, Builder, Runtime};
+use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn};
+use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
@@ -49,9 +51,11 @@ unsafe impl Sync for Place {}
 struct Host<'m> {
     machine: &'m Machine<Link>,
     places: Box<[Place]>,
+    gate: Gate,
     screen: Arc<Screen>,
     world: Arc<dyn World>,
     news: Sender<News>,
+    watcher: Watcher,
     begun: Instant,
     over: AtomicBool,
     wants_key: AtomicBool,
@@ -86,6 +90,29 @@ fn link_of(process: &Process<Link>) -> NonNull<Link> {
 }
 
 impl<'m> Host<'m> {
+    fn new(machine: &'m Machine<Link>, runtime: &Runtime, outside: &Outside, world: Arc<dyn World>) -> Self {
+        Host {
+            machine,
+            places: (0..runtime.workers()).map(|_| Place::default()).collect(),
+            gate: runtime.gate(),
+            screen: outside.screen.clone(),
+            world,
+            news: outside.keys.news(),
+            watcher: Watcher::default(),
+            begun: outside.begun,
+            over: AtomicBool::new(false),
+            wants_key: AtomicBool::new(false),
+            failure: OnceLock::new(),
+            alarms: Mutex::default(),
+            names: Mutex::default(),
+            sites: OnceLock::new(),
+            handle: OnceLock::new(),
+            tight: Mutex::new(None),
+            arrived: Mutex::new(None),
+            has_arrived: AtomicBool::new(false),
+        }
+    }
+
     #[inline(always)]
     fn handle(&self) -> &Handle {
         self.handle.get().expect("set before anything runs")
@@ -115,6 +142,7 @@ impl<'m> Host<'m> {
     fn end_here(&self, turn: Turn<'_>, failure: Option<Failure>) {
         self.end(failure);
         turn.stop();
+        turn.end_batch();
     }
 
     fn now(&self) -> u32 {
@@ -128,6 +156,7 @@ impl<'m> Host<'m> {
     /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
     #[cold]
     fn welcome(&self, scheduler: &OnWorker<'_, '_>, has_nothing_else: bool) {
+        self.watch_later(scheduler.turn);
         let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(arrived) = all.as_mut() else { return };
         for (id, time) in arrived.alarms.drain(..) {
@@ -208,6 +237,7 @@ unsafe impl Engine for Host<'_> {
         }
         // SAFETY: the worker took it out of a queue.
         let process = unsafe { self.process_of(link) };
+        debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
         if let Err(fault) = self.machine.run(&scheduler, lane, process) {
             self.end_here(turn, Some(Failure::Fault(fault)));
         }
@@ -250,13 +280,13 @@ pub(crate) fn run(
         }
     };
     let screen = outside.screen.clone();
-    let result = match begun {
-        Some(Err(failure)) => Err(failure),
-        Some(Ok(None)) => Ok(()),
+    let (result, workers) = match begun {
+        Some(Err(failure)) => (Err(failure), 1),
+        Some(Ok(None)) => (Ok(()), 1),
         unfinished => {
             let rest = unfinished.and_then(|begun| begun.ok().flatten());
             let spread = spread(&machine, (runtime, workers), world, rest, (outside, &mut lane));
-            spread.inspect_err(|_| screen.flush())?
+            (spread.inspect_err(|_| screen.flush())?, workers)
         }
     };
     screen.flush();
@@ -282,22 +312,24 @@ fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     ready.iter().map(|process| process.id()).collect()
 }
 
-/// A runtime that ends before the host does, at which its workers look.
+/// A runtime, and a watcher, that end before the host does, at which they look.
 struct Ending<'h, 'm> {
     host: &'h Host<'m>,
     runtime: Option<Runtime>,
 }
 
-impl Ending<'_, '_> {
-    fn get(&self) -> &Runtime {
-        self.runtime.as_ref().expect("there until the drop")
-    }
-}
-
 impl Drop for Ending<'_, '_> {
     fn drop(&mut self) {
         self.host.over.store(true, Ordering::Relaxed);
+        let watched = self.host.end_watch();
+        let alarms: Vec<Alarm> = self.host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
+        alarms.into_iter().for_each(|alarm| self.host.gate.cancel(alarm));
         self.runtime.take().map(Runtime::stop);
+        if let Err(panic) = watched
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
     }
 }
 
@@ -309,26 +341,17 @@ fn spread(
     rest: Option<Rest<'_, Link>>,
     (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
-    let runtime = runtime.workers(workers).door("occam").build()?;
-    let places: Box<[Place]> = (0..workers).map(|_| Place::default()).collect();
-    let host = Box::new(Host {
-        machine,
-        places,
-        screen: outside.screen.clone(),
-        world,
-        news: outside.keys.news(),
-        begun: outside.begun,
-        over: AtomicBool::new(false),
-        wants_key: AtomicBool::new(false),
-        failure: OnceLock::new(),
-        alarms: Mutex::default(),
-        names: Mutex::default(),
-        sites: OnceLock::new(),
-        handle: OnceLock::new(),
-        tight: Mutex::new(None),
-        arrived: Mutex::new(None),
-        has_arrived: AtomicBool::new(false),
-    });
+    let runtime = runtime.workers(workers).door("occam");
+    // A worker of some other runtime cannot become one of this; and what is recorded from its beginning is not begun
+    // here.
+    let (runtime, caller) = if rest.is_some() && Turn::current().is_none() {
+        let (runtime, caller) = runtime.build_with_caller()?;
+        (runtime, Some(caller))
+    } else {
+        (runtime.build()?, None)
+    };
+    let policy = runtime.policy();
+    let host = Box::new(Host::new(machine, &runtime, &outside, world));
     // SAFETY: the host lies in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
@@ -338,8 +361,8 @@ fn spread(
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));
     machine.keyboard().link.belongs_to(&key_taken_handle);
     // From here on, since what the world does may panic.
-    let runtime = Ending { host: &host, runtime: Some(runtime) };
-    let from_outside = FromOutside { host: &host, runtime: runtime.get() };
+    let ending = Ending { host: &host, runtime: Some(runtime) };
+    let from_outside = FromOutside { host: &host };
     let (mut outside, begun) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),
         None => record_tight(&from_outside, outside, workers > 1),
@@ -350,16 +373,27 @@ fn spread(
             if rest.wants_keys && !key_is_awaited {
                 let _told = host.news.send(News::KeyTaken);
             }
-            deal(&from_outside, workers, rest);
-            let asked = outside.asked;
-            outside::watch(&from_outside, &mut outside.keys, &outside.news, asked);
+            outside.offered = rest.key_offered;
+            let dealt = || deal(&from_outside, (policy, workers), rest);
+            match caller {
+                Some(caller) => {
+                    host.watcher.wait_with(outside);
+                    dealt();
+                    if host.wants_key.load(Ordering::Relaxed) {
+                        host.watch();
+                    }
+                    caller.work();
+                }
+                None => {
+                    dealt();
+                    outside::watch(&from_outside, &mut outside);
+                }
+            }
         }
         Ok(None) => host.over.store(true, Ordering::Relaxed),
         Err(failure) => host.end(Some(failure)),
     }
-    let alarms: Vec<Alarm> = host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
-    alarms.into_iter().for_each(|alarm| runtime.get().cancel(alarm));
-    drop(runtime);
+    drop(ending);
     for place in &host.places {
         // SAFETY: the workers have ended.
         lane.count(unsafe { &*place.lane.get() }.stats());
@@ -381,12 +415,11 @@ fn record_tight<'m>(outside: &FromOutside<'_, 'm>, world: Outside, may_spread: b
 }
 
 /// Deals what can run to the workers.
-fn deal(outside: &FromOutside<'_, '_>, workers: usize, rest: Rest<'_, Link>) {
+fn deal(outside: &FromOutside<'_, '_>, (policy, workers): (Policy, usize), rest: Rest<'_, Link>) {
     let Rest { ready, alarms, wants_keys, key_offered: _ } = rest;
-    let (host, runtime) = (outside.host, outside.runtime);
+    let host = outside.host;
     assert!(!ready.is_empty(), "who has work for several has somebody ready");
     host.wants_key.store(wants_keys, Ordering::Relaxed);
-    let policy = runtime.policy();
     let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
     let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);
     let heralds = arrived.take_heralds();
@@ -395,6 +428,7 @@ fn deal(outside: &FromOutside<'_, '_>, workers: usize, rest: Rest<'_, Link>) {
         process.link.belongs_to(host.handle());
         process.link.leave_worker();
     });
+    host.machine.keyboard().link.leave_worker();
     *host.arrived.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrived);
     host.has_arrived.store(true, Ordering::Relaxed);
     for (worker, id) in heralds {

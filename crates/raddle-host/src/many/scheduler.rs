@@ -114,6 +114,7 @@ impl Scheduler for OnWorker<'_, '_> {
     fn want_key(&self) {
         if !self.host.wants_key.swap(true, Ordering::Relaxed) {
             let _told = self.host.news.send(News::WantsKey);
+            self.host.watch();
         }
     }
 

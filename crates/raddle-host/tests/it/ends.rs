@@ -170,3 +170,47 @@ fn a_program_that_does_not_join_its_processes_ends() {
         }
     }
 }
+
+/// Keys go on being read while others compute, and while the program comes over to several workers, when the keyboard's
+/// process is among those that are ready.
+#[test]
+fn keys_are_taken_while_others_compute() {
+    let mut module = ModuleBuilder::new();
+    let (main, replica) = (module.declare("main"), module.declare("replica"));
+    let mut code = Code::default();
+    let (again, wait) = (code.label(), code.label());
+    code.input(2, 7, 1);
+    code.output(3, 7, 1);
+    // Time for the next key: it will be there when it is asked for, and its process is ready behind all others.
+    code.ldi(6, 400_000);
+    code.bind(wait);
+    code.repeat(8, 6, wait);
+    code.ldi(11, 0);
+    code.ldi(12, 20);
+    code.ldi(13, 1);
+    code.forkn(10, replica.0 as i32);
+    code.ldi(6, 59);
+    code.bind(again);
+    code.input(2, 7, 1);
+    code.output(3, 7, 1);
+    code.repeat(8, 6, again);
+    code.joinn(10);
+    code.ret();
+    module.define(main, code, 20);
+    let mut code = Code::default();
+    let again = code.label();
+    code.ldi(6, 40_000);
+    code.bind(again);
+    code.repeat(7, 6, again);
+    code.end();
+    module.define(replica, code, 10);
+    module.entry(main);
+    let module = module.finish();
+    let keys: String = ('a'..='z').cycle().take(60).collect();
+    for workers in WORKERS {
+        for _ in 0..5 {
+            let (outcome, text) = run(&module, workers, &keys);
+            assert_eq!((outcome.result, text.as_str()), (Ok(()), keys.as_str()), "{workers} workers");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Until, World};
 use raddle_vm::{Lane, Machine, Port};
 
-/// Ten microseconds pass from one look at the clock to the next.
+/// Twenty microseconds pass from one look at the clock to the next.
 #[derive(Default)]
 struct Paced {
     now: u64,
@@ -15,7 +15,7 @@ struct Paced {
 
 impl World for &mut Paced {
     fn now(&mut self) -> u64 {
-        self.now += 10;
+        self.now += 20;
         self.now
     }
 
@@ -111,5 +111,31 @@ fn processes_that_can_always_go_on_are_work_for_several() {
         };
         let ready = given_back(instances(count, body, |_| ()));
         assert_eq!(ready, Some(count as usize), "{count} processes");
+    }
+}
+
+/// PARs of short processes, one after the other: each is over before all of its processes have had a second turn.
+#[test]
+fn rounds_of_short_processes_are_work_for_several() {
+    for count in [1000, 4096] {
+        let mut module = ModuleBuilder::new();
+        let (main, replica) = (module.declare("main"), module.declare("replica"));
+        let mut code = Code::default();
+        let again = code.label();
+        code.ldi(6, 40_000 / count);
+        code.bind(again);
+        code.ldi(11, 0);
+        code.ldi(12, count);
+        code.ldi(13, 1);
+        code.forkn(10, replica.0 as i32);
+        code.joinn(10);
+        code.repeat(7, 6, again);
+        code.ret();
+        module.define(main, code, 20);
+        let mut code = Code::default();
+        code.end();
+        module.define(replica, code, 10);
+        module.entry(main);
+        assert!(given_back(module.finish()).is_some(), "{count} processes");
     }
 }

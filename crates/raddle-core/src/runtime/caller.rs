@@ -1,0 +1,101 @@
+//! Owns: a runtime whose first worker is the OS thread that builds it.
+//! May use: `builder`.
+//! Never: leaves that thread otherwise than it was.
+
+use super::Runtime;
+use super::builder::{BuildError, Builder};
+use std::marker::PhantomData;
+use std::os::unix::thread::JoinHandleExt as _;
+use std::thread::JoinHandle;
+
+/// The first worker's work, to be done by the thread that built the runtime.
+///
+/// For an engine that goes on with what it has begun by itself: another OS thread would take 50 us to start.
+#[doc(hidden)]
+#[must_use = "the runtime lacks a worker until it works"]
+pub struct Caller {
+    body: Box<dyn FnOnce() + Send>,
+    /// It stays on this thread.
+    here: PhantomData<*const ()>,
+}
+
+impl Builder {
+    /// Builds a runtime of which the calling OS thread is to be the first worker, as soon as it
+    /// [works](Caller::work). It must not be a worker already. What is to run there waits until then; so does whoever
+    /// shuts the runtime down otherwise than by [`stop`](Runtime::stop).
+    ///
+    /// # Errors
+    /// As [`build`](Builder::build).
+    #[doc(hidden)]
+    pub fn build_with_caller(self) -> Result<(Runtime, Caller), BuildError> {
+        let mut first = None;
+        let runtime = self.build_beside(&mut first)?;
+        let body = first.expect("a runtime has a first worker");
+        Ok((runtime, Caller { body, here: PhantomData }))
+    }
+}
+
+impl Caller {
+    /// Works until the runtime is stopped.
+    pub fn work(self) {
+        let _as_it_was = Lent::new();
+        (self.body)();
+    }
+}
+
+/// A thread that has just been made goes to another processor than this one, if there is one; later it may run
+/// anywhere.
+///
+/// PERF: Linux begins about half of them on their maker's processor, where they wait for 200 us or more, since the
+/// maker does not sleep.
+pub(super) fn send_elsewhere(thread: &JoinHandle<()>) {
+    let (thread, bytes) = (thread.as_pthread_t(), size_of::<libc::cpu_set_t>());
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the thread has not been joined; at most the size is written.
+    if unsafe { libc::pthread_getaffinity_np(thread, bytes, &raw mut all) } != 0 {
+        return;
+    }
+    // SAFETY: touches no memory of ours.
+    let Ok(here) = usize::try_from(unsafe { libc::sched_getcpu() }) else { return };
+    let mut others = all;
+    // SAFETY: the number of a processor lies within the set, which the kernel has filled.
+    unsafe { libc::CPU_CLR(here, &mut others) };
+    // SAFETY: it is only read. A set without any is refused below.
+    let there_are = unsafe { libc::CPU_COUNT(&others) } > 0;
+    for set in [&others, &all].into_iter().filter(|_| there_are) {
+        // SAFETY: as above; the set is only read. A refusal leaves it where it is.
+        unsafe { libc::pthread_setaffinity_np(thread, bytes, set) };
+    }
+}
+
+/// What a worker changes of its OS thread.
+struct Lent {
+    processors: Option<libc::cpu_set_t>,
+    slack_ns: libc::c_int,
+}
+
+impl Lent {
+    fn new() -> Lent {
+        // SAFETY: a set of bits, for which all zeroes is a value.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes at most the size that it is told.
+        let known = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } == 0;
+        // SAFETY: touches no memory of ours.
+        let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0_usize, 0_usize, 0_usize, 0_usize) };
+        Lent { processors: known.then_some(set), slack_ns }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(set) = &self.processors {
+            // SAFETY: the kernel reads the size that it is told. A refusal leaves the thread where it is.
+            unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
+        }
+        if let Ok(slack_ns) = usize::try_from(self.slack_ns) {
+            // SAFETY: touches no memory of ours.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, 0_usize, 0_usize, 0_usize) };
+        }
+    }
+}

@@ -14,7 +14,7 @@ use crate::header::{Header, Kind, MOVABLE, Runnable};
 pub use crate::runtime::Caller;
 use crate::runtime::{Runtime, Shared};
 use crate::timer::{Alarm as Ring, AlarmId};
-use crate::worker::Worker;
+use crate::worker::{Worker, current_header};
 use raddle_trace::Event;
 pub use raddle_trace::StopReason;
 use std::ptr::NonNull;
@@ -116,6 +116,12 @@ pub struct Turn<'w> {
     worker: &'w Worker,
 }
 
+/// Whether the calling OS thread is free to become a worker: nothing of any runtime's runs on it, not even away from its
+/// worker, in a call that may block.
+pub fn is_outside() -> bool {
+    current_header().is_null()
+}
+
 impl<'w> Turn<'w> {
     /// The turn of whoever calls this on a worker of any runtime, out of an alarm for instance.
     pub fn current() -> Option<Turn<'w>> {
@@ -201,6 +207,7 @@ impl<'w> Turn<'w> {
 
     /// As [`note_made`](Turn::note_made): this one can run again.
     pub fn note_ready(self, link: &Link) {
+        self.worker.count_engine_wake();
         self.worker.trace_wake(&link.header, self.worker.index);
     }
 

@@ -53,7 +53,7 @@ pub struct Outcome {
     pub stats: Stats,
     /// The most bytes of memory that were in use at once.
     pub memory_max: u64,
-    /// How many OS threads ran it.
+    /// How many OS threads ran it; 1 if it never had work for several.
     pub workers: usize,
 }
 

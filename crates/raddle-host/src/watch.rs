@@ -1,4 +1,4 @@
-//! Owns: the caller's thread while a program runs: keys, ticks, the end.
+//! Owns: what the watcher of a program is told, and reads: keys, the end.
 //! May use: a channel of the standard library, one OS thread that reads keys.
 //! Never: runs a process.
 

@@ -16,7 +16,8 @@ pub trait World: Send + Sync + 'static {
     fn key(&self) -> Option<u8>;
 
     /// The program is about to read the keyboard for the first time. Called once at most, by the thread that called
-    /// [`run`](crate::run): what is changed here can be changed back behind that call without a race.
+    /// [`run`](crate::run) or by one that has ended when that returns: what is changed here can be changed back behind
+    /// that call without a race.
     fn opens_keyboard(&self) {}
 
     /// Whether the program is to end now. Asked some tens of times in a second.

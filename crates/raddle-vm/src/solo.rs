@@ -186,8 +186,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         self.over.get().map_or(Ok(()), Err)
     }
 
-    fn look_for_slack(&self, now: u64) {
-        let dispatched = PATIENCE - self.skipped.replace(0);
+    fn look_for_slack(&self, now: u64, dispatched: u32) {
         // Where slices are short, several of them must wait at any time: else what is gained is lost in exchanges.
         let long = self.tired.replace(false) || now - self.looked_at.replace(now) >= u64::from(PATIENCE);
         let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
@@ -250,12 +249,13 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     #[cold]
     fn look_around(&self) {
         self.patience.set(PATIENCE);
+        let dispatched = PATIENCE - self.skipped.replace(0);
         let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
         self.take_event(event);
         let now = self.world.borrow_mut().now();
         self.ring_due(now);
         if self.tight_at.get() != u64::MAX {
-            self.look_for_slack(now);
+            self.look_for_slack(now, dispatched);
         }
     }
 

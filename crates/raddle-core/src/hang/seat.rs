@@ -200,7 +200,7 @@ fn first_stack() -> Option<Range<usize>> {
     // SAFETY: touches no memory of ours.
     let thread = unsafe { libc::gettid() };
     // SAFETY: as above.
-    if thread != unsafe { libc::getpid() } {
+    if thread != unsafe { libc::getpid() } || fork::generation() != 0 {
         return None;
     }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -212,7 +212,6 @@ fn first_stack() -> Option<Range<usize>> {
     let end = unsafe { STACK_END }.addr();
     let bytes = usize::try_from(limit.rlim_cur).ok().filter(|&bytes| bytes < end)?;
     let here = std::ptr::from_ref(&limit).addr();
-    // A forked child's only thread has the first number, on whatever stack it ran.
     (end - bytes..end).contains(&here).then_some(end - bytes..end)
 }
 

@@ -414,7 +414,7 @@ fn start(
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
     shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
     drop(only_one);
-    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count) };
+    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count), has_ended: false };
     for index in 0..count {
         let shared = runtime.shared.clone();
         let processor = processor_of(index);

@@ -4,6 +4,7 @@
 
 use super::Runtime;
 use super::builder::{BuildError, Builder};
+use crate::worker::current_header;
 use std::marker::PhantomData;
 use std::os::unix::thread::JoinHandleExt as _;
 use std::thread::JoinHandle;
@@ -26,8 +27,12 @@ impl Builder {
     ///
     /// # Errors
     /// As [`build`](Builder::build).
+    ///
+    /// # Panics
+    /// If something of a runtime's runs on the calling OS thread.
     #[doc(hidden)]
     pub fn build_with_caller(self) -> Result<(Runtime, Caller), BuildError> {
+        assert!(current_header().is_null(), "the calling OS thread runs something of a runtime's");
         let mut first = None;
         let runtime = self.build_beside(&mut first)?;
         let body = first.expect("a runtime has a first worker");
@@ -77,21 +82,32 @@ struct Lent {
 
 impl Lent {
     fn new() -> Lent {
-        // SAFETY: a set of bits, for which all zeroes is a value.
-        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes at most the size that it is told.
-        let known = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } == 0;
         // SAFETY: touches no memory of ours.
         let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0_usize, 0_usize, 0_usize, 0_usize) };
-        Lent { processors: known.then_some(set), slack_ns }
+        Lent { processors: processors(), slack_ns }
     }
+}
+
+/// Where the calling OS thread may run.
+fn processors() -> Option<libc::cpu_set_t> {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes at most the size that it is told.
+    let known = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } == 0;
+    known.then_some(set)
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(set) = &self.processors {
+        let now = processors();
+        // Only if it was bound: who says where a thread may run says so for good.
+        // SAFETY: two sets, which are only read.
+        let is_bound = |before, now| unsafe { !libc::CPU_EQUAL(before, now) };
+        if let (Some(before), Some(now)) = (&self.processors, &now)
+            && is_bound(before, now)
+        {
             // SAFETY: the kernel reads the size that it is told. A refusal leaves the thread where it is.
-            unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
+            unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
         }
         if let Ok(slack_ns) = usize::try_from(self.slack_ns) {
             // SAFETY: touches no memory of ours.

@@ -53,7 +53,10 @@ use std::thread::JoinHandle;
 /// ```
 pub struct Runtime {
     shared: Arc<Shared>,
+    /// Of the workers that have an OS thread of ours.
     threads: Vec<JoinHandle<()>>,
+    /// Nothing is left to do for its end.
+    has_ended: bool,
 }
 
 impl Runtime {
@@ -226,10 +229,10 @@ impl Runtime {
     pub fn stop(mut self) -> u64 {
         self.shared.let_stop();
         let is_outside = Worker::current().is_none() && self.shared.is_here();
-        if is_outside && !self.threads.is_empty() {
+        if is_outside && !self.has_ended {
             self.shared.close();
             if self.shared.wait_briefly_for_leave() {
-                self.threads.clear();
+                self.has_ended = true;
                 return settle(&self.shared);
             }
         }
@@ -238,12 +241,12 @@ impl Runtime {
 
     /// Lets go of it: its workers end by themselves when nothing can run any more, and nobody waits for that.
     pub(crate) fn release(mut self) -> Arc<Shared> {
-        self.threads.clear();
+        self.has_ended = true;
         self.shared.clone()
     }
 
     fn end(&mut self) -> u64 {
-        if self.threads.is_empty() {
+        if std::mem::replace(&mut self.has_ended, true) {
             return 0;
         }
         if !self.shared.is_here() {
@@ -255,7 +258,6 @@ impl Runtime {
         if inside {
             // Dropped by one of its own.
             self.shared.close_alone();
-            self.threads.clear();
             return 0;
         }
         self.shared.close();

@@ -24,9 +24,10 @@ use raddle_trace::Event;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// About what it takes to put an OS thread to sleep and to wake it.
-const LEAVE_NS: u64 = 50_000;
+const LEAVE: Duration = Duration::from_micros(50);
 
 /// What a runtime shows of itself.
 pub(crate) struct Looks {
@@ -359,13 +360,14 @@ impl Shared {
 
     /// True if all workers have left, for which it waits as long as it takes to be woken otherwise.
     pub(super) fn wait_briefly_for_leave(&self) -> bool {
-        let end = self.clock.now_ns() + LEAVE_NS;
+        // Not the runtime's clock, which stands still under a seed.
+        let begun = Instant::now();
         loop {
             // Acquire pairs with the release in `leave_last_alone`: what they did is seen.
             if self.at_work.load(Ordering::Acquire) == 0 {
                 return true;
             }
-            if self.clock.now_ns() >= end {
+            if begun.elapsed() >= LEAVE {
                 return false;
             }
             std::hint::spin_loop();

@@ -83,6 +83,11 @@ impl Worker {
         self.budget.set(1);
     }
 
+    /// Something of the engine's can run again here, without coming to the batch.
+    pub(crate) fn count_engine_wake(&self) {
+        Counters::add(&self.counters.local_wakes, 1);
+    }
+
     /// How many of its own have never run.
     pub(crate) fn fresh_waiting(&self) -> usize {
         self.fresh.len_hint()
@@ -103,6 +108,7 @@ impl Worker {
             return self.submit_elsewhere(fresh, None);
         }
         if self.traces() {
+            self.count_engine_wake();
             self.trace_wake(fresh.header(), self.index);
         }
         self.queue_elsewhere(fresh);

@@ -21,7 +21,7 @@ use crate::{Failure, Outcome};
 use arrived::Arrived;
 use outside::{FromOutside, Watcher};
 use raddle_bytecode::{Op, Verified};
-use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn};
+use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, is_outside};
 use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
@@ -44,7 +44,7 @@ struct Place {
     visits: Visits,
 }
 
-// SAFETY: the lane is touched by the worker of that number only, and by the watcher when all workers have ended.
+// SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all workers have ended.
 unsafe impl Sync for Place {}
 
 /// What all workers share.
@@ -212,6 +212,27 @@ impl<'m> Host<'m> {
         number
     }
 
+    /// The worker is in the machine for `run`; before and behind it what has come over is queued.
+    #[inline(always)]
+    fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut Lane)) {
+        let place = &self.places[turn.index()];
+        // SAFETY: this is the worker of that number, and it is here once.
+        let lane = unsafe { &mut *place.lane.get() };
+        place.visits.enter(lane);
+        let scheduler = OnWorker { host: self, turn };
+        if self.has_arrived.load(Ordering::Relaxed) {
+            if self.run_tight(turn, lane) {
+                return place.visits.leave(lane);
+            }
+            self.welcome(&scheduler, false);
+        }
+        run(&scheduler, lane);
+        if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
+            self.welcome(&scheduler, turn.is_alone());
+        }
+        place.visits.leave(lane);
+    }
+
     /// How often the workers have been in the machine; `None` if one is.
     fn visits(&self) -> Option<u32> {
         Visits::sum(self.places.iter().map(|place| &place.visits))
@@ -224,27 +245,14 @@ unsafe impl Engine for Host<'_> {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        let place = &self.places[turn.index()];
-        // SAFETY: this is the worker of that number, and it is here once.
-        let lane = unsafe { &mut *place.lane.get() };
-        place.visits.enter(lane);
-        let scheduler = OnWorker { host: self, turn };
-        if self.has_arrived.load(Ordering::Relaxed) {
-            if self.run_tight(turn, lane) {
-                return place.visits.leave(lane);
+        self.visit(turn, |scheduler, lane| {
+            // SAFETY: the worker took it out of a queue.
+            let process = unsafe { self.process_of(link) };
+            debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
+            if let Err(fault) = self.machine.run(scheduler, lane, process) {
+                self.end_here(turn, Some(Failure::Fault(fault)));
             }
-            self.welcome(&scheduler, false);
-        }
-        // SAFETY: the worker took it out of a queue.
-        let process = unsafe { self.process_of(link) };
-        debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
-        if let Err(fault) = self.machine.run(&scheduler, lane, process) {
-            self.end_here(turn, Some(Failure::Fault(fault)));
-        }
-        if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
-            self.welcome(&scheduler, turn.is_alone());
-        }
-        place.visits.leave(lane);
+        });
     }
 
     fn name(&self, link: NonNull<Link>) -> Option<Arc<str>> {
@@ -342,9 +350,9 @@ fn spread(
     (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
-    // A worker of some other runtime cannot become one of this; and what is recorded from its beginning is not begun
-    // here.
-    let (runtime, caller) = if rest.is_some() && Turn::current().is_none() {
+    // Who runs something of another runtime's cannot become a worker of this; and what is recorded from its beginning is
+    // not begun here.
+    let (runtime, caller) = if rest.is_some() && is_outside() {
         let (runtime, caller) = runtime.build_with_caller()?;
         (runtime, Some(caller))
     } else {
@@ -355,7 +363,7 @@ fn spread(
     // SAFETY: the host lies in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
-    let key_taken = KeyTaken(host.news.clone());
+    let key_taken = KeyTaken(&host);
     // SAFETY: neither it nor its handle is moved or dropped before the runtime has ended.
     let key_taken_handle = unsafe { Handle::new(&key_taken) };
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));

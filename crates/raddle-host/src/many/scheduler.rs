@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -119,6 +118,8 @@ impl Scheduler for OnWorker<'_, '_> {
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        // It may take long, and the worker be the one that is to begin the watch.
+        self.host.watch();
         self.host.world.call(number, words)
     }
 
@@ -128,12 +129,14 @@ impl Scheduler for OnWorker<'_, '_> {
 }
 
 /// What runs when the keyboard's process does: the watcher hears that the program has taken a key.
-pub(super) struct KeyTaken(pub(super) Sender<News>);
+pub(super) struct KeyTaken<'h, 'm>(pub(super) &'h Host<'m>);
 
 // SAFETY: nothing is done with the link.
-unsafe impl Engine for KeyTaken {
-    fn run(&self, _: Turn<'_>, _: NonNull<Link>) {
-        let _told = self.0.send(News::KeyTaken);
+unsafe impl Engine for KeyTaken<'_, '_> {
+    fn run(&self, turn: Turn<'_>, _: NonNull<Link>) {
+        // It may be the one that brings a worker here.
+        self.0.visit(turn, |_, _| ());
+        let _told = self.0.news.send(News::KeyTaken);
     }
 
     fn name(&self, _: NonNull<Link>) -> Option<Arc<str>> {

@@ -2,10 +2,11 @@
 //! May use: `support`.
 //! Never: a time limit of its own.
 
-use crate::support::{WORKERS, run, single};
+use crate::support::{WORKERS, run, run_as, single};
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{End, Module, Trap};
-use raddle_host::Failure;
+use raddle_core::{Balance, Builder, Queues};
+use raddle_host::{Failure, Options};
 
 /// Two processes that both output first.
 fn crossed() -> Module {
@@ -173,8 +174,7 @@ fn a_program_that_does_not_join_its_processes_ends() {
 
 /// Keys go on being read while others compute, and while the program comes over to several workers, when the keyboard's
 /// process is among those that are ready.
-#[test]
-fn keys_are_taken_while_others_compute() {
+fn computes_and_reads() -> Module {
     let mut module = ModuleBuilder::new();
     let (main, replica) = (module.declare("main"), module.declare("replica"));
     let mut code = Code::default();
@@ -205,7 +205,12 @@ fn keys_are_taken_while_others_compute() {
     code.end();
     module.define(replica, code, 10);
     module.entry(main);
-    let module = module.finish();
+    module.finish()
+}
+
+#[test]
+fn keys_are_taken_while_others_compute() {
+    let module = computes_and_reads();
     let keys: String = ('a'..='z').cycle().take(60).collect();
     for workers in WORKERS {
         for _ in 0..5 {
@@ -213,4 +218,29 @@ fn keys_are_taken_while_others_compute() {
             assert_eq!((outcome.result, text.as_str()), (Ok(()), keys.as_str()), "{workers} workers");
         }
     }
+}
+
+/// With one share for all, whoever brings the first worker brings the only one.
+#[test]
+fn what_comes_over_is_queued_under_every_policy() {
+    let module = computes_and_reads();
+    let keys: String = ('a'..='z').cycle().take(60).collect();
+    let balances = [Balance::Steal, Balance::Share, Balance::Fair, Balance::None];
+    let balanced = balances.map(|balance| Builder::default().balance(balance));
+    for runtime in balanced.into_iter().chain([Builder::default().queues(Queues::Shared)]) {
+        let how = Options { runtime: runtime.clone(), ..Options::default() };
+        let (outcome, text) = run_as(&module, 2, &keys, how);
+        assert_eq!((outcome.result, text.as_str()), (Ok(()), keys.as_str()), "{runtime:?}");
+    }
+}
+
+/// The caller's thread is not free to become a worker then; nor is one that is.
+#[test]
+fn a_process_may_run_a_program() {
+    let runtime = Builder::default().workers(2).build().unwrap();
+    let keys: String = ('a'..='z').cycle().take(60).collect();
+    let go = || run_as(&computes_and_reads(), 2, &keys, Options::default()).1;
+    assert_eq!(runtime.run(|| raddle_core::blocking(go)), keys);
+    assert_eq!(runtime.run(go), keys);
+    assert_eq!(runtime.run(|| 7), 7, "the runtime is as it was");
 }

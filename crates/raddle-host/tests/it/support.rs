@@ -61,7 +61,7 @@ fn trace_file() -> PathBuf {
     std::env::temp_dir().join(format!("raddle-host-{}-{number}.rdt", std::process::id()))
 }
 
-fn run_as(module: &Module, workers: usize, keys: &str, how: Options) -> (Outcome, String) {
+pub(crate) fn run_as(module: &Module, workers: usize, keys: &str, how: Options) -> (Outcome, String) {
     let program = verify(module.clone()).unwrap_or_else(|refusal| panic!("{refusal}"));
     let paper = Arc::new(Paper { keys: Mutex::new(keys.bytes().rev().collect()), ..Paper::default() });
     let options = Options { workers, memory_bytes: 1 << 26, ..how };

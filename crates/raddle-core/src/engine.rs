@@ -116,8 +116,8 @@ pub struct Turn<'w> {
     worker: &'w Worker,
 }
 
-/// Whether the calling OS thread is free to become a worker: nothing of any runtime's runs on it, not even away from its
-/// worker, in a call that may block.
+/// Whether the calling OS thread is free to become a worker: nothing of any runtime's runs on it, not even away from
+/// its worker, in a call that may block.
 pub fn is_outside() -> bool {
     current_header().is_null()
 }

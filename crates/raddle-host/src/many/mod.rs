@@ -44,7 +44,7 @@ struct Place {
     visits: Visits,
 }
 
-// SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all workers have ended.
+// SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all have ended.
 unsafe impl Sync for Place {}
 
 /// What all workers share.
@@ -350,8 +350,8 @@ fn spread(
     (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
-    // Who runs something of another runtime's cannot become a worker of this; and what is recorded from its beginning is
-    // not begun here.
+    // Who runs something of another runtime's cannot become a worker of this; and what is recorded from its beginning
+    // is not begun here.
     let (runtime, caller) = if rest.is_some() && is_outside() {
         let (runtime, caller) = runtime.build_with_caller()?;
         (runtime, Some(caller))

@@ -51,11 +51,9 @@ pub(crate) fn install(build: impl FnOnce() -> Result<Runtime, BuildError>) -> Re
     Ok(())
 }
 
-fn keep<'a>(mut runtime: Runtime, _only_one: &MutexGuard<'_, ()>) -> &'a Shared {
-    let shared = runtime.shared.clone();
+fn keep<'a>(runtime: Runtime, _only_one: &MutexGuard<'_, ()>) -> &'a Shared {
     // Its workers run until the program ends; nobody joins them.
-    runtime.threads.clear();
-    let kept = Arc::into_raw(shared).cast_mut();
+    let kept = Arc::into_raw(runtime.release()).cast_mut();
     DEFAULT.store(kept, Ordering::Release); // pairs with the acquire in `here`
     register_exit_report();
     // SAFETY: kept for ever by the `Arc` that was just leaked.

@@ -192,6 +192,7 @@ impl Drop for Seated {
 /// mappings for it (PERF: 50 us).
 #[cfg(target_env = "gnu")]
 fn first_stack() -> Option<Range<usize>> {
+    // SAFETY: the loader exports it under that name and with that type, for debuggers among others.
     unsafe extern "C" {
         /// Where the program's first stack began, as glibc's loader found it.
         #[link_name = "__libc_stack_end"]

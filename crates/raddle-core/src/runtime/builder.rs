@@ -489,12 +489,7 @@ fn prepare_process() {
 
 /// The processors on which this program may run.
 fn allowed_processors() -> Vec<usize> {
-    // SAFETY: a set of bits, for which all zeroes is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes at most the size that it is told.
-    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
-        return Vec::new();
-    }
+    let Some(set) = super::caller::processors() else { return Vec::new() };
     // SAFETY: the index is within the set.
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }

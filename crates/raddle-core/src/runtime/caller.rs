@@ -89,7 +89,7 @@ impl Lent {
 }
 
 /// Where the calling OS thread may run.
-fn processors() -> Option<libc::cpu_set_t> {
+pub(super) fn processors() -> Option<libc::cpu_set_t> {
     // SAFETY: a set of bits, for which all zeroes is a value.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes at most the size that it is told.

@@ -126,6 +126,15 @@ impl<'m> Host<'m> {
         unsafe { link.cast::<Process<Link>>().as_ref() }
     }
 
+    /// For whoever looks at it from an alarm, or another OS thread.
+    ///
+    /// # Safety
+    /// Nobody looks at it when it is gone.
+    unsafe fn outliving(&self) -> &'static Host<'static> {
+        // SAFETY: the caller vouches for it.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+
     fn alarms(&self) -> MutexGuard<'_, Alarms> {
         self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
     }

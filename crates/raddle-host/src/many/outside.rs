@@ -71,7 +71,7 @@ impl Host<'_> {
             return true;
         }
         // SAFETY: the host lives until the watcher has been joined, by `end_watch`.
-        let host: &'static Host<'static> = unsafe { &*std::ptr::from_ref(self).cast() };
+        let host = unsafe { self.outliving() };
         let body = move || {
             let _whatever_happens = Seen(host);
             let outside = host.watcher.state().outside.take();
@@ -91,7 +91,7 @@ impl Host<'_> {
         }
         state.has_alarm = true;
         // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
-        let host: &'static Host<'static> = unsafe { &*std::ptr::from_ref(self).cast() };
+        let host = unsafe { self.outliving() };
         turn.alarm(TICK, Waker::from(Arc::new(Due(host))));
     }
 

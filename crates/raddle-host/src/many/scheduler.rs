@@ -73,7 +73,7 @@ impl Scheduler for OnWorker<'_, '_> {
         let after = time.wrapping_sub(self.host.now()) as i32;
         let after = Duration::from_micros(u64::try_from(after).unwrap_or(0) + 1);
         // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
-        let host: &'static Host<'static> = unsafe { &*std::ptr::from_ref(self.host).cast() };
+        let host = unsafe { self.host.outliving() };
         let mut alarms = self.host.alarms();
         if self.host.over.load(Ordering::Relaxed) {
             return;

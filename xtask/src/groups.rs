@@ -229,7 +229,7 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &[
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release \
-                  --package raddle-core --package raddle-trace --test loom",
+                  --package raddle-protocol --package raddle-trace --test loom",
             "RUSTFLAGS='--cfg loom' \
                   cargo test --no-fail-fast --target-dir target/loom --release --package raddle-vm --lib -- model::",
         ],

@@ -10,11 +10,11 @@
 //! A link is a header and nothing more, 32 bytes: a million processes have as many. Whose it is stands where the list
 //! of forks does of what can fork; while one of an engine's runs, it is the worker itself that forks for it.
 
-use crate::header::{Header, Kind, MOVABLE, Runnable};
 pub use crate::runtime::Caller;
 use crate::runtime::{Runtime, Shared};
 use crate::timer::{Alarm as Ring, AlarmId};
 use crate::worker::{Worker, current_header};
+use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use raddle_trace::Event;
 pub use raddle_trace::StopReason;
 use std::ptr::NonNull;
@@ -56,7 +56,7 @@ pub struct Link {
     header: Header,
 }
 
-const _: () = assert!(cfg!(loom) || size_of::<Link>() <= 4 * size_of::<u64>(), "a million of them are alive");
+const _: () = assert!(size_of::<Link>() <= 4 * size_of::<u64>(), "a million of them are alive");
 
 // SAFETY: header and pointer are touched by whoever holds the right to the link only, which passes on with it.
 unsafe impl Sync for Link {}
@@ -73,7 +73,7 @@ impl Link {
     /// Says whose it is, before it is first made ready. Only its holder may.
     #[inline(always)]
     pub fn belongs_to(&self, handle: &Handle) {
-        self.header.engine().set(handle);
+        self.header.owner().set(std::ptr::from_ref(handle));
     }
 
     /// It is of no worker any more, but still what it was in a trace: for one that was run without being queued.
@@ -93,7 +93,7 @@ impl Link {
 pub(crate) fn run(worker: &Worker, next: Runnable) {
     let link: NonNull<Link> = NonNull::new(next.as_ptr().cast()).expect("a runnable is not null");
     // SAFETY: who made it ready vouched that it is a link, whose holder we are.
-    let handle = unsafe { link.as_ref() }.header.engine().get();
+    let handle = unsafe { link.as_ref() }.header.owner::<Handle>().get();
     // SAFETY: handles live until the runtime has ended.
     unsafe { &*handle }.0.run(Turn { worker }, link);
 }
@@ -105,7 +105,7 @@ pub(crate) fn run(worker: &Worker, next: Runnable) {
 pub(crate) unsafe fn name_of(header: &Header) -> Option<Arc<str>> {
     let link: NonNull<Link> = NonNull::from(header).cast();
     // SAFETY: the caller vouches that it is a link.
-    let handle = unsafe { link.as_ref() }.header.engine().get();
+    let handle = unsafe { link.as_ref() }.header.owner::<Handle>().get();
     // SAFETY: null, or a handle, which lives until the runtime has ended.
     unsafe { handle.as_ref() }?.0.name(link)
 }
@@ -237,7 +237,7 @@ impl<'w> Turn<'w> {
     pub fn next(self, handle: &Handle) -> Option<NonNull<Link>> {
         let next: NonNull<Link> = NonNull::new(self.worker.next_engine()?.as_ptr().cast())?;
         // SAFETY: its kind says that it is a link, and it has just been dequeued: it is ours.
-        if std::ptr::eq(unsafe { next.as_ref() }.header.engine().get(), handle) {
+        if std::ptr::eq(unsafe { next.as_ref() }.header.owner::<Handle>().get(), handle) {
             return Some(next);
         }
         self.worker.put_back(next.cast());

@@ -7,10 +7,10 @@
 
 use crate::explore;
 use crate::hang::seat::{Asleep, note_wake};
-use crate::header::{AWAY, Header, Kind};
-use crate::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use crate::report;
 use crate::worker::current_header;
+use raddle_protocol::header::{AWAY, Header, Kind};
+use raddle_protocol::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use std::time::{Duration, Instant};
 
 /// Where an OS thread sleeps until it is woken once. Looks to its waker like anything else that waits: a header.

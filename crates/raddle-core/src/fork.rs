@@ -30,13 +30,13 @@
 
 use crate::blocking;
 use crate::hang::{self, seat::Seats, watch::Runtimes};
-use crate::header::OWN_TLS;
 use crate::job;
 use crate::process::pool;
 use crate::runtime::{self, Shared};
 use crate::trace;
 use crate::worker::Worker;
 use raddle_context::tls;
+use raddle_protocol::header::OWN_TLS;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;

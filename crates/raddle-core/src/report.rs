@@ -2,10 +2,10 @@
 //! May use: standard error.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
-use crate::header::{Header, Kind, OWN_TLS};
 use crate::process::block::Block;
 use crate::wait::Wait;
 use raddle_context::StackError;
+use raddle_protocol::header::{Header, Kind, OWN_TLS};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;

@@ -2,8 +2,8 @@
 //! May use: a lock, `fifo`.
 //! Never: the fast path of a worker that has work of its own.
 
-use crate::fifo::{Chain, Fifo};
-use crate::header::Runnable;
+use raddle_protocol::fifo::{Chain, Fifo};
+use raddle_protocol::header::Runnable;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -10,12 +10,12 @@
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
 
 use crate::csp::Timeout;
-use crate::header::Runnable;
 use crate::process::block::Block;
-use crate::protocol::selection::{Selected, WaitNumber};
-use crate::protocol::token::{Generation, Notified};
 use crate::wait::EXPIRED;
 use crate::worker::Worker;
+use raddle_protocol::header::Runnable;
+use raddle_protocol::protocol::selection::{Selected, WaitNumber};
+use raddle_protocol::protocol::token::{Generation, Notified};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -16,10 +16,10 @@
 
 use super::pool;
 use super::spare::Job;
-use crate::header::AWAY;
 use crate::process::block::Block;
 use crate::worker::{self, Worker};
 use raddle_context::{Context, current, tls, transfer_with};
+use raddle_protocol::header::AWAY;
 use std::cell::{Cell, UnsafeCell};
 
 thread_local! {

@@ -24,12 +24,12 @@ pub(crate) use pool::{PoolGuard, lock as lock_pool};
 pub(crate) use spare::run_detached;
 
 use crate::fork::{end_of_orphan, is_orphan};
-use crate::header::{AWAY, Header, OWN_TLS};
 use crate::process::block::Block;
 use crate::process::wait::{Caller, caller, wait_registered};
 use crate::wait::{CallOn, Wait};
 use crate::worker::Worker;
 use carry::Trip;
+use raddle_protocol::header::{AWAY, Header, OWN_TLS};
 use spare::Job;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;

@@ -17,10 +17,10 @@
 
 use crate::csp::Timeout;
 use crate::process::block::Block;
-use crate::protocol::selection::{Selected, WaitNumber};
-use crate::protocol::token::{Generation, Notified};
 use crate::wait::{EXPIRED, Waiter, WakeRight};
 use crate::worker;
+use raddle_protocol::protocol::selection::{Selected, WaitNumber};
+use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

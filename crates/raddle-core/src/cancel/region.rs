@@ -9,9 +9,9 @@
 
 use super::node::Node;
 use super::unwind;
-use crate::header::{CANCELLABLE, Header, Kind};
 use crate::process::block::Block;
 use crate::worker::current_header;
+use raddle_protocol::header::{CANCELLABLE, Header, Kind};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;

@@ -5,8 +5,8 @@
 use super::join::{JoinHandle, Slot};
 use super::state::{Parked, State};
 use crate::fork;
-use crate::header::{Header, Kind, MOVABLE, Runnable};
 use crate::worker::{self, Worker};
+use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

@@ -13,8 +13,8 @@
 
 use super::list::{Entry, Left, Taken, Ticket, WaitList};
 use super::stash::Stash;
-use crate::protocol::short::Noted;
 use crate::wait::{Waiter, WakeRight};
+use raddle_protocol::protocol::short::Noted;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 

@@ -7,8 +7,8 @@ use super::late::{self, Late, Who};
 use crate::cancel;
 use crate::explore::point;
 use crate::process::wait;
-use crate::protocol::barrier::{self, Phase, Place};
 use crate::wait::{CallOn, Subject, Thing, Wait};
+use raddle_protocol::protocol::barrier::{self, Phase, Place};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
@@ -116,7 +116,9 @@ impl Barrier {
                 who.set(header);
             }
             // SAFETY: this member keeps the barrier, at least until it is woken.
-            match unsafe { &*inner }.0.arrive(place) {
+            let barrier = &unsafe { &*inner }.0;
+            // SAFETY: the place is in the caller's frame, which stays until it is released.
+            match unsafe { barrier.arrive(place) } {
                 None => true,
                 Some(released) => {
                     // All but the caller, who just goes on. From the last wake on the barrier may be gone.
@@ -170,7 +172,8 @@ impl Barrier {
             let late = Arc::new(Late::default());
             let place = late.place();
             let phase = self.inner.0.phase();
-            let released = self.inner.0.arrive(place);
+            // SAFETY: a new place, which lives until it has been taken out of the list and dropped.
+            let released = unsafe { self.inner.0.arrive(place) };
             self.arrived = Some((late, phase));
             released.into_iter().flatten().for_each(wake);
         }

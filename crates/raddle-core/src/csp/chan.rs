@@ -12,8 +12,8 @@
 use super::meet::{self, Refused, Word};
 use super::value::{Copying, Value};
 use crate::explore::{now, point};
-use crate::protocol::rendezvous::{Ended, Seen};
 use crate::wait::CallOn;
+use raddle_protocol::protocol::rendezvous::{Ended, Seen};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};

@@ -13,10 +13,10 @@
 //! | yes | no | its turn has come |
 //! | no | yes | nobody will wait: what is given goes to the next |
 
-use crate::header::Header;
-use crate::protocol::barrier::Place;
 use crate::wait::{Waiter, WakeRight};
 use crate::worker;
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::barrier::Place;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

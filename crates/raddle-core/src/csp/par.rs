@@ -13,12 +13,12 @@
 //! counter's step each, and those that wait for each other cost a process each, and all of them can run.
 
 use crate::cancel;
-use crate::prim::{AtomicU64, Ordering};
 use crate::process::builder::{self, Settings};
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
 use crate::process::wait;
 use crate::worker::Worker;
+use raddle_protocol::prim::{AtomicU64, Ordering};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};

@@ -11,10 +11,10 @@ use super::{Receiver, Sender};
 use crate::cancel;
 use crate::explore::point;
 use crate::process::wait;
-use crate::protocol::barrier::Place;
-use crate::protocol::claim::{Claim, Claimed as Word};
 use crate::sync::{Held, Holder};
 use crate::wait::{CallOn, Subject, Wait};
+use raddle_protocol::protocol::barrier::Place;
+use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -97,7 +97,8 @@ impl<E> Shared<E> {
                 if let Who::Frame(who) = &unsafe { &*place }.who {
                     who.set(header);
                 }
-                claim.claim(place) == Word::Later
+                // SAFETY: the place is in the caller's frame, which stays until it is the holder.
+                unsafe { claim.claim(place) == Word::Later }
             });
         }
         self.0.holder.note(Location::caller());
@@ -152,7 +153,8 @@ impl<E> Shared<E> {
         let _shown = shown.show();
         let late = Arc::new(Late::default());
         let place = late.place();
-        if self.0.claim.claim(place) == Word::Now {
+        // SAFETY: a new place, which lives until it has been taken out of the list and dropped.
+        if unsafe { self.0.claim.claim(place) } == Word::Now {
             // SAFETY: it was made by `place`, and nobody has seen it.
             drop(unsafe { Box::from_raw(place) });
         } else if !late.wait(CLAIM.name(), deadline) && late.give_up() {

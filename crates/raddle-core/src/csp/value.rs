@@ -4,7 +4,7 @@
 //!
 //! A value goes from frame to frame. Where the two run on two workers each line of either frame that the other touches
 //! moves there and back, so a party that looks out keeps a small value in the line that its peer writes anyway: the one
-//! with its [`Answer`](crate::protocol::rendezvous::Answer).
+//! with its [`Answer`](raddle_protocol::protocol::rendezvous::Answer).
 
 use super::meet::Party;
 use std::cell::UnsafeCell;

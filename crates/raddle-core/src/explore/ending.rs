@@ -16,7 +16,7 @@
 
 use super::board::Outcome;
 use crate::cancel::Token;
-use crate::header::Header;
+use raddle_protocol::header::Header;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 

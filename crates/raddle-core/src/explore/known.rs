@@ -3,8 +3,8 @@
 //! Never: a look at a block that may have ended.
 
 use super::site::Site;
-use crate::header::{Kind, Runnable};
 use crate::process::block::Block;
+use raddle_protocol::header::{Kind, Runnable};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;

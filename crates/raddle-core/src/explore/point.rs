@@ -9,9 +9,9 @@
 
 use super::ending::Ending;
 use crate::cancel::Token;
-use crate::header::{AWAY, Kind, OWN_TLS};
 use crate::process::block::Block;
 use crate::worker::{Worker, current_header};
+use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 

@@ -14,7 +14,7 @@ use super::known::Known;
 use super::schedule::Schedule;
 use super::site::Sites;
 use super::stuck::Stuck;
-use crate::header::{Header, Kind, Runnable, STARTED};
+use raddle_protocol::header::{Header, Kind, Runnable, STARTED};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

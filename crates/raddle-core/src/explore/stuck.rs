@@ -6,11 +6,11 @@ use super::failure::{Cause, Waiting};
 use super::known::Known;
 use super::site::Sites;
 use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
-use crate::header::{Header, Kind};
 use crate::process::block::Block;
 use crate::sync::held_by;
 use crate::wait::{Thing, Wait};
 use raddle_context::walk::kept;
+use raddle_protocol::header::{Header, Kind};
 use std::collections::HashMap;
 
 /// The call that waits for another's end.

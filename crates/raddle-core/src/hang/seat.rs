@@ -12,11 +12,11 @@
 //! | `arrived`, `running`, where it was interrupted | the signal handler on it (see `stop`); who has stopped it reads |
 
 use crate::fork;
-use crate::header::Header;
-use crate::protocol::gate::Arrived;
 use crate::wait::Wait;
 use crate::worker::Worker;
 use raddle_context::walk::{Interrupted, REGISTERS};
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::gate::Arrived;
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering};

@@ -23,8 +23,8 @@
 //! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
 
 use super::seat::{Seat, Sitter};
-use crate::protocol::gate::{Closing, Gate};
 use raddle_context::walk::Interrupted;
+use raddle_protocol::protocol::gate::{Closing, Gate};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;

@@ -7,9 +7,9 @@
 
 use super::roll::Span;
 use super::seat::Seat;
-use crate::header::{Header, Kind};
 use crate::process::block::Block;
 use raddle_context::walk::{Tables, walk, walk_interrupted};
+use raddle_protocol::header::{Header, Kind};
 use std::collections::HashSet;
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
 //! Never: giving memory back; a chunk that was used is used again.
 
 use super::slab::depot;
-use crate::protocol::bag::{CHUNK_BYTES, Chunk};
 use crate::worker::Worker;
+use raddle_protocol::protocol::bag::{CHUNK_BYTES, Chunk};
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::null_mut;

@@ -10,11 +10,11 @@
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
-use crate::header::{AWAY, Header, Kind};
 use crate::process::builder;
-use crate::protocol::jobs::{Forks, Node};
 use crate::runtime::{self, Shared};
 use crate::worker::{Worker, current_header};
+use raddle_protocol::header::{AWAY, Header, Kind};
+use raddle_protocol::protocol::jobs::{Forks, Node};
 use std::panic::resume_unwind;
 
 /// The running flow of control and its list. Stays right over waits: a process keeps its header.

@@ -8,12 +8,12 @@
 use super::chunks;
 use super::future::act;
 use super::slab::Slot;
-use crate::header::Header;
-use crate::protocol::bag::{Chunk, Place};
-use crate::protocol::jobs::{Forks, Node};
-use crate::protocol::promise::Interest;
 use crate::trace::number_of_job;
 use crate::worker::Worker;
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::bag::{Chunk, Place};
+use raddle_protocol::protocol::jobs::{Forks, Node};
+use raddle_protocol::protocol::promise::Interest;
 use raddle_trace::Event;
 use std::ptr::null_mut;
 

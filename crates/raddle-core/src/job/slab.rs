@@ -7,8 +7,8 @@
 //! without an atomic operation; what is too much goes to the depot by whole chains, and an empty one comes for one.
 
 use super::chunks::ChunkChain;
-use crate::protocol::jobs::{Act, Node};
 use crate::worker::Worker;
+use raddle_protocol::protocol::jobs::{Act, Node};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;

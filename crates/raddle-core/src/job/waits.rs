@@ -6,9 +6,9 @@
 //! of the job in its control block: by that a report finds out who it is. A future that another flow still has
 //! privately names that flow.
 
-use crate::header::Header;
-use crate::protocol::join::JoinWord;
 use crate::wait::{CallOn, Subject};
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::join::JoinWord;
 
 pub(super) const JOIN: CallOn<JoinWord<Header>> = CallOn::new("raddle::join");
 pub(super) const GET: CallOn<JoinWord<Header>> = CallOn::new("Future::get");

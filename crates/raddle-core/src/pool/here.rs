@@ -7,10 +7,10 @@
 //! no worker: what it calls runs on those.
 
 use super::Yield;
-use crate::header::AWAY;
 use crate::process::wait::{let_others_run, may_wait};
 use crate::runtime::{self, Shared};
 use crate::worker::{Worker, current_header};
+use raddle_protocol::header::AWAY;
 use std::cell::Cell;
 use std::ptr::null;
 

@@ -15,13 +15,13 @@
 
 use super::payload::Payload;
 use super::scope::ScopeData;
-use crate::glance::GlancePtr;
-use crate::header::{Header, Kind, Runnable};
-use crate::protocol::join::JoinWord;
-use crate::protocol::selection::Selection;
-use crate::protocol::token::Token;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, SizeClass, Stack};
+use raddle_protocol::glance::GlancePtr;
+use raddle_protocol::header::{Header, Kind, Runnable};
+use raddle_protocol::protocol::join::JoinWord;
+use raddle_protocol::protocol::selection::Selection;
+use raddle_protocol::protocol::token::Token;
 use std::cell::{Cell, UnsafeCell};
 use std::panic::Location;
 use std::sync::Arc;

@@ -14,7 +14,7 @@
 
 use super::block::Block;
 use super::entry::end_life;
-use crate::header::Header;
+use raddle_protocol::header::Header;
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};

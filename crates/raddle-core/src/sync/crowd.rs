@@ -26,9 +26,9 @@
 //! the lock that comes to lie at the same address. *Who has no worker to itself* goes past the gates: OS threads,
 //! threads that may move, a process that unwinds.
 
-use crate::header::{MOVABLE, OWN_TLS};
 use crate::process::wait::{Caller, caller, wait_entered};
 use crate::worker::Worker;
+use raddle_protocol::header::{MOVABLE, OWN_TLS};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);

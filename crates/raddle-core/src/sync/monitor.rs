@@ -7,8 +7,8 @@
 //! a cell, too, and while a process unwinds.
 
 use super::sleepers::Timed;
-use crate::protocol::condvar::CondWord;
 use crate::wait::Subject;
+use raddle_protocol::protocol::condvar::CondWord;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 

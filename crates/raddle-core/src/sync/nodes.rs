@@ -15,8 +15,8 @@
 //! | an address | there is one |
 //! | `GONE` | the OS thread ends: nothing may be left here |
 
-use crate::header::Header;
-use crate::protocol::{clh, mcs};
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::{clh, mcs};
 use std::cell::Cell;
 use std::ptr::NonNull;
 

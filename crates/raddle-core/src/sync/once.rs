@@ -4,8 +4,8 @@
 
 use super::holder::{Held, Holder};
 use crate::explore::point;
-use crate::protocol::once::{Begun, OnceWord};
 use crate::wait::{CallOn, Subject, Wait, Waiter};
+use raddle_protocol::protocol::once::{Begun, OnceWord};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};

@@ -5,12 +5,12 @@
 use super::crowd::Crowd;
 use super::holder::Holder;
 use crate::explore::now;
-use crate::header::Header;
 use crate::process::wait::{let_others_run, others_wait_here, wait_entered};
-use crate::protocol::sleeper::{Sleeper, TimedSleeper};
-use crate::protocol::turn::Turn;
 use crate::wait::{Outcome, Waiter, WakeRight};
 use crate::worker;
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
+use raddle_protocol::protocol::turn::Turn;
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 

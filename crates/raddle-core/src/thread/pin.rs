@@ -3,9 +3,9 @@
 //! Never: another thread's flags.
 
 use super::handle::{Thread, current};
-use crate::header::{Kind, MOVABLE, OWN_TLS, PLACED};
 use crate::process::block::Block;
 use crate::worker::current_header;
+use raddle_protocol::header::{Kind, MOVABLE, OWN_TLS, PLACED};
 use std::fmt;
 use std::marker::PhantomData;
 

@@ -2,8 +2,8 @@
 //! May use: the address of a job's node; the name of its closure's type.
 //! Never: what the node holds.
 
-use crate::protocol::jobs::Node;
 use crate::worker::Worker;
+use raddle_protocol::protocol::jobs::Node;
 use raddle_trace::Event;
 
 /// The number of a job: of all that are open or run at one time, no two have the same, if they lie within 64 GiB.

@@ -6,9 +6,9 @@
 //! stands in a smaller ring of births, and a name that it was given in a list.
 
 use super::user::Mark;
-use crate::header::{Header, Kind};
 use crate::ids;
 use crate::process::block::Block;
+use raddle_protocol::header::{Header, Kind};
 use raddle_trace::clock::Source;
 use raddle_trace::event::pack;
 use raddle_trace::{Event, Record, Ring, StopReason};

@@ -15,8 +15,8 @@
 //! and saying so there are a few instructions, and no switch.
 
 use super::waiter::{Outcome, Waiter, WakeRight};
-use crate::header::{Header, Kind};
-use crate::prim;
+use raddle_protocol::header::{Header, Kind};
+use raddle_protocol::prim;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 

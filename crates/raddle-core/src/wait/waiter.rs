@@ -22,12 +22,12 @@
 use crate::cancel::{self, Node, Ring};
 use crate::explore::now;
 use crate::external::External;
-use crate::header::Header;
 use crate::process::block::Block;
 use crate::process::wait::{Caller, caller};
-use crate::protocol::selection::{Selected, Selection, WaitNumber};
 use crate::timer::Alarm;
 use crate::worker::{self, Worker};
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
 use std::ptr::NonNull;
 use std::time::Instant;
 

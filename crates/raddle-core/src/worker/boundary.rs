@@ -13,10 +13,10 @@
 
 use super::{BUDGET_MAX, Worker};
 use crate::counters::Counters;
-use crate::fifo::{Chain, Fifo};
-use crate::glance::GlanceU64;
-use crate::header::Runnable;
 use crate::policy::{CHAIN_MAX, Policy, QUANTUM_NS};
+use raddle_protocol::fifo::{Chain, Fifo};
+use raddle_protocol::glance::GlanceU64;
+use raddle_protocol::header::Runnable;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 

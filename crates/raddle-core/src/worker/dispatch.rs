@@ -13,11 +13,11 @@
 
 use super::{HOME, Worker};
 use crate::counters::Counters;
-use crate::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use crate::process::block::Block;
 use crate::process::entry::entry;
 use crate::wait::{CallOn, Subject, Wait};
 use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};
+use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use std::panic::Location;
 
 /// What the next context does for the one that has just left.

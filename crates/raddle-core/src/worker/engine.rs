@@ -5,7 +5,7 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::engine;
-use crate::header::{Header, Kind, Runnable};
+use raddle_protocol::header::{Header, Kind, Runnable};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 

@@ -5,8 +5,8 @@
 //! A gate is a number that somebody else gives out and a queue. It is there while one is inside, and is told when that
 //! one leaves. `sync::crowd` says what for.
 
-use crate::fifo::Fifo;
-use crate::header::Runnable;
+use raddle_protocol::fifo::Fifo;
+use raddle_protocol::header::Runnable;
 use std::cell::RefCell;
 
 struct Gate {

@@ -22,11 +22,11 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::fork;
-use crate::header::{Header, Runnable};
 use crate::job;
 use crate::process::builder;
-use crate::protocol::jobs::{Forks, Node};
 use crate::trace::number_of_job;
+use raddle_protocol::header::{Header, Runnable};
+use raddle_protocol::protocol::jobs::{Forks, Node};
 use raddle_trace::Event;
 use std::cell::Cell;
 use std::hint::spin_loop;

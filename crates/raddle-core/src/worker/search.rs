@@ -15,9 +15,9 @@
 use super::Worker;
 use super::looks::{Look, Seen};
 use crate::counters::Counters;
-use crate::fifo::Fifo;
-use crate::header::Runnable;
 use crate::policy::{STEAL_NS, Victim};
+use raddle_protocol::fifo::Fifo;
+use raddle_protocol::header::Runnable;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 

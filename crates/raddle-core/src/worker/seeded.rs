@@ -11,9 +11,9 @@
 
 use super::{SEEDED, Worker};
 use crate::explore::{Seeded, outside, point};
-use crate::header::Runnable;
 use crate::process::block::Block;
-use crate::protocol::jobs::Forks;
+use raddle_protocol::header::Runnable;
+use raddle_protocol::protocol::jobs::Forks;
 
 /// The budget that has whoever leaves its stack come home.
 const COME_HOME: u32 = 1;
@@ -23,7 +23,7 @@ impl Worker {
     pub(crate) fn follow(mut self, seeded: Option<Seeded>) -> Self {
         if seeded.is_some() {
             self.budget.set(COME_HOME);
-            self.jobs = crate::protocol::jobs::JobQueue::new(true, true);
+            self.jobs = raddle_protocol::protocol::jobs::JobQueue::new(true, true);
             self.seeded = seeded;
             self.watched = (*self.watched.get_mut() | SEEDED).into();
         }

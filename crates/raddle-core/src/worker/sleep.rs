@@ -5,10 +5,10 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::hang::watch::note_change;
-use crate::header::Runnable;
 use crate::policy::STEAL_NS;
-use crate::protocol::idle::{Watch, Woken};
 use crate::report;
+use raddle_protocol::header::Runnable;
+use raddle_protocol::protocol::idle::{Watch, Woken};
 use std::time::{Duration, Instant};
 
 /// Debug builds only: work that lies so long at a sleeping worker was not announced to it.

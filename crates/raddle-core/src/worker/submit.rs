@@ -4,8 +4,8 @@
 
 use super::Worker;
 use crate::counters::Counters;
-use crate::header::{MOVABLE, PLACED, Runnable};
 use crate::process::block::Block;
+use raddle_protocol::header::{MOVABLE, PLACED, Runnable};
 use std::sync::atomic::Ordering;
 
 impl Worker {

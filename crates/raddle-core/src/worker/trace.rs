@@ -12,12 +12,12 @@
 use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::counters::Stats;
 use crate::engine;
-use crate::header::{Header, Kind, OWN_TLS};
 use crate::load::Always;
 use crate::process::block::Block;
 use crate::trace;
 use crate::wait::Wait;
 use raddle_context::Context;
+use raddle_protocol::header::{Header, Kind, OWN_TLS};
 use raddle_trace::event::{Freedom, IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
 use std::panic::Location;

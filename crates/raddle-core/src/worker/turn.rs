@@ -5,10 +5,10 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::fork;
-use crate::header::{Kind, Runnable, STARTED};
 use crate::process::block::Block;
 use crate::process::entry;
 use raddle_context::StackError;
+use raddle_protocol::header::{Kind, Runnable, STARTED};
 
 impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops.

@@ -1,0 +1,160 @@
+//! Owns: `Header`, the first bytes of everything that a queue can hold, and the pointer type to it.
+//! May use: `prim`.
+//! Never: what a particular kind of runnable does; that is the dispatcher's.
+//!
+//! One idea carries Raddle: the scheduler queues one type. A light process, a cell (a Rust future) and later a thread
+//! and a future each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind. A table
+//! of functions in the header was considered: the kinds are a closed set, and a switch between two started processes
+//! would pay a load and an indirect call where it now tests one flag.
+//!
+//! | field | who may touch it, and when |
+//! |---|---|
+//! | `link` | whoever holds the runnable: the queue that it is in, else the one who took it out |
+//! | `flags` | written while exactly one party holds the runnable (made, first dispatched); read by that party |
+//! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
+//! | `kind` | never written after construction |
+//! | `number` | as `flags`; 0 until a trace first asks for it |
+//! | `forks` | the runnable itself, while it runs; of an engine's, as `flags` |
+
+use crate::glance::{GlancePtr, GlanceU8};
+use crate::prim::Link;
+use crate::protocol::jobs::Forks;
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+/// What a runnable is; decides how the dispatcher runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A process: has, or will get, a stack of its own; light, or with storage of its own ([`OWN_TLS`]).
+    Process,
+    /// A Rust future, polled on the worker's own stack.
+    Cell,
+    /// One of many of an engine's, which runs it on the worker's own stack.
+    Engine,
+    /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
+    OsThread,
+    /// Stands where one waits who may go before it is woken. Never queued; waking it is [`Bell`](crate::wait::Bell)'s.
+    Bell,
+    /// The worker's own stack: the loop that everything returns to. Never queued.
+    Worker,
+}
+
+/// Set once a process stands on a stack: the dispatcher may transfer to it without a further look. Of nothing else.
+pub const STARTED: u8 = 1;
+/// May be run by any worker now.
+pub const MOVABLE: u8 = 2;
+/// Was placed by the user on its worker and stays there.
+pub const PLACED: u8 = 4;
+/// A process with thread-local storage of its own: a *thread*. It may move after it has started, too.
+pub const OWN_TLS: u8 = 8;
+/// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking()).
+pub const AWAY: u8 = 16;
+/// A process that is in a [region](crate::cancel) which may be cancelled. Written by itself, as it runs.
+pub const CANCELLABLE: u8 = 32;
+
+/// The first bytes of everything that a queue can hold.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Header {
+    /// The next in the queue that it is in.
+    pub link: Link<Header>,
+    /// Points to a `Worker`; null until the runnable is first given to one.
+    pub worker: GlancePtr,
+    /// What it is.
+    pub kind: Kind,
+    /// The bits below, from [`STARTED`] on.
+    pub flags: GlanceU8,
+    /// What traces call it, if it has no number of its own kind.
+    pub number: Cell<u32>,
+    /// Its forks that nobody has asked for; null outside of any `join` or `scope`. Of an engine's, which is nobody's
+    /// current header and so never asked for forks, whose it is.
+    pub forks: Cell<*const Forks>,
+}
+
+impl Header {
+    /// The header of something that no worker has yet.
+    #[inline]
+    pub fn new(kind: Kind, flags: u8) -> Self {
+        Header {
+            link: Link::new(),
+            worker: GlancePtr::new(std::ptr::null_mut()),
+            kind,
+            flags: GlanceU8::new(flags),
+            number: Cell::new(0),
+            forks: Cell::new(std::ptr::null()),
+        }
+    }
+
+    /// A word of whoever an engine's belongs to, in the place of its forks, which it has none of.
+    #[inline(always)]
+    pub fn owner<T>(&self) -> &Cell<*const T> {
+        debug_assert!(self.kind == Kind::Engine, "others have forks there");
+        // SAFETY: a cell of a pointer lies in memory as the pointer does, and all thin pointers are alike.
+        unsafe { &*(&raw const self.forks).cast() }
+    }
+
+    /// The flags, for whoever looks at it without holding it.
+    #[inline]
+    pub fn flags_now(&self) -> u8 {
+        self.flags.get()
+    }
+
+    /// Whether one of these flags is set.
+    #[inline(always)]
+    pub fn is(&self, flag: u8) -> bool {
+        self.flags.get() & flag != 0
+    }
+
+    /// Whether it is a light process that has started, and so stays with its worker, on which it runs or waits to run.
+    ///
+    /// PERF: only processes start, so that the flags alone answer, by one comparison; benches `pingpong`, `yield2`.
+    #[inline(always)]
+    pub fn is_bound_process(&self) -> bool {
+        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY) == STARTED
+    }
+
+    /// As [`is_bound_process`](Self::is_bound_process), and nothing but what it waits for ends its waits.
+    #[inline(always)]
+    pub fn waits_plainly(&self) -> bool {
+        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY | CANCELLABLE) == STARTED
+    }
+
+    /// Of what runs on this OS thread: whether it is a process, and that on its worker.
+    #[inline(always)]
+    pub fn is_process_on_worker(&self) -> bool {
+        self.flags.get() & (STARTED | AWAY) == STARTED
+    }
+}
+
+/// A runnable that the holder owns the right to run or to queue. Copying the pointer does not copy the right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Runnable(NonNull<Header>);
+
+impl Runnable {
+    /// # Safety
+    /// `header` begins a live runnable, and the caller holds the right to run it.
+    #[inline(always)]
+    pub unsafe fn from_raw(header: *mut Header) -> Option<Runnable> {
+        NonNull::new(header).map(Runnable)
+    }
+
+    /// The address, which does not carry the right.
+    #[inline(always)]
+    pub fn as_ptr(self) -> *mut Header {
+        self.0.as_ptr()
+    }
+
+    /// What is known of it.
+    #[inline(always)]
+    pub fn header(&self) -> &Header {
+        // SAFETY: whoever made this `Runnable` vouched that it points to a live one, and it stays live while it is
+        // held: a runnable is freed only by running to its end, or by whoever took it out of its last queue.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+// SAFETY: a `Runnable` is the right to run something whose captured state was required to be `Send` when it was
+// made; passing the right on passes nothing else.
+unsafe impl Send for Runnable {}

@@ -1,0 +1,331 @@
+//! Owns: `IdleSet`: who sleeps, who searches, and how somebody with work finds one to wake.
+//! May use: `prim`, `order`.
+//! Never: the work itself; callers publish before they notify and look again before they sleep.
+//!
+//! An event count without a counter: a sleeper announces itself, runs a full fence, and looks everywhere once more;
+//! a notifier publishes, runs a full fence, and reads the announcements. One of the two sees the other. `idle.md`
+//! beside this file has the states, the rules and the argument.
+//!
+//! Three ways to wake, by price:
+//! * [`IdleSet::wake_owner`]: mail for one worker, which the inbox's own word says is asleep: no fence.
+//! * [`IdleSet::notify`]: work for anybody, published rarely: a full fence, and a futex call if somebody sleeps.
+//! * [`IdleSet::knock`]: a spawn, which happens every 20 ns: one relaxed load of a word that changes once in a
+//!   millisecond; at worst the knock comes late by the looker's doze.
+
+use crate::order;
+use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Somebody sleeps and nobody will look soon: who spawns should knock.
+const KNOCK: u64 = 1;
+/// One of the sleepers has a time-out and will look around.
+const LOOKER: u64 = 2;
+/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has
+/// not counted yet, borrows from above and never disturbs a flag.
+const ONE_SEARCHER: u64 = 1 << 16;
+const ONE_SLEEPER: u64 = 1 << 40;
+
+/// How many search; negative while a waker has still to count one that has found work already.
+#[inline]
+fn searchers(word: u64) -> i64 {
+    (word << 24).cast_signed() >> 40
+}
+
+/// How many sleep; negative while one is announced that was woken first.
+#[inline]
+fn sleepers(word: u64) -> i64 {
+    word.wrapping_sub(searchers(word).cast_unsigned() << 16).cast_signed() >> 40
+}
+
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 1;
+const WOKEN_TO_SEARCH: u32 = 2;
+const WOKEN_BY_MAIL: u32 = 3;
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
+pub enum Woken {
+    /// A notifier counted this worker as a searcher already: it must search.
+    ToSearch,
+    /// There is mail in the inbox.
+    ByMail,
+    /// The time is up, or for no reason.
+    ByItself,
+}
+
+/// How long a sleeper may sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
+pub enum Watch {
+    /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
+    Looker,
+    /// Another one looks.
+    OffDuty,
+    /// Everybody sleeps: no time-out but for a timer.
+    NobodyBusy,
+}
+
+/// One worker's futex word, alone on its line.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Bed(AtomicU32);
+
+/// Who sleeps and who searches, of a fixed set of workers.
+#[derive(Debug)]
+pub struct IdleSet {
+    word: AtomicU64,
+    /// How often anybody has lain down.
+    announcements: AtomicU64,
+    beds: Box<[Bed]>,
+}
+
+/// Who stops looking, or searching, leaves the rest of the sleepers without a looker: the next spawner is to knock.
+#[inline]
+fn asking_if_nobody_looks(word: u64) -> u64 {
+    if sleepers(word) > 0 && word & LOOKER == 0 { word | KNOCK } else { word }
+}
+
+impl IdleSet {
+    /// The state of so many workers, all awake.
+    #[inline]
+    pub fn new(workers: usize) -> Self {
+        assert!(workers > 0 && workers < 1 << 23, "the counts have 24 bits, one of them for the sign");
+        let beds = (0..workers).map(|_| Bed(AtomicU32::new(AWAKE))).collect();
+        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), beds }
+    }
+
+    /// How many there are.
+    #[cfg(not(loom))]
+    #[inline]
+    pub fn workers(&self) -> usize {
+        self.beds.len()
+    }
+
+    /// How many sleep at a glance.
+    #[inline]
+    pub fn sleepers(&self) -> usize {
+        usize::try_from(sleepers(self.word.load(Ordering::Relaxed))).unwrap_or(0)
+    }
+
+    /// When everybody is awake and nobody searches, only the wish for knocks may be left in the word.
+    #[cfg(loom)]
+    #[inline]
+    pub fn is_balanced(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & !KNOCK == 0
+    }
+
+    /// A busy worker has run dry and wants to search. At most one searches; the others sleep at once.
+    #[inline]
+    pub fn try_search(&self) -> bool {
+        let seen = self.word.load(Ordering::Relaxed);
+        // Relaxed: who is refused goes to sleep, which has its own fence and last look.
+        let (relaxed, to) = (Ordering::Relaxed, seen.wrapping_add(ONE_SEARCHER));
+        searchers(seen) <= 0 && self.word.compare_exchange(seen, to, relaxed, relaxed).is_ok()
+    }
+
+    /// The searcher has found work and is busy again. True if others sleep: the caller now looks whether there is more
+    /// work anywhere, since who published it while this one searched has woken nobody, and notifies if there is.
+    #[inline]
+    pub fn found(&self) -> bool {
+        let leave = |word: u64| Some(asking_if_nobody_looks(word.wrapping_sub(ONE_SEARCHER)));
+        let before = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, leave);
+        order::IDLE_FOUND_FENCE();
+        sleepers(before.unwrap_or_else(|unchanged| unchanged)) > 0
+    }
+
+    /// Announces that `worker` is about to sleep, and runs the sleeper's fence: the caller now looks everywhere once
+    /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not.
+    #[inline]
+    pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
+        self.beds[worker].0.store(ASLEEP, Ordering::Relaxed);
+        // Relaxed: published by the announcement that follows.
+        self.announcements.fetch_add(1, Ordering::Relaxed);
+        let mut seen = self.word.load(Ordering::Relaxed);
+        loop {
+            let searched = if was_searcher { ONE_SEARCHER } else { 0 };
+            let mut to = seen.wrapping_add(ONE_SLEEPER).wrapping_sub(searched);
+            let watch = if sleepers(to) == self.beds.len() as i64 {
+                to |= KNOCK;
+                Watch::NobodyBusy
+            } else if seen & LOOKER == 0 {
+                to |= LOOKER;
+                Watch::Looker
+            } else {
+                Watch::OffDuty
+            };
+            match self.word.compare_exchange_weak(seen, to, order::IDLE_ANNOUNCE(), Ordering::Relaxed) {
+                Ok(_) => {
+                    order::IDLE_SLEEPER_FENCE();
+                    return if watch == Watch::NobodyBusy {
+                        self.unless_somebody_gets_up(watch)
+                    } else {
+                        watch
+                    };
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already.
+    #[inline]
+    fn unless_somebody_gets_up(&self, nobody_busy: Watch) -> Watch {
+        if self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP) {
+            return nobody_busy;
+        }
+        let before = self.word.fetch_or(LOOKER, Ordering::Relaxed);
+        if before & LOOKER == 0 { Watch::Looker } else { Watch::OffDuty }
+    }
+
+    /// If everybody is asleep: a number that is another as soon as anybody has lain down anew.
+    ///
+    /// An announcement comes before the last look, so that the one who announced may still find mail and get up
+    /// again: see `idle.md` for how the end of a runtime tells the two apart.
+    #[inline]
+    pub fn all_asleep(&self) -> Option<u64> {
+        // All changes of the word are read-modify-writes, so every announcement before the last one is seen, too.
+        let all_counted = || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.beds.len() as i64;
+        let announcements = self.announcements.load(Ordering::Relaxed);
+        let all_lie = || self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP);
+        let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
+        (all_counted() && all_lie() && unchanged()).then_some(announcements)
+    }
+
+    /// Whether one of the sleepers looks around from time to time.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & LOOKER != 0
+    }
+
+    /// The looker's doze will be a long one: whoever spawns may knock.
+    #[inline]
+    pub fn ask_for_knocks(&self) {
+        self.word.fetch_or(KNOCK, Ordering::Relaxed);
+    }
+
+    /// Gets up again without having slept, or when the doze is over.
+    #[inline]
+    pub fn cancel(&self, worker: usize, watch: Watch) -> Woken {
+        let bed = &self.beds[worker].0;
+        let state = bed.swap(AWAKE, Ordering::Relaxed);
+        let woken = match state {
+            WOKEN_TO_SEARCH => Woken::ToSearch,
+            WOKEN_BY_MAIL => Woken::ByMail,
+            _ => Woken::ByItself,
+        };
+        let left = if woken == Woken::ByItself { ONE_SLEEPER } else { 0 };
+        let update = |word: u64| {
+            let word = word.wrapping_sub(left);
+            Some(if watch == Watch::Looker { asking_if_nobody_looks(word & !LOOKER) } else { word })
+        };
+        let _always_some = self.word.fetch_update(order::IDLE_CANCEL(), Ordering::Relaxed, update);
+        woken
+    }
+
+    /// Sleeps for a while, and stays announced as asleep. False if it has been woken.
+    #[inline]
+    pub fn doze(&self, worker: usize, at_most: Duration) -> bool {
+        let bed = &self.beds[worker].0;
+        futex_wait(bed, ASLEEP, Some(at_most));
+        bed.load(Ordering::Relaxed) == ASLEEP
+    }
+
+    /// Sleeps until woken, or until `at_most` has passed. The caller has marked its inbox asleep and takes the mark
+    /// back afterwards.
+    #[inline]
+    pub fn sleep(&self, worker: usize, watch: Watch, at_most: Option<Duration>) -> Woken {
+        let bed = &self.beds[worker].0;
+        if bed.load(Ordering::Relaxed) == ASLEEP {
+            futex_wait(bed, ASLEEP, at_most);
+        }
+        self.cancel(worker, watch)
+    }
+
+    /// Wakes the owner of an inbox in which a push found it asleep.
+    #[inline]
+    pub fn wake_owner(&self, worker: usize) {
+        self.wake(worker, WOKEN_BY_MAIL);
+    }
+
+    /// An alarm was set for `worker` from outside: if it sleeps, it must reckon its time-out anew.
+    #[inline]
+    pub fn wake_for_alarm(&self, worker: usize) {
+        order::IDLE_NOTIFIER_FENCE();
+        self.wake(worker, WOKEN_BY_MAIL);
+    }
+
+    /// Work for anybody has been published: wakes one sleeper, unless somebody searches already. True if it woke one.
+    #[inline]
+    pub fn notify(&self) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        let seen = self.word.load(Ordering::Relaxed);
+        sleepers(seen) > 0 && searchers(seen) <= 0 && self.wake_any()
+    }
+
+    /// Work for `some` only has been published: wakes one of them that sleeps, whoever else searches. True if it woke
+    /// one.
+    #[inline]
+    pub fn notify_one_of(&self, some: Range<usize>) -> bool {
+        order::IDLE_NOTIFIER_FENCE();
+        some.into_iter().any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
+    }
+
+    /// Whether a spawner should [`knock`](Self::knock). One relaxed load.
+    #[inline(always)]
+    pub fn wants_knock(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & KNOCK != 0
+    }
+
+    /// Wakes one sleeper to look at what has been spawned; only the first of many knockers does.
+    #[cold]
+    pub fn knock(&self) {
+        if self.word.fetch_and(!KNOCK, order::IDLE_KNOCK()) & KNOCK != 0 {
+            self.wake_any();
+        }
+    }
+
+    /// Wakes everybody: the set is being shut down.
+    #[inline]
+    pub fn wake_all(&self) {
+        order::IDLE_NOTIFIER_FENCE();
+        for worker in 0..self.beds.len() {
+            self.wake(worker, WOKEN_TO_SEARCH);
+        }
+    }
+
+    /// Whether this worker sleeps at a glance.
+    #[cfg(not(loom))]
+    #[inline]
+    pub fn is_asleep(&self, worker: usize) -> bool {
+        self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP
+    }
+
+    /// Some worker that sleeps, for who wants to hand it something.
+    #[inline]
+    pub fn some_sleeper(&self, but_not: usize) -> Option<usize> {
+        let asleep =
+            |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
+        (0..self.beds.len()).find(asleep)
+    }
+
+    #[inline]
+    fn wake_any(&self) -> bool {
+        (0..self.beds.len()).any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
+    }
+
+    /// Whoever moves a bed away from `ASLEEP` also moves the counts.
+    #[inline]
+    fn wake(&self, worker: usize, how: u32) -> bool {
+        let bed = &self.beds[worker].0;
+        let relaxed = Ordering::Relaxed;
+        if bed.load(relaxed) != ASLEEP || bed.compare_exchange(ASLEEP, how, relaxed, relaxed).is_err() {
+            return false;
+        }
+        let joins = if how == WOKEN_TO_SEARCH { ONE_SEARCHER } else { 0 };
+        self.word.fetch_add(joins.wrapping_sub(ONE_SLEEPER), Ordering::Relaxed);
+        futex_wake_one(bed);
+        true
+    }
+}

@@ -1,0 +1,169 @@
+//! The fresh list: its owner against thieves.
+
+use crate::{ALL, check, go};
+use raddle_protocol::model::{Fresh, Things};
+use std::sync::Arc;
+
+const EVERYTHING: usize = usize::MAX;
+
+struct List {
+    fresh: Arc<Fresh>,
+    things: Things,
+}
+
+impl List {
+    /// A list with the first `pushed` of `all` things in it.
+    fn with(pushed: usize, all: usize) -> List {
+        let list = List { fresh: Arc::new(Fresh::default()), things: Things::new(all) };
+        (0..pushed).for_each(|number| list.fresh.push(list.things.make(number)));
+        list
+    }
+
+    fn thief(&self, looks: usize) -> loom::thread::JoinHandle<Vec<usize>> {
+        let fresh = self.fresh.clone();
+        go(move || (0..looks).flat_map(|_| fresh.run_half(EVERYTHING)).collect())
+    }
+
+    /// After the threads have been joined: the owner runs what is left, and each has been run once.
+    fn ends_well(&self, all: usize) {
+        while self.fresh.run_oldest().is_some() {}
+        // A pop that finds its runnable stolen skips to what is left or to the end: nothing stays behind.
+        assert_eq!(self.things.count_run(), all, "something was lost");
+    }
+}
+
+#[test]
+fn the_owner_pops_what_a_thief_claims() {
+    check(ALL, || {
+        let list = List::with(1, 1);
+        let thief = list.thief(1);
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(1);
+    });
+}
+
+#[test]
+fn the_owner_pushes_and_pops_while_a_thief_takes_half() {
+    check(Some(3), || {
+        let list = List::with(2, 3);
+        let thief = list.thief(1);
+        list.fresh.run_oldest();
+        list.fresh.push(list.things.make(2));
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(3);
+    });
+}
+
+#[test]
+fn a_thief_sees_what_it_takes() {
+    check(ALL, || {
+        let list = List::with(0, 1);
+        let thief = list.thief(1);
+        list.fresh.push(list.things.make(0));
+        thief.join().unwrap();
+        list.ends_well(1);
+    });
+}
+
+#[test]
+fn the_owner_against_two_thieves() {
+    check(Some(2), || {
+        let list = List::with(3, 3);
+        let thieves = [list.thief(1), list.thief(1)];
+        list.fresh.run_oldest();
+        list.fresh.run_oldest();
+        thieves.into_iter().for_each(|thief| drop(thief.join().unwrap()));
+        list.ends_well(3);
+    });
+}
+
+#[test]
+fn a_thief_that_comes_back() {
+    check(Some(3), || {
+        let list = List::with(3, 3);
+        let thief = list.thief(2);
+        list.fresh.run_oldest();
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(3);
+    });
+}
+
+#[test]
+fn what_a_thief_takes_is_contiguous_and_oldest_first() {
+    check(Some(2), || {
+        let list = List::with(4, 4);
+        let thief = list.thief(1);
+        let first = list.fresh.run_oldest();
+        let stolen = thief.join().unwrap();
+        assert!(stolen.windows(2).all(|pair| pair[1] == pair[0] + 1), "{stolen:?} is not contiguous");
+        assert!(first.is_some(), "one thief takes a half only");
+        list.ends_well(4);
+    });
+}
+
+#[test]
+fn the_list_grows_while_a_thief_reads_it() {
+    check(Some(3), || {
+        let list = List::with(4, 5);
+        let thief = list.thief(1);
+        list.fresh.push(list.things.make(4));
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(5);
+    });
+}
+
+#[test]
+fn a_slot_is_used_again_after_a_thief_has_read_it() {
+    check(Some(3), || {
+        let list = List::with(2, 5);
+        let thief = list.thief(1);
+        list.fresh.run_oldest();
+        list.fresh.run_oldest();
+        (2..5).for_each(|number| list.fresh.push(list.things.make(number)));
+        list.fresh.run_oldest();
+        thief.join().unwrap();
+        list.ends_well(5);
+    });
+}
+
+#[test]
+fn two_thieves_keep_out_of_each_others_claims() {
+    check(ALL, || {
+        let list = List::with(2, 2);
+        let thieves = [list.thief(1), list.thief(1)];
+        let count: usize = thieves.map(|thief| thief.join().unwrap().len()).iter().sum();
+        assert!(count > 0, "at least one of them gets in");
+        list.ends_well(2);
+    });
+}
+
+#[test]
+fn what_has_not_aged_is_left_alone() {
+    check(ALL, || {
+        let list = List::with(2, 2);
+        let fresh = list.fresh.clone();
+        let thief = go(move || fresh.run_half(1));
+        let popped = list.fresh.run_oldest();
+        let stolen = thief.join().unwrap();
+        assert!(!stolen.contains(&1), "1 had not aged");
+        assert!(popped.is_some());
+        list.ends_well(2);
+    });
+}
+
+#[test]
+fn an_owner_that_only_pushes_does_not_grow_for_what_is_stolen() {
+    check(ALL, || {
+        let list = List::with(0, 12);
+        let capacity = list.fresh.capacity();
+        for number in 0..12 {
+            list.fresh.push(list.things.make(number));
+            assert_eq!(list.fresh.run_half(EVERYTHING), [number]);
+        }
+        assert_eq!(list.fresh.capacity(), capacity);
+    });
+}

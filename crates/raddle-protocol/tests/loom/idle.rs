@@ -1,0 +1,385 @@
+//! Sleep and wake: sleepers, searchers, notifiers and knockers.
+//!
+//! Work is a flag that is read and written relaxed: all order must come from the idle protocol. A looker sleeps
+//! without a time-out here, so a wake may be lost only where the page allows it.
+
+use crate::{ALL, check, go};
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
+use raddle_protocol::model::{IdleSet, Inbox, Right, Things, Watch, Woken};
+use std::sync::Arc;
+
+/// Work for anybody: two places, each empty or full.
+struct Place {
+    idle: IdleSet,
+    work: [AtomicBool; 2],
+}
+
+impl Place {
+    fn new(workers: usize) -> Arc<Place> {
+        Arc::new(Place {
+            idle: IdleSet::new(workers),
+            work: [AtomicBool::new(false), AtomicBool::new(false)],
+        })
+    }
+
+    fn publish(&self, which: usize) {
+        self.work[which].store(true, Ordering::Relaxed);
+        self.idle.notify();
+    }
+
+    fn sees_work(&self) -> bool {
+        self.work.iter().any(|w| w.load(Ordering::Relaxed))
+    }
+
+    fn take(&self) -> Option<usize> {
+        self.work.iter().position(|w| w.load(Ordering::Relaxed) && w.swap(false, Ordering::Relaxed))
+    }
+
+    /// As `wait_for_work`: searches if it may, else sleeps, until it has found something.
+    fn wait_for_work(&self, worker: usize, mut searching: bool) -> usize {
+        loop {
+            if let Some(found) = searching.then(|| self.take()).flatten() {
+                if self.idle.found() && self.sees_work() {
+                    self.idle.notify();
+                }
+                return found;
+            }
+            let watch = self.idle.announce(worker, searching);
+            let woken = if self.sees_work() {
+                self.idle.cancel(worker, watch)
+            } else {
+                self.idle.sleep(worker, watch)
+            };
+            searching = woken == Woken::ToSearch || (woken == Woken::ByItself && self.idle.try_search());
+            if !searching {
+                loom::thread::yield_now();
+            }
+        }
+    }
+}
+
+#[test]
+fn work_for_anybody_wakes_a_sleeper() {
+    check(ALL, || {
+        let place = Place::new(2);
+        let sleeper = {
+            let place = place.clone();
+            go(move || place.wait_for_work(1, false))
+        };
+        place.publish(0);
+        assert_eq!(sleeper.join().unwrap(), 0);
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_searcher_that_gives_up_looks_once_more() {
+    check(ALL, || {
+        let place = Place::new(2);
+        assert!(place.idle.try_search());
+        let searcher = {
+            let place = place.clone();
+            go(move || place.wait_for_work(1, true))
+        };
+        place.publish(0);
+        assert_eq!(searcher.join().unwrap(), 0);
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_searcher_that_finds_passes_the_search_on() {
+    check(Some(3), || {
+        let place = Place::new(3);
+        place.work[0].store(true, Ordering::Relaxed);
+        assert!(place.idle.try_search());
+        // The second work comes while worker 1 is leaving its search with the first; worker 2 sleeps.
+        let asleep = place.idle.announce(2, false);
+        let searcher = {
+            let place = place.clone();
+            go(move || {
+                place.wait_for_work(1, true);
+            })
+        };
+        let notifier = {
+            let place = place.clone();
+            go(move || place.publish(1))
+        };
+        place.idle.sleep(2, asleep);
+        searcher.join().unwrap();
+        notifier.join().unwrap();
+    });
+}
+
+#[test]
+fn two_sleepers_get_two_works() {
+    check(Some(2), || {
+        let place = Place::new(3);
+        let sleep = |worker| {
+            let place = place.clone();
+            go(move || place.wait_for_work(worker, false))
+        };
+        let sleepers = [sleep(1), sleep(2)];
+        place.publish(0);
+        place.publish(1);
+        let mut taken = sleepers.map(|sleeper| sleeper.join().unwrap());
+        taken.sort_unstable();
+        assert_eq!(taken, [0, 1]);
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_knock_reaches_a_sleeper_that_nobody_watches_for() {
+    check(Some(3), || {
+        let place = Place::new(2);
+        let asleep = place.idle.announce(0, false);
+        let spawner = {
+            let place = place.clone();
+            go(move || {
+                place.idle.cancel(0, asleep);
+                // Up, by mail or by itself. If worker 1 took it for a sleeper, it sleeps without a time-out: wake it.
+                place.idle.knock_if_wanted();
+            })
+        };
+        let waker = {
+            let place = place.clone();
+            go(move || place.idle.wake_owner(0))
+        };
+        let watch = place.idle.announce(1, false);
+        if watch == Watch::NobodyBusy {
+            place.idle.sleep(1, watch);
+        } else {
+            // A looker's doze ends by itself: a knock may miss it.
+            place.idle.cancel(1, watch);
+        }
+        spawner.join().unwrap();
+        waker.join().unwrap();
+    });
+}
+
+#[test]
+fn an_alarm_from_outside_is_reckoned_with() {
+    check(ALL, || {
+        let place = Place::new(1);
+        let outside = {
+            let place = place.clone();
+            go(move || {
+                // `work[0]` stands for the keeper's earliest deadline.
+                place.work[0].store(true, Ordering::Relaxed);
+                place.idle.wake_for_alarm(0);
+            })
+        };
+        while !place.work[0].load(Ordering::Relaxed) {
+            let watch = place.idle.announce(0, false);
+            if place.work[0].load(Ordering::Relaxed) {
+                place.idle.cancel(0, watch);
+            } else {
+                place.idle.sleep(0, watch);
+            }
+        }
+        outside.join().unwrap();
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_waker_that_is_slow_to_count_corrupts_nothing() {
+    check(Some(3), || {
+        // The word at rest is right again whoever counts first: the waker that moved the bed, or the woken one that has
+        // found work and gone, and a third that announces itself, knocks and leaves in between.
+        let place = Place::new(2);
+        let asleep = place.idle.announce(0, false);
+        let waker = {
+            let place = place.clone();
+            go(move || place.idle.notify())
+        };
+        let third = {
+            let place = place.clone();
+            go(move || {
+                place.idle.knock_if_wanted();
+                let watch = place.idle.announce(1, false);
+                if place.idle.cancel(1, watch) == Woken::ToSearch {
+                    place.idle.found();
+                }
+            })
+        };
+        if place.idle.cancel(0, asleep) == Woken::ToSearch {
+            place.idle.found();
+        }
+        waker.join().unwrap();
+        third.join().unwrap();
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn mail_and_work_at_once_wake_once() {
+    check(Some(3), || {
+        let (place, inbox, things) = (Place::new(1), Arc::new(Inbox::default()), Things::new(1));
+        let sender = {
+            let (place, inbox, things) = (place.clone(), inbox.clone(), things.clone());
+            go(move || {
+                if inbox.push(things.make(0)) {
+                    place.idle.wake_owner(0);
+                }
+            })
+        };
+        let notifier = {
+            let place = place.clone();
+            go(move || place.publish(0))
+        };
+        let (mut mail, mut work) = (0, 0);
+        while mail + work < 2 {
+            let watch = place.idle.announce(0, false);
+            let woken = if place.sees_work() || !inbox.try_sleep() {
+                place.idle.cancel(0, watch)
+            } else {
+                place.idle.sleep(0, watch)
+            };
+            let searching = woken == Woken::ToSearch || (woken == Woken::ByItself && place.idle.try_search());
+            mail += inbox.run_all().len();
+            if searching {
+                work += usize::from(place.take().is_some());
+                place.idle.found();
+            }
+        }
+        sender.join().unwrap();
+        notifier.join().unwrap();
+        assert!(place.idle.is_balanced(), "{:?}", place.idle);
+    });
+}
+
+#[test]
+fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
+    check(ALL, || {
+        let place = Place::new(3);
+        let looker = place.idle.announce(1, false);
+        let off_duty = place.idle.announce(2, false);
+        assert_eq!((looker, off_duty), (Watch::Looker, Watch::OffDuty));
+        // The looker's doze ends, and it finds work.
+        assert_eq!(place.idle.cancel(1, looker), Woken::ByItself);
+        assert!(place.idle.try_search());
+        assert!(place.idle.found());
+        // Nobody looks now, so a spawn must wake the other.
+        place.idle.knock_if_wanted();
+        assert_eq!(place.idle.cancel(2, off_duty), Woken::ToSearch);
+        assert!(!place.idle.found());
+        assert!(place.idle.is_balanced());
+    });
+}
+
+/// A runtime that closes, reproduced from `runtime/shared.rs`: workers with their inboxes.
+struct Closing {
+    idle: IdleSet,
+    inboxes: Vec<Inbox>,
+    has_run: AtomicBool,
+    stopping: AtomicBool,
+}
+
+impl Closing {
+    fn new(workers: usize) -> Arc<Closing> {
+        Arc::new(Closing {
+            idle: IdleSet::new(workers),
+            inboxes: (0..workers).map(|_| Inbox::default()).collect(),
+            has_run: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    fn is_quiet(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let all_sleep = self.inboxes.iter().all(Inbox::is_asleep);
+        fence(Ordering::SeqCst);
+        all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    fn send(&self, right: Right, to: usize) {
+        if self.inboxes[to].push(right) {
+            self.idle.wake_owner(to);
+        }
+    }
+
+    fn read_mail(&self, me: usize) {
+        if !self.inboxes[me].run_all().is_empty() {
+            self.has_run.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Announces, and marks its inbox asleep. False if there is mail.
+    fn lie_down(&self, me: usize) -> bool {
+        let watch = self.idle.announce(me, false);
+        let marked = self.inboxes[me].try_sleep();
+        if !marked {
+            self.idle.cancel(me, watch);
+        }
+        marked
+    }
+
+    fn work_until_the_end(&self, me: usize) {
+        loop {
+            self.read_mail(me);
+            if self.stopping.load(Ordering::Relaxed) {
+                return;
+            }
+            let watch = self.idle.announce(me, false);
+            if self.stopping.load(Ordering::Relaxed) || !self.inboxes[me].try_sleep() {
+                self.idle.cancel(me, watch);
+                continue;
+            }
+            if self.is_quiet() && !self.stopping.swap(true, Ordering::Relaxed) {
+                assert!(self.has_run.load(Ordering::Relaxed), "ended while a letter lies in an inbox");
+                self.idle.wake_all();
+            }
+            self.idle.sleep(me, watch);
+        }
+    }
+}
+
+#[test]
+fn a_runtime_ends_when_all_letters_have_been_read() {
+    check(Some(2), || {
+        let (closing, things) = (Closing::new(2), Things::new(1));
+        let other = {
+            let closing = closing.clone();
+            go(move || closing.work_until_the_end(0))
+        };
+        closing.send(things.make(0), 0);
+        closing.work_until_the_end(1);
+        other.join().unwrap();
+        assert_eq!(things.count_run(), 1);
+    });
+}
+
+#[test]
+fn a_letter_to_one_that_just_lies_down_again_is_not_overlooked() {
+    check(Some(3), || {
+        let (closing, things) = (Closing::new(3), Things::new(1));
+        let watch = closing.idle.announce(0, false);
+        assert!(closing.inboxes[0].try_sleep() && closing.lie_down(2));
+        // Worker 0 gets up for no reason and lies down again, while worker 1 writes to it and then lies down itself.
+        let reader = {
+            let closing = closing.clone();
+            go(move || {
+                closing.idle.cancel(0, watch);
+                closing.read_mail(0);
+                if !closing.lie_down(0) {
+                    closing.read_mail(0);
+                }
+            })
+        };
+        let writer = {
+            let (closing, things) = (closing.clone(), things.clone());
+            go(move || {
+                closing.send(things.make(0), 0);
+                assert!(closing.lie_down(1), "nobody writes to it");
+            })
+        };
+        if closing.is_quiet() {
+            assert!(closing.has_run.load(Ordering::Relaxed), "quiet while a letter lies in an inbox");
+        }
+        reader.join().unwrap();
+        writer.join().unwrap();
+    });
+}

@@ -190,7 +190,7 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-pub(crate) const WORKERS_MAX: usize = 1024;
+pub const WORKERS_MAX: usize = 1024;
 const _: () =
     assert!(WORKERS_MAX <= raddle_trace::file::WORKERS_MAX as usize, "no reader takes their records");
 /// What a trace may keep of each worker, in bytes.

@@ -5,7 +5,7 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
-use crate::explore;
+use crate::choice;
 use crate::hang::seat::{Asleep, note_wake};
 use crate::report;
 use crate::worker::current_header;
@@ -16,26 +16,26 @@ use std::time::{Duration, Instant};
 /// Where an OS thread sleeps until it is woken once. Looks to its waker like anything else that waits: a header.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct External {
+pub struct External {
     header: Header,
     woken: AtomicU32,
 }
 
 impl External {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         External { header: Header::new(Kind::OsThread, 0), woken: AtomicU32::new(0) }
     }
 
     /// What is woken. It stays where it is until then.
-    pub(crate) fn header(&self) -> *mut Header {
+    pub fn header(&self) -> *mut Header {
         (&raw const self.header).cast_mut()
     }
 
     /// Blocks the OS thread until it is woken. False if the deadline passes first.
     #[must_use]
-    pub(crate) fn sleep(&self, deadline: Option<Instant>) -> bool {
+    pub fn sleep(&self, deadline: Option<Instant>) -> bool {
         if in_process() {
-            explore::abandons();
+            choice::abandons();
         }
         let asleep = Asleep::new(deadline.is_none());
         let mut patience = in_process().then(|| Instant::now() + Duration::from_secs(1));
@@ -58,7 +58,7 @@ impl External {
 }
 
 /// Blocks the OS thread until whoever got the header by `register` wakes it. If `register` returns false, nobody will.
-pub(crate) fn wait(register: impl FnOnce(*mut Header) -> bool) {
+pub fn wait(register: impl FnOnce(*mut Header) -> bool) {
     let bed = External::new();
     if register(bed.header()) {
         let woken = bed.sleep(None);

@@ -30,7 +30,7 @@
 
 use crate::blocking;
 use crate::hang::{self, seat::Seats, watch::Runtimes};
-use crate::job;
+use crate::jobs;
 use crate::process::pool;
 use crate::runtime::{self, Shared};
 use crate::trace;
@@ -49,7 +49,7 @@ struct Held {
     runtimes: Runtimes,
     _traces: trace::SessionsGuard,
     _blocks: pool::DepotGuard,
-    _jobs: job::DepotGuard,
+    _jobs: jobs::DepotGuard,
     spares: blocking::PoolGuard,
     seats: Seats,
     storages: tls::Held,
@@ -98,7 +98,7 @@ extern "C" fn prepare() {
         runtimes: hang::watch::runtimes(),
         _traces: trace::sessions(),
         _blocks: pool::depot(),
-        _jobs: job::depot(),
+        _jobs: jobs::depot(),
         spares: blocking::lock_pool(),
         seats: hang::seat::seats(),
         storages: tls::Held::take(),
@@ -142,12 +142,12 @@ pub(crate) fn install() {
 }
 
 /// Whether the caller, whose block says that it is a process, has become an OS thread in a forked child.
-pub(crate) fn is_orphan() -> bool {
+pub fn is_orphan() -> bool {
     raddle_context::current::get().is_null()
 }
 
 /// The function of a process has ended in a forked child: the child ends as a program does whose `main` ends so.
-pub(crate) fn end_of_orphan(panicked: bool) -> ! {
+pub fn end_of_orphan(panicked: bool) -> ! {
     /// What Rust's start-up code gives after a panic in `main`.
     const PANICKED: libc::c_int = 101;
     // SAFETY: runs the program's exit handlers, as the return of `main` does.

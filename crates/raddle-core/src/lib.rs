@@ -9,56 +9,61 @@
 //!
 //! The protocols through which workers and other threads meet are a crate of their own, `raddle-protocol`.
 
-mod blocking;
+#![allow(
+    clippy::new_without_default,
+    reason = "what `new` makes here is a part of a worker; nobody wants one by default"
+)]
+
 pub mod cancel;
-mod cell;
-pub mod channel;
-mod clock;
-mod config;
-mod counters;
 pub mod engine;
 pub mod explore;
-mod external;
-mod fork;
 pub mod hang;
+pub mod trace;
+
+#[doc(hidden)]
+pub mod blocking;
+mod cell;
+#[doc(hidden)]
+pub mod choice;
+mod clock;
+#[doc(hidden)]
+pub mod config;
+#[doc(hidden)]
+pub mod counters;
+#[doc(hidden)]
+pub mod external;
+#[doc(hidden)]
+pub mod fork;
 mod idle_times;
 mod ids;
-mod job;
+#[doc(hidden)]
+pub mod jobs;
 mod live;
-mod load;
-mod policy;
-mod pool;
-mod process;
-mod report;
-mod runtime;
+#[doc(hidden)]
+pub mod load;
+#[doc(hidden)]
+pub mod policy;
+#[doc(hidden)]
+pub mod process;
+#[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod runtime;
 mod shared_queue;
-pub mod sync;
-pub mod thread;
-mod timer;
-pub mod trace;
-mod wait;
-mod worker;
+#[doc(hidden)]
+pub mod timer;
+#[doc(hidden)]
+pub mod wait;
+#[doc(hidden)]
+pub mod worker;
 
 pub use blocking::blocking;
 pub use config::{ConfigError, SETTINGS, Setting};
 pub use counters::Stats;
 pub use idle_times::{DECADE_NAMES, DECADES, IdleDecade};
-pub use job::{
-    BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
-    in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
-    spawn_broadcast, spawn_fifo,
-};
 pub use load::{Load, READY_LENGTHS, READY_NAMES};
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
-#[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
-pub use pool::{Configuration, initialize};
-pub use pool::{
-    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
-    current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
-};
 pub use runtime::{BuildError, Builder, Runtime};
-
-pub mod csp;
 
 /// Decisions of the scheduler as values that know no worker, for `raddle lab simulate`: what it simulates is what runs.
 #[doc(hidden)]

@@ -76,7 +76,7 @@ impl Victim {
     /// looked at first before. The others follow in a ring.
     ///
     /// ```
-    /// use raddle_core::Victim;
+    /// use raddle::Victim;
     /// let backlogs = [0, 3, 9];
     /// let first = |victim: Victim| victim.first(0, 3, |worker| backlogs[worker], || 7, 1);
     /// assert_eq!([Victim::Backlog, Victim::Random, Victim::Ring].map(first), [2, 1, 2]);

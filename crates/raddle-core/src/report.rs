@@ -11,8 +11,19 @@ use std::io::Write as _;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
+/// The crates of this house, as paths of functions begin: a report looks for the program's own behind them.
+pub(crate) const OWN_CRATES: &[&str] = &[
+    "raddle::",
+    "raddle_context::",
+    "raddle_core::",
+    "raddle_job::",
+    "raddle_protocol::",
+    "raddle_sync::",
+    "raddle_thread::",
+];
+
 /// We are wrong, or an invariant cannot be kept: say so and abort.
-pub(crate) fn fatal(what: &str) -> ! {
+pub fn fatal(what: &str) -> ! {
     let _unwritable = writeln!(std::io::stderr(), "raddle: fatal: {what}");
     save_trace();
     std::process::abort();
@@ -116,7 +127,7 @@ pub(crate) fn install_panic_hook() {
     INSTALLED.call_once(|| {
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
-            if crate::explore::takes_panic(info) {
+            if crate::choice::takes_panic(info) {
                 return;
             }
             let header: *mut Header = raddle_context::current::get().cast();

@@ -9,9 +9,8 @@
 //!
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
 
-use crate::csp::Timeout;
 use crate::process::block::Block;
-use crate::wait::EXPIRED;
+use crate::wait::{Callback, EXPIRED};
 use crate::worker::Worker;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};
@@ -22,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// What an alarm does when it rings.
-pub(crate) enum Alarm {
+pub enum Alarm {
     /// Queues a sleeper, whom nothing else will queue.
     Wake(Runnable),
     /// Ends the timed park of a process, if it is still in it.
@@ -30,7 +29,7 @@ pub(crate) enum Alarm {
     /// Ends the wait of this number, if it is still under way.
     Select(&'static Block, WaitNumber),
     /// A guard of an alternation, which waits for the alarm's end if it cannot take it back.
-    Guard(Timeout),
+    Guard(Callback),
     /// Wakes a task of whatever executor.
     Waker(Waker),
 }
@@ -52,7 +51,7 @@ impl Alarm {
                     unsafe { worker.wake(block.as_header()) };
                 }
             }
-            Alarm::Guard(timeout) => timeout.ring(),
+            Alarm::Guard(guard) => guard.ring(),
             Alarm::Waker(waker) => waker.wake(),
         }
     }
@@ -60,7 +59,7 @@ impl Alarm {
 
 /// Names an alarm so that it can be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct AlarmId {
+pub struct AlarmId {
     at_ns: u64,
     number: u64,
 }
@@ -72,7 +71,7 @@ struct Queue {
 }
 
 /// The alarms of one worker.
-pub(crate) struct Timers {
+pub struct Timers {
     /// The earliest deadline, `u64::MAX` if there is none. Written under the lock.
     next_ns: AtomicU64,
     queue: Mutex<Queue>,
@@ -94,7 +93,7 @@ impl Timers {
     }
 
     /// Sets an alarm for `at_ns` of the runtime's clock.
-    pub(crate) fn set(&self, at_ns: u64, alarm: Alarm) -> AlarmId {
+    pub fn set(&self, at_ns: u64, alarm: Alarm) -> AlarmId {
         let mut queue = self.lock();
         let id = AlarmId { at_ns, number: queue.set };
         queue.set += 1;
@@ -104,7 +103,7 @@ impl Timers {
     }
 
     /// Takes an alarm back. False if it has rung, or is about to.
-    pub(crate) fn cancel(&self, id: AlarmId) -> bool {
+    pub fn cancel(&self, id: AlarmId) -> bool {
         let mut queue = self.lock();
         let cancelled = queue.alarms.remove(&id);
         self.note_next(&queue);

@@ -8,7 +8,7 @@ mod child;
 mod watch;
 
 use child::{assert_aborted, assert_said, assert_success, in_child, in_child_with, stderr};
-use raddle_core::{BuildError, Runtime, csp, future, task};
+use raddle::{BuildError, Runtime, csp, future, task};
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
@@ -125,7 +125,7 @@ fn a_refused_stack_is_the_joiners_error_and_the_program_goes_on() {
 #[cfg(not(raddle_asan))]
 #[test]
 fn a_refused_stack_in_an_exploration_is_told_as_what_it_is() {
-    use raddle_core::explore::{Kind, Options, try_explore};
+    use raddle::explore::{Kind, Options, try_explore};
     let output = in_child("a_refused_stack_in_an_exploration_is_told_as_what_it_is", || {
         let once = Options { iterations: 1, ..Options::default() };
         try_explore(once.clone(), || drop(csp::spawn(|| ()).join())).unwrap();

@@ -2,7 +2,7 @@
 // AddressSanitizer keeps what has been freed, to know it when it is used again.
 #![cfg(not(any(loom, raddle_asan)))]
 
-use raddle_core::{Runtime, csp, task};
+use raddle::{Runtime, csp, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

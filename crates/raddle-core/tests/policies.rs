@@ -9,7 +9,7 @@ mod child;
 mod watch;
 
 use child::{assert_said, assert_success, in_child_with, stderr};
-use raddle_core::{Balance, Builder, Futures, Queues, Runtime, Stats, Victim, csp, join, task};
+use raddle::{Balance, Builder, Futures, Queues, Runtime, Stats, Victim, csp, join, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

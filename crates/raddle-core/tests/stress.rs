@@ -20,8 +20,8 @@ mod threads;
 #[path = "support/watch.rs"]
 mod watch;
 
-use raddle_core::csp::{self, Process};
-use raddle_core::{Balance, Builder, Queues, Runtime, Victim, task};
+use raddle::csp::{self, Process};
+use raddle::{Balance, Builder, Queues, Runtime, Victim, task};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -510,7 +510,7 @@ fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
     match depth % 4 {
         0 => {
             let sum = AtomicU64::new(0);
-            raddle_core::scope(|s| {
+            raddle::scope(|s| {
                 for _ in 0..2 {
                     s.spawn(|_| _ = sum.fetch_add(below(), Ordering::Relaxed));
                 }
@@ -518,8 +518,8 @@ fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
             sum.into_inner()
         }
         1 => {
-            let half = raddle_core::future(csp::yield_now);
-            let (a, b) = raddle_core::join(below, || {
+            let half = raddle::future(csp::yield_now);
+            let (a, b) = raddle::join(below, || {
                 csp::yield_now();
                 below()
             });
@@ -528,11 +528,11 @@ fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
         }
         2 => {
             let sum = AtomicU64::new(0);
-            raddle_core::par_for(0..2, |_| _ = sum.fetch_add(below(), Ordering::Relaxed));
+            raddle::par_for(0..2, |_| _ = sum.fetch_add(below(), Ordering::Relaxed));
             sum.into_inner()
         }
         _ => {
-            let (a, b) = raddle_core::join(below, below);
+            let (a, b) = raddle::join(below, below);
             a + b
         }
     }
@@ -549,7 +549,7 @@ fn forks_a_lot() {
 fn futures_a_lot_asked_for_by_others() {
     everywhere("futures a lot", |rt, progress| {
         rt.run(|| {
-            let made: Vec<_> = (0..300_u64).map(|n| raddle_core::future(move || n)).collect();
+            let made: Vec<_> = (0..300_u64).map(|n| raddle::future(move || n)).collect();
             let (ours, theirs): (Vec<_>, Vec<_>) =
                 made.into_iter().enumerate().partition(|(n, _)| n.is_multiple_of(3));
             let asks = csp::spawn(move || theirs.into_iter().map(|(_, future)| future.get()).sum::<u64>());

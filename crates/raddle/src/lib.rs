@@ -108,27 +108,27 @@ macro_rules! settings_table {
 }
 use settings_table;
 
+pub use raddle_core::blocking::blocking;
 pub use raddle_core::explore::explore;
 pub use raddle_core::hang::dump;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
-pub use raddle_core::{
+pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
+pub use raddle_core::{SETTINGS, Setting, cancel, explore, hang, task, trace};
+pub use raddle_job::{
     BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
     in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo,
 };
 #[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
-pub use raddle_core::{Configuration, initialize};
-pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
-pub use raddle_core::{
-    SETTINGS, Setting, blocking, cancel, channel, csp, explore, hang, sync, task, thread, trace,
-};
-pub use raddle_core::{
+pub use raddle_job::{Configuration, initialize};
+pub use raddle_job::{
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
 };
-pub use raddle_core::{select, select_biased};
+pub use raddle_sync::{channel, csp, select, select_biased, sync};
+pub use raddle_thread as thread;
 pub use std::thread_local;
 
 /// Makes `main` the first process of the default runtime.

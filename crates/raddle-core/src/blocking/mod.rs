@@ -48,7 +48,7 @@ use std::thread::Result;
 /// As `f`. Inside a cell, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.
 ///
 /// ```
-/// use raddle_core::{blocking, csp};
+/// use raddle::{blocking, csp};
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// let reader = csp::spawn(move || blocking(move || receiver.recv()));
 /// csp::spawn(move || sender.send("by a std channel")).join().unwrap().unwrap();
@@ -57,7 +57,7 @@ use std::thread::Result;
 ///
 /// ```compile_fail
 /// let shared = std::rc::Rc::new(7);
-/// raddle_core::blocking(|| println!("{shared}"));
+/// raddle::blocking(|| println!("{shared}"));
 /// ```
 #[track_caller]
 pub fn blocking<F, T>(f: F) -> T
@@ -65,7 +65,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    crate::explore::outside("a `blocking` call");
+    crate::choice::outside("a `blocking` call");
     let Caller::Process(block) = caller(BLOCKING.name()) else { return f() };
     let wait = Wait::on(const { &BLOCKING }, block, Location::caller());
     let _shown = wait.show_at(block);

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 /// A future under a [`Token`](super::Token). Once that is cancelled, the next poll drops it, and is an error.
 ///
 /// ```
-/// use raddle_core::{cancel::Token, task};
+/// use raddle::{cancel::Token, task};
 /// let token = Token::new();
 /// let cell = task::spawn(token.future(std::future::pending::<()>()));
 /// token.cancel();

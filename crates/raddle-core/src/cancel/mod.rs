@@ -33,13 +33,13 @@ mod region;
 mod scope;
 
 pub use future::Cancellable;
-pub(crate) use node::{Node, Ring};
+pub use node::{Node, Ring};
 pub use region::check;
-pub(crate) use region::{check_process, current, hold, is_cancelled_now};
+pub use region::{check_process, current, hold, is_cancelled_now};
 pub use scope::{Scope, ScopedHandle, scope};
 
 use crate::cell::Sleep;
-use crate::explore::{self, now, point, settle};
+use crate::choice::{self, now, point, settle};
 use crate::process::block::Block;
 use crate::process::scope::ScopeData;
 use region::Stay;
@@ -66,7 +66,7 @@ impl std::error::Error for Cancelled {}
 /// Whether what a `join` gave back as an error is a cancellation, and not a panic.
 ///
 /// ```
-/// use raddle_core::{cancel, csp};
+/// use raddle::{cancel, csp};
 /// let token = cancel::Token::new();
 /// let child = token.clone();
 /// let waits = csp::spawn(move || child.run(csp::park).is_err());
@@ -81,7 +81,7 @@ pub fn was_cancelled(payload: &(dyn Any + Send)) -> bool {
 
 /// Of two payloads the one that goes on, and the one that is lost. The first goes on, unless it says only that
 /// something was cancelled.
-pub(crate) fn graver(first: Payload, later: Payload) -> (Payload, Payload) {
+pub fn graver(first: Payload, later: Payload) -> (Payload, Payload) {
     if was_cancelled(&*first) && !was_cancelled(&*later) { (later, first) } else { (first, later) }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn graver(first: Payload, later: Payload) -> (Payload, Payload) {
 type Payload = Box<dyn Any + Send>;
 
 /// Drops a payload for which there is no way on. A panic of its drop has none either.
-pub(crate) fn lose(payload: Payload) {
+pub fn lose(payload: Payload) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(panic);
     }
@@ -98,7 +98,7 @@ pub(crate) fn lose(payload: Payload) {
 /// Something that can be cancelled: once, from anywhere, with all that [runs](Self::run) under it. Cheap to clone.
 ///
 /// ```
-/// use raddle_core::{cancel::Token, csp};
+/// use raddle::{cancel::Token, csp};
 /// let token = Token::new();
 /// let inside = token.clone();
 /// let waits = csp::spawn(move || {
@@ -221,7 +221,7 @@ pub fn until<T>(deadline: Instant, f: impl FnOnce() -> T) -> Result<T, Cancelled
 /// As there.
 ///
 /// ```
-/// use raddle_core::{cancel, csp};
+/// use raddle::{cancel, csp};
 /// use std::time::Duration;
 /// let late = csp::spawn(|| cancel::within(Duration::from_millis(1), csp::park).is_err());
 /// assert!(late.join().unwrap());
@@ -247,8 +247,8 @@ pub fn is_cancelled() -> bool {
 /// Ends the caller, as a panic would, without a word.
 #[cold]
 #[inline(never)]
-pub(crate) fn unwind() -> ! {
-    explore::note_unwinding();
+pub fn unwind() -> ! {
+    choice::note_unwinding();
     resume_unwind(Box::new(Cancelled(())))
 }
 
@@ -258,18 +258,18 @@ pub(crate) fn inherit(block: &Block) -> Option<Inherited> {
     // SAFETY: a scope outlives its processes.
     let scope = unsafe { block.scope.get().as_ref() };
     let region = scope.and_then(ScopeData::region).map(Inherited::new);
-    region.or_else(|| explore::region().map(|run| Inherited::new(&run.0)))
+    region.or_else(|| choice::region().map(|run| Inherited::new(&run.0)))
 }
 
 /// A node for a scope that the caller opens.
 #[inline]
-pub(crate) fn for_scope() -> Option<Arc<Node>> {
+pub fn for_scope() -> Option<Arc<Node>> {
     current().and_then(|_| hold())
 }
 
 /// Runs the closure of a process without a scope that its maker waits for.
 #[inline(always)]
-pub(crate) fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> T {
+pub fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> T {
     let _stay = region.map(|above| {
         let stay = Inherited::new(&above);
         check();
@@ -279,12 +279,12 @@ pub(crate) fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> 
 }
 
 /// Enters a region of its own below `above`, until what is returned goes.
-pub(crate) fn stay_below(above: &Arc<Node>) -> Inherited {
+pub fn stay_below(above: &Arc<Node>) -> Inherited {
     Inherited::new(above)
 }
 
 /// The stay of a process in what it was born into.
-pub(crate) struct Inherited(Stay);
+pub struct Inherited(Stay);
 
 impl Inherited {
     #[cold]

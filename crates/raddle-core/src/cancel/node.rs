@@ -15,9 +15,8 @@
 //! *No cancellation is lost*: to leave a ring and to strike take the same lock. *Nobody rings what is gone*: rings are
 //! rung under it, and taken back under it.
 
-use crate::csp::Timeout;
 use crate::process::block::Block;
-use crate::wait::{EXPIRED, Waiter, WakeRight};
+use crate::wait::{Callback, EXPIRED, Waiter, WakeRight};
 use crate::worker;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -27,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 /// What ends a wait.
-pub(crate) enum Ring {
+pub enum Ring {
     /// The wait of this number of a process: it finds its time over.
     Select(&'static Block, WaitNumber),
     /// The wait of an OS thread, in its frame.
@@ -35,7 +34,7 @@ pub(crate) enum Ring {
     /// The park of a process in this life.
     Park(&'static Block, Generation),
     /// A guard of an alternation.
-    Guard(Timeout),
+    Guard(Callback),
     /// The park of an OS thread.
     Thread(std::thread::Thread),
 }
@@ -64,7 +63,7 @@ impl Ring {
                     unsafe { worker::wake(block.as_header()) };
                 }
             }
-            Ring::Guard(timeout) => timeout.ring(),
+            Ring::Guard(guard) => guard.ring(),
             Ring::Thread(thread) => thread.unpark(),
         }
     }
@@ -78,7 +77,7 @@ pub(super) enum Heir {
 }
 
 /// See the module.
-pub(crate) struct Node {
+pub struct Node {
     struck: AtomicBool,
     state: Mutex<State>,
 }
@@ -125,7 +124,7 @@ impl Node {
 
     /// Leaves what ends the wait that the caller, the one in the region, is about to begin. False if it is cancelled.
     #[must_use]
-    pub(crate) fn listen(&self, ring: Ring) -> bool {
+    pub fn listen(&self, ring: Ring) -> bool {
         let mut state = self.lock();
         if !state.struck {
             state.ring = Some(ring);
@@ -139,7 +138,7 @@ impl Node {
     }
 
     /// Takes the ring back: after this nobody rings it. False if it has been rung.
-    pub(crate) fn unlisten(&self) -> bool {
+    pub fn unlisten(&self) -> bool {
         self.lock().ring.take().is_some()
     }
 

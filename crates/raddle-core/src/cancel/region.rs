@@ -56,7 +56,7 @@ fn node_of(block: &Block) -> *const Node {
 ///
 /// It lives as long as the region that the caller is in.
 #[inline]
-pub(crate) fn current<'r>() -> Option<&'r Node> {
+pub fn current<'r>() -> Option<&'r Node> {
     let node = match who() {
         Who::Process(block) => node_of(block),
         Who::OsThread => OUTSIDE.get(),
@@ -70,7 +70,7 @@ pub(crate) fn current<'r>() -> Option<&'r Node> {
 }
 
 /// As [`current`], shared; also while it unwinds.
-pub(crate) fn hold() -> Option<Arc<Node>> {
+pub fn hold() -> Option<Arc<Node>> {
     let node = match who() {
         Who::Process(block) => node_of(block),
         Who::OsThread => OUTSIDE.get(),
@@ -97,7 +97,7 @@ pub fn check() {
 
 /// As [`check`], for the running process. PERF: one test of flags that are at hand; bench `yield2`.
 #[inline(always)]
-pub(crate) fn check_process(block: &Block) {
+pub fn check_process(block: &Block) {
     if block.header.is(CANCELLABLE) {
         check();
     }
@@ -105,7 +105,7 @@ pub(crate) fn check_process(block: &Block) {
 
 /// Whether [`check`] would unwind.
 #[inline]
-pub(crate) fn is_cancelled_now() -> bool {
+pub fn is_cancelled_now() -> bool {
     current().is_some_and(Node::is_struck)
 }
 

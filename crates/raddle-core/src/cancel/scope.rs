@@ -28,7 +28,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// As `f`; and if a child panicked whose handle was not joined. On an OS thread, if the default runtime cannot start.
 ///
 /// ```
-/// use raddle_core::{cancel, csp};
+/// use raddle::{cancel, csp};
 /// cancel::scope(|s| {
 ///     let first = s.spawn(|| csp::park());
 ///     s.spawn(|| csp::park());

@@ -30,7 +30,7 @@ use std::task::{Context, Poll, Wake, Waker};
 /// If the default runtime cannot be started.
 ///
 /// ```
-/// use raddle_core::task;
+/// use raddle::task;
 /// let sum = task::block_on(async { task::spawn(async { 1 + 2 }).await.unwrap() });
 /// assert_eq!(sum, 3);
 /// ```
@@ -72,7 +72,7 @@ impl Wake for Sleeper {
 /// As the future; and inside a cell, which must not wait.
 ///
 /// ```
-/// assert_eq!(raddle_core::task::block_on(async { 6 * 7 }), 42);
+/// assert_eq!(raddle::task::block_on(async { 6 * 7 }), 42);
 /// ```
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {

@@ -2,7 +2,7 @@
 //! May use: `timer`.
 //! Never: a thread of its own.
 
-use crate::explore::now;
+use crate::choice::now;
 use crate::runtime::{self, Shared};
 use crate::timer::{Alarm, AlarmId};
 use crate::worker::Worker;
@@ -45,7 +45,7 @@ impl fmt::Debug for Set {
 /// Waits for at least `duration`.
 ///
 /// ```
-/// use raddle_core::task;
+/// use raddle::task;
 /// use std::time::Duration;
 /// task::block_on(task::sleep(Duration::from_millis(1)));
 /// ```
@@ -111,7 +111,7 @@ pub struct YieldNow {
 /// Lets others run: the cell goes to the end of its worker's batch.
 ///
 /// ```
-/// raddle_core::task::block_on(raddle_core::task::yield_now());
+/// raddle::task::block_on(raddle::task::yield_now());
 /// ```
 pub fn yield_now() -> YieldNow {
     YieldNow::default()

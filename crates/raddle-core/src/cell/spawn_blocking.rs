@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// If the default runtime cannot be started.
 ///
 /// ```
-/// use raddle_core::task;
+/// use raddle::task;
 /// let text = task::block_on(async {
 ///     task::spawn(async { task::spawn_blocking(|| std::fs::read("Cargo.toml")).await.unwrap() }).await.unwrap()
 /// });

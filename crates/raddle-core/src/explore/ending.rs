@@ -45,12 +45,12 @@ impl Ending {
     }
 
     /// This one begins to unwind. False if it has before.
-    pub(super) fn unwinds(&self, who: *mut Header) -> bool {
+    pub(crate) fn unwinds(&self, who: *mut Header) -> bool {
         self.unwinding.borrow_mut().insert(who)
     }
 
     /// What a process is born into, unless its scope says that.
-    pub(super) fn region(&self) -> Option<Token> {
+    pub(crate) fn region(&self) -> Option<Token> {
         self.region.borrow().clone()
     }
 
@@ -85,7 +85,7 @@ impl Ending {
     }
 
     /// What is said when one that unwinds panics: the program is about to abort, and nobody will tell of the failure.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let outcome = self.outcome.borrow();
         let cause = outcome.as_ref().and_then(|outcome| outcome.cause.as_ref()).map(ToString::to_string);
         let schedule = outcome.as_ref().map(|outcome| outcome.schedule.to_string()).unwrap_or_default();

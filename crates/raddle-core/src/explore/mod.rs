@@ -32,8 +32,7 @@ mod chance;
 mod ending;
 mod failure;
 mod known;
-mod point;
-mod run;
+pub mod run;
 mod schedule;
 mod search;
 mod seeded;
@@ -42,10 +41,8 @@ mod stuck;
 
 pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
-pub(crate) use point::{
-    abandons, choose, ended, is_on, note_unwinding, outside, point, poisons, region, settle, takes_panic,
-    turn_on as turn_on_points, unseen_panic, yields,
-};
+
+pub(crate) use ending::Ending;
 pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};
 pub(crate) use seeded::Seeded;
@@ -75,7 +72,7 @@ pub enum Strategy {
 /// What is explored, and how far.
 ///
 /// ```
-/// use raddle_core::explore::{Options, Strategy};
+/// use raddle::explore::{Options, Strategy};
 /// let options = Options { iterations: 100, strategy: Strategy::Pct { depth: 3 }, ..Options::default() };
 /// assert_eq!(options.seed, 0);
 /// ```
@@ -126,12 +123,12 @@ impl Options {
 /// With the [`Failure`] of the first run that fails; its first line says what, where, and the seed.
 ///
 /// ```should_panic
-/// use raddle_core::explore::{Options, explore};
-/// use raddle_core::sync::{Arc, Mutex};
+/// use raddle::explore::{Options, explore};
+/// use raddle::sync::{Arc, Mutex};
 /// explore(Options::default(), || {
 ///     let locks = Arc::new((Mutex::new(()), Mutex::new(())));
 ///     let other = locks.clone();
-///     let child = raddle_core::csp::spawn(move || {
+///     let child = raddle::csp::spawn(move || {
 ///         let _second = other.1.lock();
 ///         let _first = other.0.lock();
 ///     });
@@ -196,7 +193,7 @@ pub fn check_pct<F: Fn() + Send + Sync + 'static>(f: F, iterations: u32, depth: 
 /// With the failure, if it fails again; and if `schedule` is none.
 ///
 /// ```
-/// raddle_core::explore::replay(|| raddle_core::csp::spawn(|| 7).join().map(drop).unwrap(), "3:1,7:2");
+/// raddle::explore::replay(|| raddle::csp::spawn(|| 7).join().map(drop).unwrap(), "3:1,7:2");
 /// ```
 #[track_caller]
 pub fn replay<F: Fn() + Send + Sync + 'static>(f: F, schedule: &str) {
@@ -211,12 +208,12 @@ pub fn replay<F: Fn() + Send + Sync + 'static>(f: F, schedule: &str) {
 ///
 /// ```
 /// use std::time::Duration;
-/// raddle_core::explore::check_random(|| {
-///     let before = raddle_core::explore::now();
-///     raddle_core::csp::sleep(Duration::from_secs(3600)); // takes no time
-///     assert_eq!(raddle_core::explore::now() - before, Duration::from_secs(3600));
+/// raddle::explore::check_random(|| {
+///     let before = raddle::explore::now();
+///     raddle::csp::sleep(Duration::from_secs(3600)); // takes no time
+///     assert_eq!(raddle::explore::now() - before, Duration::from_secs(3600));
 /// }, 3);
 /// ```
 pub fn now() -> Instant {
-    point::now()
+    crate::choice::now()
 }

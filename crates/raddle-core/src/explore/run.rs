@@ -34,7 +34,7 @@ impl Plan {
 
     /// What the worker of a runtime with this plan remembers; or of one that gets its plans from a board.
     pub(crate) fn seeded(&self, board: Option<Arc<Board>>) -> Seeded {
-        super::point::turn_on();
+        crate::choice::turn_on();
         board.map_or_else(|| Seeded::new(self.chooser()), Seeded::explored)
     }
 }
@@ -63,7 +63,7 @@ impl Runs {
         let f = self.subject.clone();
         spawn_first(runtime.shared(), move || {
             let ended = catch_unwind(AssertUnwindSafe(|| f()));
-            super::point::first_has_ended(ended.is_err());
+            crate::choice::first_has_ended(ended.is_err());
         });
         let Some(outcome) = board.wait(PATIENCE) else {
             // Its worker does not come back from there: to wait for its end would be to wait for ever.

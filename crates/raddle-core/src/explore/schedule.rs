@@ -16,12 +16,12 @@ use std::str::FromStr;
 /// Options that are not the usual ones stand before them: `early`, `daemons`, `turns=2000`.
 ///
 /// ```
-/// use raddle_core::explore::Schedule;
+/// use raddle::explore::Schedule;
 /// let schedule: Schedule = "12:1,30:2".parse()?;
 /// assert_eq!(schedule.to_string(), "12:1,30:2");
 /// assert_eq!(schedule.len(), 2);
 /// assert_eq!("early,4:1".parse::<Schedule>()?.to_string(), "early,4:1");
-/// # Ok::<(), raddle_core::explore::NoSchedule>(())
+/// # Ok::<(), raddle::explore::NoSchedule>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {

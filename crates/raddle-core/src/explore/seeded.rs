@@ -269,7 +269,7 @@ impl Seeded {
     }
 
     /// The process that all began with has come to its end.
-    pub(super) fn first_has_ended(&self, panicked: bool) {
+    pub(crate) fn first_has_ended(&self, panicked: bool) {
         self.state.borrow_mut().first_has_ended = true;
         if panicked {
             self.unseen_panic();

@@ -2,6 +2,7 @@
 //! May use: a backtrace of the caller's own stack.
 //! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
 
+use crate::report::OWN_CRATES;
 use std::backtrace::{Backtrace, BacktraceStatus};
 
 /// A place that was noted down; none in a run that nobody reads about.
@@ -52,18 +53,19 @@ fn place_in(trace: &str) -> Option<String> {
 /// a closure of the program that is dropped as it is called goes by the closure's name.
 fn is_elsewhere(place: &str) -> bool {
     let own = file!().trim_end_matches("explore/site.rs");
-    let ours = ["raddle-core", "raddle-context", "raddle"].map(|name| own.replace("raddle-core", name));
+    let mut ours = OWN_CRATES
+        .iter()
+        .map(|name| own.replace("raddle-core", &name.trim_end_matches(':').replace('_', "-")));
     let of_std =
         || ["core", "alloc", "std"].iter().any(|name| place.contains(&format!("/library/{name}/src/")));
-    let is_ours = || own.contains("raddle-core") && ours.iter().any(|root| place.contains(root));
+    let mut is_ours = || own.contains("raddle-core") && ours.any(|root| place.contains(&root));
     place.starts_with("at /rustc/") || is_ours() || of_std()
 }
 
 fn is_ours(function: &str) -> bool {
     let function = function.trim_start_matches('<').trim_start_matches("dyn ");
-    let crates =
-        ["raddle_core::", "raddle_context::", "raddle::", "std::", "core::", "alloc::", "__", "backtrace"];
-    crates.iter().any(|name| function.starts_with(name))
+    let crates = ["std::", "core::", "alloc::", "__", "backtrace"];
+    OWN_CRATES.iter().chain(&crates).any(|name| function.starts_with(name))
 }
 
 #[cfg(test)]
@@ -75,7 +77,7 @@ mod tests {
         let trace = "
    0: std::backtrace::Backtrace::force_capture
              at /rustc/lib.rs:1:2
-   1: raddle_core::explore::point::point
+   1: raddle_core::choice::point
              at ./src/explore/point.rs:30:9
    2: <raddle_core::sync::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop
              at ./src/sync/mutex.rs:30:9

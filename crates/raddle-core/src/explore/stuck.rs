@@ -7,7 +7,7 @@ use super::known::Known;
 use super::site::Sites;
 use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
 use crate::process::block::Block;
-use crate::sync::held_by;
+use crate::wait::held_by;
 use crate::wait::{Thing, Wait};
 use raddle_context::walk::kept;
 use raddle_protocol::header::{Header, Kind};

@@ -86,8 +86,8 @@ pub struct Dump {
 ///
 /// ```
 /// let (release, waiting) = std::sync::mpsc::channel::<()>();
-/// let child = raddle_core::csp::Builder::new().name("weaver").spawn(move || raddle_core::csp::park())?;
-/// while !raddle_core::hang::dump().to_string().contains("'weaver' (#") {}
+/// let child = raddle::csp::Builder::new().name("weaver").spawn(move || raddle::csp::park())?;
+/// while !raddle::hang::dump().to_string().contains("'weaver' (#") {}
 /// child.process().unpark();
 /// child.join().unwrap();
 /// # drop((release, waiting));

@@ -167,7 +167,7 @@ impl Seated {
         });
         seat.kind.store(kind as u8, Ordering::Relaxed);
         seat.worker.store(worker.cast_mut(), Ordering::Relaxed);
-        seat.address.store(crate::sync::who_runs().0, Ordering::Relaxed);
+        seat.address.store(crate::wait::who_runs().0, Ordering::Relaxed);
         seat.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
         seat.arrived.forget();
         let has_frames = matches!(kind, Sitter::Worker | Sitter::Outside);

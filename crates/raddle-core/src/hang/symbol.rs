@@ -2,6 +2,7 @@
 //! May use: `dladdr`, files, `rustc-demangle`.
 //! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
+use crate::report::OWN_CRATES;
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::fs::File;
@@ -179,7 +180,7 @@ pub(super) fn of_program(functions: Vec<String>) -> Vec<String> {
     let begins = |name: &String, with: &[&str]| {
         with.iter().any(|with| name.trim_start_matches(['<', '&']).starts_with(with))
     };
-    let is_ours = |name: &String| begins(name, &["raddle_core::", "raddle_context::", "raddle::"]);
+    let is_ours = |name: &String| begins(name, OWN_CRATES);
     let is_between = |name: &String| begins(name, &["core::", "std::", "alloc::", "__"]);
     let is_base = |name: &String| {
         begins(name, &["core::panic::unwind_safe::", "std::panicking::", "std::panic::", "__rust_try"])
@@ -217,7 +218,7 @@ mod tests {
     fn what_a_report_shows_is_the_programs() {
         let functions = [
             "raddle_core::worker::dispatch::<impl raddle_core::worker::Worker>::leave + 0x1",
-            "<raddle_core::sync::mutex::RawMutex as X>::lock + 0x2",
+            "<raddle_sync::sync::mutex::RawMutex as X>::lock + 0x2",
             "demo::second + 0x3",
             "core::ops::function::FnOnce::call_once + 0x4",
             "demo::first + 0x5",

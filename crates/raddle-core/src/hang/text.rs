@@ -7,7 +7,7 @@ use super::cycle::{Cycle, Who};
 use super::reach::{ON_NO_STACK, could};
 use super::roll::{Outsider, Roll, Row, State, Waiting};
 use super::symbol;
-use crate::sync::held_by;
+use crate::wait::held_by;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 

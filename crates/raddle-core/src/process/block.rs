@@ -42,8 +42,8 @@ pub(crate) struct Body {
 
 /// The control block.
 #[repr(C, align(64))]
-pub(crate) struct Block {
-    pub(crate) header: Header,
+pub struct Block {
+    pub header: Header,
     pub(crate) context: UnsafeCell<Context>,
     pub(crate) token: Token,
     /// What it waits for, while it does: in its frame. Written by the process itself.
@@ -61,7 +61,7 @@ pub(crate) struct Block {
     pub(crate) scope: Cell<*const ScopeData>,
     pub(crate) class: Cell<SizeClass>,
     /// How many guards keep it on its worker. Touched by the process itself.
-    pub(crate) pins: Cell<u32>,
+    pub pins: Cell<u32>,
 }
 
 const _: () = assert!(size_of::<Block>() == 256, "a control block has grown, or could take more");
@@ -110,7 +110,7 @@ impl Block {
     /// # Safety
     /// `header` is the header of a `Block` (its kind says so).
     #[inline(always)]
-    pub(crate) unsafe fn of_header<'a>(header: *mut Header) -> &'a Block {
+    pub unsafe fn of_header<'a>(header: *mut Header) -> &'a Block {
         // SAFETY: the header is a block's first field (`repr(C)`), and blocks are never freed.
         unsafe { &*header.cast::<Block>() }
     }
@@ -126,14 +126,14 @@ impl Block {
     }
 
     #[inline(always)]
-    pub(crate) fn as_header(&self) -> *mut Header {
+    pub fn as_header(&self) -> *mut Header {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
     /// # Safety
     /// The caller holds the right to run or queue this process.
     #[inline(always)]
-    pub(crate) unsafe fn as_runnable(&self) -> Runnable {
+    pub unsafe fn as_runnable(&self) -> Runnable {
         // SAFETY: passed on to the caller.
         let runnable = unsafe { Runnable::from_raw(self.as_header()) };
         runnable.expect("a reference is not null")

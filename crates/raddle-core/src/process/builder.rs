@@ -7,9 +7,8 @@ use super::entry;
 use super::handle::{JoinHandle, Joiner};
 use super::pool;
 use super::scope::ScopeData;
-use crate::explore::point;
+use crate::choice::point;
 use crate::runtime::{self, Shared};
-use crate::thread::usual_stack_bytes;
 use crate::trace::{note_job, number_of_job};
 use crate::worker::Worker;
 use raddle_context::{SizeClass, tls};
@@ -20,11 +19,15 @@ use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What `std` gives a thread that does not ask for another size.
+const STACK_BYTES: usize = 2 << 20;
 
 /// Settings of a process that is to be spawned: name, stack size, worker.
 ///
 /// ```
-/// use raddle_core::csp;
+/// use raddle::csp;
 /// let sum = csp::Builder::new().name("adder").stack_size(256 * 1024).spawn(|| 1 + 2)?;
 /// assert_eq!(sum.join().unwrap(), 3);
 /// # Ok::<(), std::io::Error>(())
@@ -39,7 +42,7 @@ pub struct Builder {
 }
 
 /// A checked [`Builder`].
-pub(crate) struct Settings {
+pub struct Settings {
     name: Option<Arc<str>>,
     class: Option<SizeClass>,
     worker: Option<usize>,
@@ -49,12 +52,12 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    pub(crate) const PLAIN: Settings =
+    pub const PLAIN: Settings =
         Settings { name: None, class: None, worker: None, own_tls: false, later: false };
-    pub(crate) const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
+    pub const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
 
     /// As [`LATER`](Self::LATER), and it starts soon and, unless a thief comes first, on the worker `home`.
-    pub(crate) fn later_at(home: Option<usize>) -> Settings {
+    pub fn later_at(home: Option<usize>) -> Settings {
         Settings { worker: home, ..Settings::LATER }
     }
 }
@@ -110,7 +113,7 @@ impl Builder {
     /// # Safety
     /// What `f` and its result borrow outlives the process; `scope` is null or outlives it too.
     #[track_caller]
-    pub(crate) unsafe fn spawn_unchecked<F, T>(self, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
+    pub unsafe fn spawn_unchecked<F, T>(self, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
     where
         F: FnOnce() -> T,
     {
@@ -151,7 +154,7 @@ impl Builder {
 /// As [`Builder::spawn_unchecked`].
 #[inline(always)]
 #[track_caller]
-pub(crate) unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
+pub unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
 where
     F: FnOnce() -> T,
 {
@@ -236,11 +239,7 @@ pub(crate) fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
 /// # Safety
 /// As [`Builder::spawn_unchecked`].
 #[track_caller]
-pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(
-    runtime: &Shared,
-    worker: Option<usize>,
-    f: F,
-) -> Joiner<T> {
+pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<usize>, f: F) -> Joiner<T> {
     let set = Settings { class: Some(roomy(runtime.stack_class)), worker, ..Settings::PLAIN };
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
@@ -248,7 +247,7 @@ pub(crate) unsafe fn spawn_roomy<F: FnOnce() -> T, T>(
 
 /// Spawns on the caller's runtime what nobody waits for, with the stack of a job.
 #[track_caller]
-pub(crate) fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let set = Settings { class: Some(roomy(runtime::here()?.stack_class)), ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
     unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
@@ -266,7 +265,7 @@ fn roomy(class: SizeClass) -> SizeClass {
 ///
 /// # Safety
 /// `job` is in no list, stays until it has been run, and is run by this only.
-pub(crate) unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
+pub unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
     // SAFETY: passed on to the caller.
     let act = unsafe { &*job }.act();
     // SAFETY: as above.
@@ -364,7 +363,7 @@ fn mark_thread(block: &Block, own_tls: bool) {
 /// If the default runtime cannot be started; [`Builder::spawn`] returns that as an error.
 ///
 /// ```
-/// let answer = raddle_core::csp::spawn(|| 6 * 7);
+/// let answer = raddle::csp::spawn(|| 6 * 7);
 /// assert_eq!(answer.join().unwrap(), 42);
 /// ```
 #[inline]
@@ -385,7 +384,7 @@ where
 /// If there is no such worker; [`Builder::spawn`] returns that as an error.
 ///
 /// ```
-/// raddle_core::csp::spawn_on(0, || println!("on the first worker")).join().unwrap();
+/// raddle::csp::spawn_on(0, || println!("on the first worker")).join().unwrap();
 /// ```
 #[track_caller]
 pub fn spawn_on<F, T>(worker: usize, f: F) -> JoinHandle<T>
@@ -394,4 +393,26 @@ where
     T: Send + 'static,
 {
     Builder::new().worker(worker).spawn(f).unwrap_or_else(|e| panic!("spawn_on({worker}): {e}"))
+}
+
+/// Runs `f` in a process of `runtime`, with the stack of a job, for whoever calls, who waits.
+#[track_caller]
+pub fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
+    // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
+    let joiner = unsafe { spawn_roomy(runtime, None, f) };
+    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// `RUST_MIN_STACK`, as for the threads of `std`, and what they have without it.
+pub fn usual_stack_bytes() -> usize {
+    /// 0 before it is known. Not behind a lock, which a forked child could find taken.
+    static BYTES: AtomicUsize = AtomicUsize::new(0);
+    let known = BYTES.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let from_environment = || std::env::var("RUST_MIN_STACK").ok()?.parse().ok();
+    let found = from_environment().unwrap_or(STACK_BYTES).max(1);
+    BYTES.store(found, Ordering::Relaxed);
+    found
 }

@@ -9,7 +9,7 @@
 
 use super::block::{Block, Body};
 use crate::cancel::{self, Inherited};
-use crate::explore;
+use crate::choice;
 use crate::fork;
 use crate::worker::Worker;
 use raddle_context::{Context, tls};
@@ -123,7 +123,7 @@ fn leave_storage(block: &'static Block) {
 #[inline(always)]
 fn let_go_of_forks(block: &Block) {
     if !block.header.forks.get().is_null() {
-        crate::job::end_of_flow(&block.header);
+        crate::worker::promote::end_of_flow(&block.header);
     }
 }
 
@@ -148,7 +148,7 @@ fn exit(block: &'static Block) -> *mut Context {
 pub(crate) fn end(worker: &Worker, block: &'static Block) {
     let scope = block.scope.get();
     let mut unseen_panic = false;
-    explore::ended(worker, block);
+    choice::ended(worker, block);
     match block.join.finish() {
         Finished::HandleHasIt => {}
         // SAFETY: the joiner registered itself to be woken once, by this.
@@ -172,7 +172,7 @@ fn end_unseen(worker: &Worker, block: &'static Block) -> bool {
     // SAFETY: detached: the result is ours to drop.
     let panicked = unsafe { (block.body.get().drop_result)(block) };
     if panicked && block.scope.get().is_null() {
-        explore::unseen_panic();
+        choice::unseen_panic();
     }
     let_go_of_forks(block);
     worker.free_block(block);

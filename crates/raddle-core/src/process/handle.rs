@@ -5,7 +5,7 @@
 use super::block::Block;
 use super::pool;
 use super::wait;
-use crate::explore::{self, point, settle};
+use crate::choice::{self, point, settle};
 use crate::fork;
 use crate::worker::{self, Worker, current_header};
 use raddle_protocol::header::{Kind, OWN_TLS};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub struct ProcessId(u64);
 
 impl ProcessId {
-    pub(crate) fn number(self) -> u64 {
+    pub fn number(self) -> u64 {
         self.0
     }
 }
@@ -47,14 +47,17 @@ impl Process {
         self.block.as_header().cast_const().cast()
     }
 
-    /// What it waits for, in words. It does not run meanwhile, or is the caller, which is its worker's.
-    #[cfg(test)]
-    pub(crate) fn waits_for(&self) -> Option<String> {
+    /// What it waits for, in words. For the tests of those words.
+    ///
+    /// # Safety
+    /// It does not run meanwhile, or is the caller, on its worker.
+    #[doc(hidden)]
+    pub unsafe fn waits_for(&self) -> Option<String> {
         let wait = if current_header() == self.block.as_header() {
             // SAFETY: it is the caller.
             unsafe { self.block.shows() }
         } else {
-            // SAFETY: as it says.
+            // SAFETY: passed on to the caller.
             unsafe { self.block.waits_for() }
         };
         wait.map(|wait| wait.to_string())
@@ -101,7 +104,7 @@ impl fmt::Debug for Process {
 /// The process that calls. `None` on an OS thread and in a cell.
 ///
 /// ```
-/// use raddle_core::csp;
+/// use raddle::csp;
 /// let named = csp::Builder::new().name("weaver").spawn(|| csp::current().unwrap().name().map(String::from));
 /// assert_eq!(named?.join().unwrap().as_deref(), Some("weaver"));
 /// assert!(csp::current().is_none());
@@ -121,7 +124,7 @@ pub fn current() -> Option<Process> {
 }
 
 /// Whether a handle, or its end, holds the block. Shared by the plain and the scoped handle.
-pub(crate) struct Joiner<T> {
+pub struct Joiner<T> {
     block: &'static Block,
     result: PhantomData<T>,
 }
@@ -138,19 +141,19 @@ impl<T> Joiner<T> {
         Joiner { block, result: PhantomData }
     }
 
-    pub(crate) fn process(&self) -> Process {
+    pub fn process(&self) -> Process {
         // SAFETY: this is the join handle.
         unsafe { Process::of(self.block) }
     }
 
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.block.join.is_done()
     }
 
     /// Waits for the end, which no cancellation of the caller comes before: the process may borrow from it.
     #[inline]
     #[track_caller]
-    pub(crate) fn join(self) -> Result<T> {
+    pub fn join(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
             wait::wait_for_child(self.block);
@@ -164,7 +167,7 @@ impl<T> Joiner<T> {
     /// PERF: neither a stack nor a switch nor a word that two agree over; bench `commstime_par`.
     #[inline]
     #[track_caller]
-    pub(crate) fn join_or_run(self) -> Result<T> {
+    pub fn join_or_run(self) -> Result<T> {
         if let Some(caller) = wait::light_caller()
             && !self.block.join.is_done()
             // Of a thread the storage is its own.
@@ -196,7 +199,7 @@ impl<T> Joiner<T> {
     /// Waits for the end, or until the caller is cancelled.
     #[inline]
     #[track_caller]
-    pub(crate) fn join_or_unwind(self) -> Result<T> {
+    pub fn join_or_unwind(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
             wait::wait_for_child_loosely(self.block, None);
@@ -206,7 +209,7 @@ impl<T> Joiner<T> {
 
     /// As [`join_or_unwind`](Self::join_or_unwind), until `deadline`, after which the joiner comes back.
     #[track_caller]
-    pub(crate) fn join_until(self, deadline: Option<Instant>) -> std::result::Result<Result<T>, Self> {
+    pub fn join_until(self, deadline: Option<Instant>) -> std::result::Result<Result<T>, Self> {
         point("join");
         if self.block.join.is_done() || wait::wait_for_child_loosely(self.block, deadline) {
             return Ok(self.take());
@@ -235,7 +238,7 @@ impl<T> Drop for Joiner<T> {
             let panicked = unsafe { (self.block.body.get().drop_result)(self.block) };
             match (panicked, scope) {
                 (true, Some(scope)) => scope.note_panic(),
-                (true, None) => explore::unseen_panic(),
+                (true, None) => choice::unseen_panic(),
                 _ => {}
             }
             free(self.block);
@@ -277,7 +280,7 @@ impl<T> JoinHandle<T> {
     /// As `join`.
     ///
     /// ```
-    /// use raddle_core::csp;
+    /// use raddle::csp;
     /// use std::time::Duration;
     /// let waits = csp::spawn(|| csp::park());
     /// let waits = waits.join_timeout(Duration::from_millis(1)).expect_err("it waits");
@@ -286,7 +289,7 @@ impl<T> JoinHandle<T> {
     /// ```
     #[track_caller]
     pub fn join_timeout(self, timeout: Duration) -> std::result::Result<Result<T>, JoinHandle<T>> {
-        self.0.join_until(explore::now().checked_add(timeout)).map_err(JoinHandle)
+        self.0.join_until(choice::now().checked_add(timeout)).map_err(JoinHandle)
     }
 
     /// Whether the process has ended, so that [`join`](Self::join) would not wait.

@@ -20,14 +20,14 @@
 //! with its other processes; and nothing that relies on last-in-first-out order in a thread-local may be held over
 //! a wait.
 
-pub(crate) mod block;
-pub(crate) mod builder;
+pub mod block;
+pub mod builder;
 pub(crate) mod entry;
-pub(crate) mod handle;
+pub mod handle;
 pub(crate) mod payload;
 pub(crate) mod pool;
-pub(crate) mod scope;
-pub(crate) mod wait;
+pub mod scope;
+pub mod wait;
 
 pub use builder::{Builder, spawn, spawn_on};
 pub use handle::{JoinHandle, Process, ProcessId, current};

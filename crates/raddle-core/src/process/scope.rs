@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::thread::Result;
 
 /// The part of a scope that its processes see.
-pub(crate) struct ScopeData {
+pub struct ScopeData {
     /// The children that live, and one for the owner until it waits.
     inside: AtomicUsize,
     panicked: AtomicBool,
@@ -38,11 +38,11 @@ pub(crate) struct ScopeData {
 
 /// One more child, unless it comes to nothing.
 #[must_use = "dropped, it leaves the scope again"]
-pub(crate) struct Entered<'a>(&'a ScopeData);
+pub struct Entered<'a>(&'a ScopeData);
 
 impl Entered<'_> {
     /// The child lives, and leaves by itself.
-    pub(crate) fn keep(self) {
+    pub fn keep(self) {
         std::mem::forget(self);
     }
 }
@@ -55,7 +55,7 @@ impl Drop for Entered<'_> {
 
 impl ScopeData {
     /// With its owner inside.
-    pub(crate) fn open() -> Self {
+    pub fn open() -> Self {
         ScopeData {
             inside: AtomicUsize::new(1),
             panicked: AtomicBool::new(false),
@@ -82,18 +82,18 @@ impl ScopeData {
     }
 
     /// Whether some of the children will never end, since they are those of the process that has forked this one.
-    pub(crate) fn has_lost_some(&self) -> bool {
+    pub fn has_lost_some(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
     /// What its processes are cancelled with.
     #[inline]
-    pub(crate) fn region(&self) -> Option<&Arc<Node>> {
+    pub fn region(&self) -> Option<&Arc<Node>> {
         self.region.as_ref()
     }
 
     /// Before a child is made.
-    pub(crate) fn enter(&self) -> Entered<'_> {
+    pub fn enter(&self) -> Entered<'_> {
         self.leave_those_of_the_parent();
         // Relaxed: the child is handed over by a queue, which publishes this too.
         self.inside.fetch_add(1, Ordering::Relaxed);
@@ -101,17 +101,17 @@ impl ScopeData {
     }
 
     /// How many children live, as far as the caller can know.
-    pub(crate) fn children(&self) -> usize {
+    pub fn children(&self) -> usize {
         self.inside.load(Ordering::Relaxed).saturating_sub(1)
     }
 
     /// Whether a child has panicked without a handle to tell. All children's, after [`wait`](Self::wait).
-    pub(crate) fn has_panicked(&self) -> bool {
+    pub fn has_panicked(&self) -> bool {
         self.panicked.load(Ordering::Relaxed)
     }
 
     /// One has ended. The last one tells the owner; after that the scope may be gone.
-    pub(crate) fn leave(&self, panicked: bool, wake: impl FnOnce(*mut Header)) {
+    pub fn leave(&self, panicked: bool, wake: impl FnOnce(*mut Header)) {
         if panicked {
             self.note_panic();
         }
@@ -128,7 +128,7 @@ impl ScopeData {
     }
 
     /// Waits for the children, in a call at `site` in the program. By the owner, once.
-    pub(crate) fn wait(&self, site: &'static Location<'static>) {
+    pub fn wait(&self, site: &'static Location<'static>) {
         self.leave_those_of_the_parent();
         self.leave(false, |_| unreachable!("the owner waits only after it has left"));
         if !self.empty.is_done() {
@@ -140,7 +140,7 @@ impl ScopeData {
 }
 
 /// What a forked child is told that comes to the end of a scope of before.
-pub(crate) const LOST: &str =
+pub const LOST: &str =
     "a scope had processes or jobs that a worker had taken, which a forked child does not have";
 
 const SCOPE: CallOn<ScopeData> = CallOn::new("scope");
@@ -167,7 +167,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// As `f`; and if a child panicked whose handle was not joined. On an OS thread, if the default runtime cannot start.
 ///
 /// ```
-/// use raddle_core::csp;
+/// use raddle::csp;
 /// let mut numbers = [1, 2, 3];
 /// csp::scope(|s| {
 ///     for n in &mut numbers {

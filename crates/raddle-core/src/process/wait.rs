@@ -13,7 +13,7 @@
 
 use super::block::Block;
 use crate::cancel::{self, Node, Ring};
-use crate::explore::{self, point};
+use crate::choice::{self, point};
 use crate::external;
 use crate::timer::{Alarm, AlarmId};
 use crate::wait::{CallOn, Parked, Subject, Wait, Waiter, wait_loosely};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where a call comes from.
-pub(crate) enum Caller {
+pub enum Caller {
     /// A process that may switch.
     Process(&'static Block),
     /// An OS thread, or a process that must not switch now.
@@ -35,7 +35,7 @@ pub(crate) enum Caller {
 
 /// Finds out who calls; panics inside a cell, where waiting would stop the whole worker.
 #[inline(always)]
-pub(crate) fn caller(what: &str) -> Caller {
+pub fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
@@ -50,7 +50,7 @@ pub(crate) fn caller(what: &str) -> Caller {
 /// The caller, if it is a light process that may switch, and in no [region](crate::cancel) that may be cancelled: the
 /// one for whom waits are compiled into their callers.
 #[inline(always)]
-pub(crate) fn light_caller() -> Option<&'static Block> {
+pub fn light_caller() -> Option<&'static Block> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
@@ -72,7 +72,7 @@ pub(crate) fn has_room_for_a_call(caller: &Block, child: &Block) -> bool {
 }
 
 /// Whether the caller could wait at all: a cell must not.
-pub(crate) fn may_wait() -> bool {
+pub fn may_wait() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     unsafe { current_header().as_ref() }.is_none_or(|running| running.kind != Kind::Worker)
 }
@@ -94,7 +94,7 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// Inside a cell, whose way to yield is [`crate::task::yield_now`].
 ///
 /// ```
-/// raddle_core::csp::spawn(|| raddle_core::csp::yield_now()).join().unwrap();
+/// raddle::csp::spawn(|| raddle::csp::yield_now()).join().unwrap();
 /// ```
 #[inline]
 pub fn yield_now() {
@@ -111,7 +111,7 @@ pub fn yield_now() {
 }
 
 /// As [`yield_now`], and no cancellation ends it.
-pub(crate) fn let_others_run() {
+pub fn let_others_run() {
     match caller("csp::yield_now") {
         Caller::Process(block) => yield_process(block),
         Caller::Thread => std::thread::yield_now(),
@@ -123,7 +123,7 @@ fn yield_process(block: &'static Block) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     if worker.watched() & SEEDED != 0 {
-        explore::yields();
+        choice::yields();
     }
     worker.yield_process(block);
 }
@@ -135,7 +135,7 @@ fn yield_process(block: &'static Block) {
 /// Inside a cell.
 ///
 /// ```
-/// use raddle_core::csp;
+/// use raddle::csp;
 /// let sleeper = csp::spawn(|| csp::park());
 /// sleeper.process().unpark();
 /// sleeper.join().unwrap();
@@ -332,7 +332,7 @@ fn park_thread(timeout: Option<Duration>) {
 }
 
 fn block_thread(block: &Block, timeout: Option<Duration>) {
-    explore::abandons();
+    choice::abandons();
     let until = timeout.and_then(|t| Instant::now().checked_add(t));
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -349,7 +349,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 ///
 /// ```
 /// use std::time::Duration;
-/// raddle_core::csp::spawn(|| raddle_core::csp::sleep(Duration::from_millis(1))).join().unwrap();
+/// raddle::csp::spawn(|| raddle::csp::sleep(Duration::from_millis(1))).join().unwrap();
 /// ```
 #[track_caller]
 pub fn sleep(duration: Duration) {
@@ -377,7 +377,7 @@ fn sleep_in_region(caller: Caller, duration: Duration, site: &'static Location<'
         Caller::Thread => None,
     };
     let _shown = wait.as_ref().map(Wait::show);
-    let deadline = explore::now().checked_add(duration);
+    let deadline = choice::now().checked_add(duration);
     Waiter::new("csp::sleep").wait(deadline);
     cancel::check();
 }
@@ -401,7 +401,7 @@ unsafe fn set_alarm(alarm: *mut ()) {
 /// Inside a cell.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) {
-    let left = deadline.saturating_duration_since(explore::now());
+    let left = deadline.saturating_duration_since(choice::now());
     if !left.is_zero() {
         sleep(left);
     }
@@ -490,7 +490,7 @@ fn wait_for_child_or_not(
 }
 
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.
-pub(crate) fn others_wait_here() -> bool {
+pub fn others_wait_here() -> bool {
     match caller("yield") {
         // SAFETY: `block` is what runs here.
         Caller::Process(block) => unsafe { Worker::of(&block.header) }.has_others(),
@@ -501,7 +501,7 @@ pub(crate) fn others_wait_here() -> bool {
 /// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a light process that stays with its
 /// worker, so that it need not leave if `enter` returns false. See [`Worker::leave_here`].
 #[inline]
-pub(crate) fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R) {
+pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R) {
     match caller(what) {
         Caller::Process(block) if !block.header.is(MOVABLE | OWN_TLS) => {
             if enter(block.as_header()) {
@@ -518,7 +518,7 @@ pub(crate) fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R)
 
 /// As [`wait_entered`], for a wait that has not been shown, and compiled into the caller if that is a light process.
 #[inline(always)]
-pub(crate) fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
+pub fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
     let Some(block) = light_caller() else { return wait_shown_otherwise(wait, enter) };
     if enter(block.as_header()) {
         let _shown = wait.show_alone(block);
@@ -542,12 +542,12 @@ fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: 
 ///
 /// As soon as `register` has let anybody know of the header, the caller may run on, on another worker: from then on
 /// `register` touches nothing that lies in the caller's frame.
-pub(crate) fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
+pub fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
     wait_registered_on(what, 0, register);
 }
 
 /// As [`wait_registered`]; traces say that it waits on the object at that address.
-pub(crate) fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(what: &str, object: usize, register: R) {
+pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(what: &str, object: usize, register: R) {
     struct Waiting<R>(&'static Block, Option<R>);
     /// # Safety
     /// `data` points to the `Waiting` on the stack of the one who waits.

@@ -10,7 +10,6 @@ use crate::explore::{Board, Plan as SeedPlan, Strategy};
 use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
-use crate::pool;
 use crate::report;
 use crate::trace::Level;
 use crate::worker::Worker;
@@ -30,10 +29,10 @@ use std::time::Duration;
 /// Settings for a runtime. What is not set here comes from `RADDLE_*`, and else has its default.
 ///
 /// ```
-/// use raddle_core::{Balance, Runtime};
+/// use raddle::{Balance, Runtime};
 /// let runtime = Runtime::builder().workers(2).balance(Balance::Share).build()?;
 /// assert_eq!(runtime.policy().balance, Balance::Share);
-/// # Ok::<(), raddle_core::BuildError>(())
+/// # Ok::<(), raddle::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until `build`"]
@@ -183,14 +182,14 @@ impl Builder {
     /// Whether processes are light, or threads, which may come to run on another worker after they have started.
     ///
     /// ```
-    /// use raddle_core::{Processes, Runtime, csp};
+    /// use raddle::{Processes, Runtime, csp};
     /// thread_local!(static OWN: std::cell::Cell<u32> = const { std::cell::Cell::new(7) });
     /// let runtime = Runtime::builder().workers(1).processes(Processes::Full).build()?;
     /// runtime.run(|| {
     ///     OWN.set(1);
     ///     assert_eq!(csp::spawn(|| OWN.get()).join().unwrap(), 7);
     /// });
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn processes(mut self, processes: Processes) -> Self {
         self.config.processes = Some(processes);
@@ -246,7 +245,7 @@ impl Builder {
     /// It wins over [`workers`](Self::workers). See [`explore`](crate::explore) for what a seed decides and what not.
     ///
     /// ```
-    /// use raddle_core::{Runtime, csp};
+    /// use raddle::{Runtime, csp};
     /// let way = |seed| {
     ///     let runtime = Runtime::builder().seed(seed).build().unwrap();
     ///     runtime.run(|| (0..9).map(|_| csp::spawn(csp::yield_now)).for_each(|child| child.join().unwrap()));
@@ -353,13 +352,13 @@ impl Builder {
     }
 
     /// What the runtime is to do besides.
-    pub(crate) fn hooks(mut self, hooks: Hooks) -> Self {
+    pub fn hooks(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;
         self
     }
 
     /// As [`build`](Self::build), on OS threads that `launch` gets.
-    pub(crate) fn build_with(self, launch: &mut Launch<'_>) -> Result<Runtime, BuildError> {
+    pub fn build_with(self, launch: &mut Launch<'_>) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
         let hangs = config.hang_plan(self.on_deadlock.clone());
         start(&config, self, hangs, launch)
@@ -371,10 +370,10 @@ impl Builder {
     /// As [`build`](Self::build), and if the default runtime has been started already.
     ///
     /// ```
-    /// raddle_core::Runtime::builder().workers(2).build_global()?;
-    /// assert_eq!(raddle_core::csp::spawn(|| 7).join().unwrap(), 7);
-    /// assert!(raddle_core::Runtime::builder().build_global().is_err());
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// raddle::Runtime::builder().workers(2).build_global()?;
+    /// assert_eq!(raddle::csp::spawn(|| 7).join().unwrap(), 7);
+    /// assert!(raddle::Runtime::builder().build_global().is_err());
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
         super::default::install(|| self.build())
@@ -462,12 +461,12 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
     let _seat = Seated::worker(shared.worker(index));
-    pool::stand_for(shared, index, || shared.hooks.at_start(index));
+    super::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         report::fatal("a worker panicked outside of any process or cell");
     }
-    pool::stand_for(shared, index, || shared.hooks.at_exit(index));
+    super::place::stand_for(shared, index, || shared.hooks.at_exit(index));
     if shared.leave_last_alone() {
         super::settle(shared);
     }

@@ -3,7 +3,6 @@
 //! Never: a second one, but in a forked child, which has none of its parent's OS threads.
 
 use super::{BuildError, Builder, Runtime, Shared};
-use crate::pool;
 use crate::worker::{Worker, current_header};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -12,7 +11,7 @@ static DEFAULT: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// The runtime that a call from here belongs to: the caller's own, else the default one.
-pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
+pub fn here<'a>() -> Result<&'a Shared, BuildError> {
     if let Some(worker) = Worker::current() {
         return Ok(worker.shared());
     }
@@ -21,7 +20,7 @@ pub(crate) fn here<'a>() -> Result<&'a Shared, BuildError> {
         // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
         return Ok(unsafe { Worker::of(away) }.shared());
     }
-    if let Some(shared) = pool::stood_for() {
+    if let Some(shared) = super::place::stood_for() {
         return Ok(shared);
     }
     // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
@@ -42,7 +41,7 @@ fn start<'a>() -> Result<&'a Shared, BuildError> {
 }
 
 /// Makes the runtime that `build` gives the default one.
-pub(crate) fn install(build: impl FnOnce() -> Result<Runtime, BuildError>) -> Result<(), BuildError> {
+pub fn install(build: impl FnOnce() -> Result<Runtime, BuildError>) -> Result<(), BuildError> {
     let only_one = starting();
     if !DEFAULT.load(Ordering::Relaxed).is_null() {
         return Err(BuildError::AlreadyStarted);
@@ -61,12 +60,12 @@ fn keep<'a>(runtime: Runtime, _only_one: &MutexGuard<'_, ()>) -> &'a Shared {
 }
 
 /// Held over a fork, so that the child does not find it locked by a thread that it does not have.
-pub(crate) fn starting() -> MutexGuard<'static, ()> {
+pub fn starting() -> MutexGuard<'static, ()> {
     STARTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// In a forked child: the parent's runtime has no threads here. The next use starts another.
-pub(crate) fn forget() {
+pub fn forget() {
     DEFAULT.store(std::ptr::null_mut(), Ordering::Relaxed);
 }
 

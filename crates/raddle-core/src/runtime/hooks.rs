@@ -23,19 +23,19 @@ pub(crate) type Launch<'a> =
 
 /// What a program has a runtime do besides.
 #[derive(Clone, Default)]
-pub(crate) struct Hooks {
-    pub(crate) panic: Option<Arc<PanicHandler>>,
-    pub(crate) start: Option<Arc<EdgeHandler>>,
-    pub(crate) exit: Option<Arc<EdgeHandler>>,
+pub struct Hooks {
+    pub panic: Option<Arc<PanicHandler>>,
+    pub start: Option<Arc<EdgeHandler>>,
+    pub exit: Option<Arc<EdgeHandler>>,
     /// The first worker stands for a thread of the program's, whose beginning and end are not ours to tell of.
-    pub(crate) first_is_foreign: bool,
+    pub first_is_foreign: bool,
     /// What the program is written in, if that is not Rust: a trace says so.
     pub(crate) door: Option<&'static str>,
 }
 
 impl Hooks {
     /// A panic has nowhere to go. Without a handler, or if that panics, the program ends.
-    pub(crate) fn handle(&self, panic: Box<dyn Any + Send>, whose: &str) {
+    pub fn handle(&self, panic: Box<dyn Any + Send>, whose: &str) {
         let handled = self.panic.as_ref().map(|handler| catch_unwind(AssertUnwindSafe(|| handler(panic))));
         match handled {
             Some(Ok(())) => {}

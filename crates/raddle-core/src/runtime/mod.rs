@@ -14,22 +14,23 @@
 mod builder;
 mod caller;
 mod default;
-pub(crate) mod hooks;
+pub mod hooks;
+pub mod place;
 mod shared;
 
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
 pub use caller::Caller;
-pub(crate) use default::{forget as forget_default, here, install as install_default, starting};
-pub(crate) use shared::Shared;
+pub use default::{forget as forget_default, here, install as install_default, starting};
+pub use shared::Shared;
 
 use crate::counters::Stats;
 use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
-use crate::job::run_in;
 use crate::load::Load;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
+use crate::process::builder::run_in;
 use crate::process::builder::spawn_in;
 use crate::process::wait;
 use crate::report;
@@ -43,13 +44,13 @@ use std::thread::JoinHandle;
 /// A set of workers and what runs on them.
 ///
 /// ```
-/// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+/// let runtime = raddle::Runtime::builder().workers(2).build()?;
 /// let sum: u32 = runtime.run(|| {
-///     let halves = [1..=50, 51..=100].map(|half| raddle_core::csp::spawn(move || half.sum::<u32>()));
+///     let halves = [1..=50, 51..=100].map(|half| raddle::csp::spawn(move || half.sum::<u32>()));
 ///     halves.into_iter().map(|h| h.join().unwrap()).sum()
 /// });
 /// assert_eq!(sum, 5050);
-/// # Ok::<(), raddle_core::BuildError>(())
+/// # Ok::<(), raddle::BuildError>(())
 /// ```
 pub struct Runtime {
     shared: Arc<Shared>,
@@ -97,11 +98,11 @@ impl Runtime {
     /// How often and how long each worker was idle until now, by decade of the length: see [`crate::DECADE_NAMES`].
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
-    /// runtime.run(|| raddle_core::csp::sleep(std::time::Duration::from_millis(2)));
+    /// let runtime = raddle::Runtime::builder().workers(1).build()?;
+    /// runtime.run(|| raddle::csp::sleep(std::time::Duration::from_millis(2)));
     /// let of_all: u64 = runtime.idle_times()[0].iter().map(|decade| decade.incidents).sum();
     /// assert!(of_all > 0);
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn idle_times(&self) -> Vec<[IdleDecade; DECADES]> {
         self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
@@ -111,9 +112,9 @@ impl Runtime {
     /// sleep.
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+    /// let runtime = raddle::Runtime::builder().workers(2).build()?;
     /// assert!(runtime.loads().iter().all(|load| load.samples() == 0), "nothing has run");
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn loads(&self) -> Vec<Load> {
         self.shared.workers().iter().map(|worker| worker.loads.snapshot()).collect()
@@ -135,9 +136,9 @@ impl Runtime {
     /// How many started runnables came to each worker from each: `migrations()[to][from]`.
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(2).build()?;
+    /// let runtime = raddle::Runtime::builder().workers(2).build()?;
     /// assert_eq!(runtime.migrations(), [[0, 0], [0, 0]]);
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn migrations(&self) -> Vec<Vec<u64>> {
         self.shared.workers().iter().map(|worker| self.shared.migrations_to(worker).collect()).collect()
@@ -146,10 +147,10 @@ impl Runtime {
     /// The most bytes of stack that a process has used which has ended, if [`Builder::measure_stacks`] asked for it.
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(1).measure_stacks(true).build()?;
+    /// let runtime = raddle::Runtime::builder().workers(1).measure_stacks(true).build()?;
     /// runtime.run(|| println!("{}", std::hint::black_box([1_u8; 5000]).len()));
     /// assert!(runtime.deepest_stack().is_some_and(|bytes| bytes > 5000));
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn deepest_stack(&self) -> Option<usize> {
         self.shared.deepest_stack()
@@ -158,9 +159,9 @@ impl Runtime {
     /// Spawns a process of this runtime, from wherever; [`csp::spawn`](crate::csp::spawn) is for the caller's own.
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
+    /// let runtime = raddle::Runtime::builder().workers(1).build()?;
     /// assert_eq!(runtime.spawn(|| 6 * 7).join().unwrap(), 42);
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     #[track_caller]
     pub fn spawn<F, T>(&self, f: F) -> JoinHandleOf<T>
@@ -200,9 +201,9 @@ impl Runtime {
     /// As the future; and inside a cell, which must not wait.
     ///
     /// ```
-    /// let runtime = raddle_core::Runtime::builder().workers(1).build()?;
-    /// assert_eq!(runtime.block_on(async { raddle_core::task::spawn(async { 7 }).await.unwrap() }), 7);
-    /// # Ok::<(), raddle_core::BuildError>(())
+    /// let runtime = raddle::Runtime::builder().workers(1).build()?;
+    /// assert_eq!(runtime.block_on(async { raddle::task::spawn(async { 7 }).await.unwrap() }), 7);
+    /// # Ok::<(), raddle::BuildError>(())
     /// ```
     #[track_caller]
     pub fn block_on<F>(&self, future: F) -> F::Output
@@ -240,7 +241,7 @@ impl Runtime {
     }
 
     /// Lets go of it: its workers end by themselves when nothing can run any more, and nobody waits for that.
-    pub(crate) fn release(mut self) -> Arc<Shared> {
+    pub fn release(mut self) -> Arc<Shared> {
         self.has_ended = true;
         self.shared.clone()
     }

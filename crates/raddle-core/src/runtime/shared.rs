@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::explore::Seeded;
 use crate::fork;
-use crate::job::Line;
+use crate::jobs::Line;
 use crate::live::Live;
 use crate::load::{Always, Sampler};
 use crate::policy::Policy;
@@ -41,7 +41,7 @@ pub(crate) struct Looks {
 }
 
 /// What all workers of a runtime see.
-pub(crate) struct Shared {
+pub struct Shared {
     pub(crate) policy: Policy,
     pub(crate) clock: Clock,
     pub(crate) idle: IdleSet,
@@ -55,9 +55,9 @@ pub(crate) struct Shared {
     pub(crate) trace: Session,
     pub(crate) sampler: Sampler,
     pub(crate) live: Live,
-    pub(crate) hooks: Hooks,
+    pub hooks: Hooks,
     /// What is spawned and nobody waits for, at each worker.
-    pub(crate) lines: Box<[Line]>,
+    pub lines: Box<[Line]>,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -120,7 +120,7 @@ impl Shared {
 
     /// Whether its workers are in this process. Not in a child of it: what waits there for them waits for ever, and
     /// what is theirs may be locked for ever.
-    pub(crate) fn is_here(&self) -> bool {
+    pub fn is_here(&self) -> bool {
         self.generation == fork::generation()
     }
 
@@ -130,7 +130,7 @@ impl Shared {
     }
 
     #[inline]
-    pub(crate) fn workers(&self) -> &[Worker] {
+    pub fn workers(&self) -> &[Worker] {
         self.workers.get().map_or(&[], |w| w)
     }
 
@@ -226,7 +226,7 @@ impl Shared {
         batch.len() - before
     }
 
-    pub(crate) fn has_shared(&self, worker: usize) -> bool {
+    pub fn has_shared(&self, worker: usize) -> bool {
         let mine = worker / self.group_size;
         let everywhere = self.policy.takes_from_other_groups();
         self.groups.iter().enumerate().any(|(at, group)| (everywhere || at == mine) && group.len() > 0)
@@ -353,7 +353,7 @@ impl Shared {
 
     /// As [`close`](Self::close), and nobody waits for the workers, which end by themselves when the rest has come to
     /// its end.
-    pub(crate) fn close_alone(&self) {
+    pub fn close_alone(&self) {
         self.dropped_inside.store(true, Ordering::Relaxed);
         self.close();
     }

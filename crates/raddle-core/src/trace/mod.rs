@@ -33,7 +33,7 @@ mod waits;
 #[doc(inline)]
 pub use crate::{__trace_counter as counter, __trace_mark as mark, __trace_span as span};
 pub(crate) use ends::{SessionsGuard, sessions};
-pub(crate) use job::{name_this_job, note_job, number_of_job};
+pub use job::{name_this_job, note_job, number_of_job};
 pub use raddle_trace::Level;
 pub(crate) use session::{Plan, Session};
 pub(crate) use tracer::{SITE_OF_ENGINE, Tracer, number_of, place_of_text};
@@ -49,8 +49,8 @@ use std::path::Path;
 /// If nothing has been recorded, if the default runtime cannot be started, or if the file cannot be written.
 ///
 /// ```
-/// use raddle_core::trace;
-/// let runtime = raddle_core::Runtime::builder().workers(1).trace_level(trace::Level::Sched).build()?;
+/// use raddle::trace;
+/// let runtime = raddle::Runtime::builder().workers(1).trace_level(trace::Level::Sched).build()?;
 /// let file = std::env::temp_dir().join(format!("raddle-doc-{}.rdt", std::process::id()));
 /// runtime.run(|| trace::dump(&file))?;
 /// assert!(std::fs::metadata(&file)?.len() > 100);

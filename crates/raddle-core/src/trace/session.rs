@@ -11,7 +11,7 @@ use super::output::{Output, Seen, about};
 use super::outside::Outside;
 use super::target;
 use super::waits::Waits;
-use crate::explore;
+use crate::choice;
 use crate::fork;
 use crate::hang::seat::{Seated, Sitter};
 use crate::process::block::Block;
@@ -169,7 +169,7 @@ impl Session {
             self.start_helper(shared.hold());
         }
         if level >= Level::Sync {
-            explore::turn_on_points();
+            choice::turn_on();
         }
         self.outside.switch(level != Level::Off, self.records());
         shared.workers().iter().for_each(|worker| worker.set_trace_level(level));

@@ -42,7 +42,7 @@ impl Mark {
 /// Records a span from here to the end of what it returns: [`enter`] with a name.
 ///
 /// ```
-/// use raddle_core::trace;
+/// use raddle::trace;
 /// let _sorting = trace::span!("sorting");
 /// trace::mark!("half way");
 /// trace::counter!("rows", 50);
@@ -88,7 +88,7 @@ fn record(event: Event, mark: &'static Mark, value: u32) {
 /// Records that the program is here, with a value. Does nothing below level `user`, and on an OS thread.
 ///
 /// ```
-/// use raddle_core::trace::{Mark, mark};
+/// use raddle::trace::{Mark, mark};
 /// static HALF_WAY: Mark = Mark::new("half way");
 /// mark(&HALF_WAY, 50);
 /// ```
@@ -104,7 +104,7 @@ pub fn counter(name: &'static Mark, value: u32) {
 /// Records that a span begins, and at the drop of what it returns, that it ends. Else as [`mark`].
 ///
 /// ```
-/// use raddle_core::trace::{Mark, enter};
+/// use raddle::trace::{Mark, enter};
 /// static SORTING: Mark = Mark::new("sorting");
 /// let _sorting = enter(&SORTING);
 /// ```

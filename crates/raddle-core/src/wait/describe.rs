@@ -1,5 +1,5 @@
 //! Owns: `Wait`, what somebody waits for, as a report tells it: in which call, for what, and where in the program.
-//! May use: `process::block`, `worker` to find who runs, `csp` for the calls whose waits are noted in a switch.
+//! May use: `process::block`, `worker` to find who runs.
 //! Never: an allocation, or a lock, while somebody waits; following what is not waited for any more.
 //!
 //! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show)
@@ -15,13 +15,13 @@
 //! switch, where [`waits_for`](Block::waits_for) finds them as long as it is suspended there (`raddle_context::note`).
 //! `--cfg raddle_unnoted` leaves all of it out, with the holders of locks: only to measure what it costs.
 
+use super::holder::Held;
+use super::meeting::MEETINGS;
 use super::thing::Thing;
-use crate::csp;
 use crate::hang::age::Stamp;
 use crate::hang::seat;
 use crate::process::block::Block;
 use crate::process::wait;
-use crate::sync::Held;
 use crate::worker::current_header;
 use raddle_context::note;
 use raddle_protocol::header::{AWAY, Kind};
@@ -30,7 +30,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 /// Something that one can wait for.
-pub(crate) trait Subject {
+pub trait Subject {
     /// In the words of the field: `mutex`.
     const KIND: &'static str;
 
@@ -55,7 +55,7 @@ pub(crate) trait Subject {
 }
 
 /// A call that may wait for a subject of type `S`.
-pub(crate) struct CallOn<S> {
+pub struct CallOn<S> {
     call: Call,
     subject: PhantomData<fn(&S)>,
 }
@@ -72,14 +72,14 @@ struct Call {
 
 impl<S: Subject> CallOn<S> {
     /// The call of this name: `Mutex::lock`.
-    pub(crate) const fn new(name: &'static str) -> CallOn<S> {
+    pub const fn new(name: &'static str) -> CallOn<S> {
         let (held, awaits, things, state) = (held::<S>, awaits::<S>, things::<S>, state::<S>);
         CallOn { call: Call { name, kind: S::KIND, held, awaits, things, state }, subject: PhantomData }
     }
 
     /// Its name.
     #[inline(always)]
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.call.name
     }
 }
@@ -114,7 +114,7 @@ unsafe fn state<S: Subject>(subject: *const (), out: &mut dyn fmt::Write) -> fmt
 
 /// What somebody waits for. In its frame, or made of what it has noted.
 #[derive(Clone, Copy)]
-pub(crate) struct Wait<'s> {
+pub struct Wait<'s> {
     call: &'static Call,
     subject: *const (),
     site: &'static Location<'static>,
@@ -125,7 +125,7 @@ pub(crate) struct Wait<'s> {
 impl<'s> Wait<'s> {
     /// The caller is about to wait in `call` for `subject`, at `site` in the program.
     #[inline(always)]
-    pub(crate) fn on<S: Subject>(
+    pub fn on<S: Subject>(
         call: &'static CallOn<S>,
         subject: &'s S,
         site: &'static Location<'static>,
@@ -136,7 +136,7 @@ impl<'s> Wait<'s> {
 
     /// Shows it at the control block of the process that runs, until what is returned goes.
     #[inline(always)]
-    pub(crate) fn show(&self) -> Shown<'_> {
+    pub fn show(&self) -> Shown<'_> {
         let header = current_header();
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let Some(running) = (unsafe { header.as_ref() }) else { return self.show_outside() };
@@ -156,7 +156,7 @@ impl<'s> Wait<'s> {
 
     /// As [`show`](Self::show), at the control block of the caller.
     #[inline(always)]
-    pub(crate) fn show_at(&self, block: &'static Block) -> Shown<'_> {
+    pub fn show_at(&self, block: &'static Block) -> Shown<'_> {
         if cfg!(raddle_unnoted) {
             return Shown { before: Before::Nothing, wait: PhantomData };
         }
@@ -166,7 +166,7 @@ impl<'s> Wait<'s> {
 
     /// As [`show_at`](Self::show_at), for a wait that is in no other: nothing is shown after it.
     #[inline(always)]
-    pub(crate) fn show_alone(&self, block: &'static Block) -> Shown<'_> {
+    pub fn show_alone(&self, block: &'static Block) -> Shown<'_> {
         if cfg!(raddle_unnoted) {
             return Shown { before: Before::Nothing, wait: PhantomData };
         }
@@ -195,7 +195,7 @@ impl<'s> Wait<'s> {
 
     /// The call that it waits in.
     #[inline(always)]
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.call.name
     }
 
@@ -263,7 +263,7 @@ impl fmt::Display for Wait<'_> {
 /// The wait of one who parks: in the same call always, for itself, so that only two words need be written.
 ///
 /// PERF: two stores of six less; bench `handoff`.
-pub(crate) struct Parked {
+pub struct Parked {
     site: &'static Location<'static>,
     since: Stamp,
 }
@@ -299,7 +299,7 @@ impl Parked {
 
 /// The right of a [`Wait`] to be shown.
 #[must_use = "it is shown until this goes"]
-pub(crate) struct Shown<'w> {
+pub struct Shown<'w> {
     before: Before,
     wait: PhantomData<&'w ()>,
 }
@@ -357,7 +357,7 @@ impl Block {
             return unsafe { self.shows() };
         };
         // SAFETY: only waits in these calls are noted, and it is suspended in one.
-        Some(unsafe { Wait::noted(csp::noted_call(number), words) })
+        Some(unsafe { Wait::noted(&MEETINGS[number as usize], words) })
     }
 
     /// Who is about to note a wait shows none.

@@ -3,13 +3,19 @@
 //! Never: what is waited for.
 
 mod bell;
+mod callback;
 mod describe;
-#[cfg(all(test, not(loom)))]
-mod tests;
+mod holder;
+mod meeting;
+mod sleeper;
 mod thing;
 mod waiter;
 
 pub(crate) use bell::{Bell, wait_loosely};
-pub(crate) use describe::{CallOn, Parked, Subject, Wait};
-pub(crate) use thing::{FirstOf, Guarded, Thing};
-pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};
+pub use callback::Callback;
+pub use describe::{CallOn, Parked, Subject, Wait};
+pub use holder::Held;
+pub use holder::{Holder, Running, held_by, who_runs};
+pub use meeting::{MEETINGS, Meeting, RECV, SEND};
+pub use thing::{FirstOf, Guarded, Thing};
+pub use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

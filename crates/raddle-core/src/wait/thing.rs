@@ -12,7 +12,7 @@ use std::fmt;
 
 /// Something that a wait is for and that others may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Thing {
+pub struct Thing {
     /// In the words of the field: `channel`.
     pub(crate) kind: &'static str,
     /// By which two waits for the same thing are known; 0 of a time.
@@ -25,21 +25,21 @@ pub(crate) struct Thing {
 
 impl Thing {
     /// A time. Nobody has it.
-    pub(crate) const TIME: Thing = Thing { kind: "time", subject: 0, begin: 0, end: 0 };
+    pub const TIME: Thing = Thing { kind: "time", subject: 0, begin: 0, end: 0 };
 
     /// What others have by its address.
-    pub(crate) fn at<T>(kind: &'static str, thing: &T) -> Thing {
+    pub fn at<T>(kind: &'static str, thing: &T) -> Thing {
         let begin = std::ptr::from_ref(thing).addr();
         Thing { kind, subject: begin, begin, end: begin + 1 }
     }
 
     /// What others have by its address, or by an `Arc` of it.
-    pub(crate) fn shared<T>(kind: &'static str, thing: &T) -> Thing {
+    pub fn shared<T>(kind: &'static str, thing: &T) -> Thing {
         Thing::within(kind, std::ptr::from_ref(thing).addr(), (0, size_of::<T>(), align_of::<T>()))
     }
 
     /// What lies somewhere in a whole: `(offset, size, align)` of the whole.
-    pub(crate) fn within(kind: &'static str, subject: usize, whole: (usize, usize, usize)) -> Thing {
+    pub fn within(kind: &'static str, subject: usize, whole: (usize, usize, usize)) -> Thing {
         let (offset, size, align) = whole;
         let whole = subject - offset;
         Thing { kind, subject, begin: whole - arc_counts(align), end: whole + size.max(1) }
@@ -52,13 +52,13 @@ fn arc_counts(align: usize) -> usize {
 }
 
 /// One of several that somebody waits for.
-pub(crate) trait Guarded {
+pub trait Guarded {
     /// What it waits for by this one; `None` if this one is never ready.
     fn thing(&self) -> Option<Thing>;
 }
 
 /// The first of several: what an alternation or a selection waits for.
-pub(crate) struct FirstOf {
+pub struct FirstOf {
     guards: *const (),
     count: usize,
     tell: unsafe fn(*const (), usize, &mut dyn FnMut(Thing)),
@@ -67,7 +67,7 @@ pub(crate) struct FirstOf {
 impl FirstOf {
     /// # Safety
     /// The guards are there as long as this is.
-    pub(crate) unsafe fn new<G: Guarded>(guards: &[G]) -> FirstOf {
+    pub unsafe fn new<G: Guarded>(guards: &[G]) -> FirstOf {
         FirstOf { guards: guards.as_ptr().cast(), count: guards.len(), tell: tell::<G> }
     }
 }

@@ -20,7 +20,7 @@
 //! before it is woken.
 
 use crate::cancel::{self, Node, Ring};
-use crate::explore::now;
+use crate::choice::now;
 use crate::external::External;
 use crate::process::block::Block;
 use crate::process::wait::{Caller, caller};
@@ -32,11 +32,11 @@ use std::ptr::NonNull;
 use std::time::Instant;
 
 /// The outcome that an alarm selects.
-pub(crate) const EXPIRED: u32 = Selection::OUTCOMES - 1;
+pub const EXPIRED: u32 = Selection::OUTCOMES - 1;
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// Somebody selected this number.
     Selected(u32),
     /// The deadline passed first. Nobody will select this wait any more.
@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
 }
 
 /// One wait. See the module for who may touch it when.
-pub(crate) struct Waiter {
+pub struct Waiter {
     /// The process that waits; none for an OS thread (or a process that unwinds, and so blocks its worker).
     process: Option<&'static Block>,
     number: WaitNumber,
@@ -56,7 +56,7 @@ pub(crate) struct Waiter {
 /// The right, and the duty, to queue one who waits. Empty if it had not parked.
 #[derive(Debug)]
 #[must_use = "whoever was selected sleeps until it is woken"]
-pub(crate) struct WakeRight(Option<NonNull<Header>>);
+pub struct WakeRight(Option<NonNull<Header>>);
 
 // SAFETY: the right to wake something is a right that any thread may use.
 unsafe impl Send for WakeRight {}
@@ -71,13 +71,13 @@ impl WakeRight {
     /// # Safety
     /// The caller has just taken the one right to queue what begins with `header`, which waits.
     #[inline]
-    pub(crate) unsafe fn of(header: *mut Header) -> WakeRight {
+    pub unsafe fn of(header: *mut Header) -> WakeRight {
         WakeRight(NonNull::new(header))
     }
 
     /// Queues the one who waits, if it waits.
     #[inline]
-    pub(crate) fn wake(self) {
+    pub fn wake(self) {
         if let Some(header) = self.0 {
             // SAFETY: the selection said that it waits and that we ended its wait.
             unsafe { worker::wake(header.as_ptr()) };
@@ -88,7 +88,7 @@ impl WakeRight {
 impl Waiter {
     /// Opens a wait of the caller, which has no other under way. `what` names the call in the panic of a cell.
     #[inline]
-    pub(crate) fn new(what: &str) -> Waiter {
+    pub fn new(what: &str) -> Waiter {
         let process = match caller(what) {
             Caller::Process(block) => Some(block),
             Caller::Thread => None,
@@ -115,7 +115,7 @@ impl Waiter {
     /// Ends the wait with `outcome`, if nobody was first. Under the lock of the queue in which it stands; the right is
     /// used after the unlock.
     #[inline]
-    pub(crate) fn try_select(&self, outcome: u32) -> Option<WakeRight> {
+    pub fn try_select(&self, outcome: u32) -> Option<WakeRight> {
         match self.word().select(self.number, outcome) {
             Selected::Lost => None,
             Selected::Running => Some(WakeRight(None)),
@@ -131,7 +131,7 @@ impl Waiter {
 
     /// Waits for the outcome, at most until `deadline`, or until the caller is cancelled: it has *expired* then, too,
     /// and the caller, once it has left whatever it waited in, [checks](cancel::check).
-    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Outcome {
+    pub fn wait(&self, deadline: Option<Instant>) -> Outcome {
         if let Some(outcome) = self.outcome() {
             return outcome;
         }
@@ -158,7 +158,7 @@ impl Waiter {
     }
 
     /// As [`wait`](Self::wait), and no cancellation ends it.
-    pub(crate) fn wait_firmly(&self, deadline: Option<Instant>) -> Outcome {
+    pub fn wait_firmly(&self, deadline: Option<Instant>) -> Outcome {
         if let Some(outcome) = self.outcome() {
             return outcome;
         }
@@ -200,7 +200,7 @@ impl Waiter {
 
 impl Waiter {
     /// Closes the wait: whoever tries to select it from now on comes too late. By its owner, once.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.word().end();
     }
 }

@@ -174,7 +174,7 @@ impl Worker {
     /// # Safety
     /// As for `leave`; and the process is light: neither movable nor a thread.
     #[inline(always)]
-    pub(crate) unsafe fn leave_here(&self, block: &Block) {
+    pub unsafe fn leave_here(&self, block: &Block) {
         self.let_go(&block.header);
         let to = self.pick_next();
         // SAFETY: passed on to the caller.
@@ -190,7 +190,7 @@ impl Worker {
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub(crate) unsafe fn leave_here_noting<const NUMBER: u32, S: Subject>(
+    pub unsafe fn leave_here_noting<const NUMBER: u32, S: Subject>(
         &self,
         block: &'static Block,
         call: &'static CallOn<S>,
@@ -356,7 +356,7 @@ impl Worker {
 
     /// Puts the running process at the end of the batch and goes to the next, if there is one.
     #[inline(always)]
-    pub(crate) fn yield_process(&self, block: &Block) {
+    pub fn yield_process(&self, block: &Block) {
         if !block.header.forks.get().is_null() {
             self.let_go_and_start_one(&block.header);
         }
@@ -379,7 +379,7 @@ impl Worker {
     }
 
     /// Whether something waits for this worker: beside what runs, or among what that has forked.
-    pub(crate) fn has_work(&self) -> bool {
+    pub fn has_work(&self) -> bool {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let running = unsafe { super::current_header().as_ref() };
         // SAFETY: null, or the open list of what runs here.

@@ -15,7 +15,7 @@ struct Gate {
 }
 
 /// The gates of one worker. There are hardly ever two.
-pub(crate) struct Gates(RefCell<Vec<Gate>>);
+pub struct Gates(RefCell<Vec<Gate>>);
 
 impl Gates {
     pub(super) fn new() -> Gates {
@@ -24,7 +24,7 @@ impl Gates {
 
     /// The caller is inside if nobody was, and then leaves by [`leave`](Self::leave). Else it waits.
     #[must_use]
-    pub(crate) fn try_enter(&self, number: u64) -> bool {
+    pub fn try_enter(&self, number: u64) -> bool {
         let mut gates = self.0.borrow_mut();
         let nobody_is = gates.iter().all(|gate| gate.number != number);
         if nobody_is {
@@ -34,14 +34,14 @@ impl Gates {
     }
 
     /// Whoever could not enter waits: it is inside when it is woken.
-    pub(crate) fn wait(&self, number: u64, who: Runnable) {
+    pub fn wait(&self, number: u64, who: Runnable) {
         let gates = self.0.borrow();
         let gate = gates.iter().find(|gate| gate.number == number);
         gate.expect("somebody is inside, and this worker has run nothing else since").waiting.push(who);
     }
 
     /// The one inside leaves. Returns who is inside now, to be woken; `None` if nobody is.
-    pub(crate) fn leave(&self, number: u64) -> Option<Runnable> {
+    pub fn leave(&self, number: u64) -> Option<Runnable> {
         let mut gates = self.0.borrow_mut();
         let at = gates.iter().position(|gate| gate.number == number).expect("the caller is inside");
         let next = gates[at].waiting.pop();

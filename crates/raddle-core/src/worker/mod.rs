@@ -35,7 +35,7 @@ mod dispatch;
 mod engine;
 mod gates;
 pub(crate) mod looks;
-mod promote;
+pub(crate) mod promote;
 mod search;
 mod seeded;
 mod seen;
@@ -48,7 +48,7 @@ use crate::counters::Counters;
 use crate::explore::Seeded;
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
-use crate::job::{Chunks, Slots};
+use crate::jobs::{Chunks, Slots};
 use crate::load::Loads;
 use crate::policy::Futures;
 use crate::process::block::Block;
@@ -77,11 +77,11 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Of what watches a worker: it follows a seed.
-pub(crate) const SEEDED: u8 = 1;
+pub const SEEDED: u8 = 1;
 /// It looks out for whom it waits for.
-pub(crate) const SPINS: u8 = 2;
+pub const SPINS: u8 = 2;
 /// It is recorded.
-pub(crate) const RECORDED: u8 = 4;
+pub const RECORDED: u8 = 4;
 /// It is recorded with every operation.
 pub(crate) const OPERATIONS: u8 = 8;
 
@@ -100,7 +100,7 @@ pub(crate) struct Published {
 
 /// One worker. The first half is private to its OS thread, the second is for everybody.
 #[repr(C, align(128))]
-pub(crate) struct Worker {
+pub struct Worker {
     batch: Fifo,
     budget: GlanceU32,
     /// The batch has been found empty since the last boundary: it has no slack.
@@ -137,13 +137,13 @@ pub(crate) struct Worker {
     hunter: Hunter,
     heart: Heart,
     pub(crate) slots: Slots,
-    pub(crate) chunks: Chunks,
-    pub(crate) gates: Gates,
+    pub chunks: Chunks,
+    pub gates: Gates,
     child_stealing: bool,
     /// What this worker goes by, if it follows a seed.
     pub(crate) seeded: Option<Seeded>,
 
-    pub(crate) index: usize,
+    pub index: usize,
     pub(crate) shared: *const Shared,
     pub(crate) tracer: Tracer,
     pub(crate) inbox: Inbox,
@@ -153,7 +153,7 @@ pub(crate) struct Worker {
     /// What has not run and need not, unless nothing else is left here: the successors of `par_for`. Open to thieves.
     pub(crate) later: FreshQueue,
     pub(crate) window: Window,
-    pub(crate) jobs: JobQueue,
+    pub jobs: JobQueue,
     pub(crate) published: Published,
     pub(crate) counters: Counters,
     pub(crate) idle_times: IdleTimes,
@@ -171,7 +171,7 @@ unsafe impl Send for Worker {}
 
 /// The header of what runs on this OS thread: a process's, or a worker's own; null elsewhere.
 #[inline(always)]
-pub(crate) fn current_header() -> *mut Header {
+pub fn current_header() -> *mut Header {
     raddle_context::current::get().cast()
 }
 
@@ -184,7 +184,7 @@ thread_local! {
 ///
 /// PERF: two loads that wait for nothing, where the kind of what runs is a load behind a load; bench `queue_lock`, CLH.
 #[inline(always)]
-pub(crate) fn at_home() -> bool {
+pub fn at_home() -> bool {
     current_header() == HOME.get()
 }
 
@@ -255,7 +255,7 @@ impl Worker {
 
     /// The worker that this OS thread is, if it is one.
     #[inline(always)]
-    pub(crate) fn current<'a>() -> Option<&'a Worker> {
+    pub fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let header = unsafe { current_header().as_ref() }?;
         if header.is(AWAY) {
@@ -268,13 +268,13 @@ impl Worker {
     /// # Safety
     /// `header` has been given to a worker, whose OS thread this is, or only the worker's public half is used.
     #[inline(always)]
-    pub(crate) unsafe fn of<'a>(header: &Header) -> &'a Worker {
+    pub unsafe fn of<'a>(header: &Header) -> &'a Worker {
         // SAFETY: a worker lives as long as its runtime, and the runtime as long as its runnables.
         unsafe { &*header.worker.get().cast::<Worker>() }
     }
 
     #[inline(always)]
-    pub(crate) fn shared(&self) -> &Shared {
+    pub fn shared(&self) -> &Shared {
         // SAFETY: the runtime's shared part outlives its workers.
         unsafe { &*self.shared }
     }
@@ -292,12 +292,12 @@ impl Worker {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    pub(crate) fn timers(&self) -> &Timers {
+    pub fn timers(&self) -> &Timers {
         &self.timers
     }
 
     /// The runtime's clock reading at which `after` from now has passed.
-    pub(crate) fn deadline(&self, after: Duration) -> u64 {
+    pub fn deadline(&self, after: Duration) -> u64 {
         let now = self.shared().clock.now_ns();
         now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
     }
@@ -432,7 +432,7 @@ impl Worker {
     /// `header` is a waiting runnable (or OS thread) which the caller has just taken the right to queue. This is the
     /// worker of the calling OS thread.
     #[inline(always)]
-    pub(crate) unsafe fn wake(&self, header: *mut Header) {
+    pub unsafe fn wake(&self, header: *mut Header) {
         // SAFETY: the caller vouches that it is alive and theirs.
         let waiting = unsafe { &*header };
         let belongs_here = waiting.worker.get() == self.as_word() && self.wakes_stay.load(Ordering::Relaxed);
@@ -513,7 +513,7 @@ impl Worker {
 /// # Safety
 /// As [`Worker::wake`], on any OS thread.
 #[inline]
-pub(crate) unsafe fn wake(header: *mut Header) {
+pub unsafe fn wake(header: *mut Header) {
     match Worker::current() {
         // SAFETY: passed on to the caller; the worker is this thread's.
         Some(worker) => unsafe { worker.wake(header) },

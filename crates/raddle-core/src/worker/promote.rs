@@ -22,7 +22,7 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::fork;
-use crate::job;
+use crate::jobs;
 use crate::process::builder;
 use crate::trace::number_of_job;
 use raddle_protocol::header::{Header, Runnable};
@@ -80,7 +80,7 @@ impl Worker {
     /// Somebody wants jobs from here, and `forks` of the running flow may have some.
     #[cold]
     #[inline(never)]
-    pub(crate) fn answer(&self, forks: &Forks) {
+    pub fn answer(&self, forks: &Forks) {
         if fork::is_orphan() {
             return self.jobs.be_deaf();
         }
@@ -116,8 +116,8 @@ impl Worker {
 
     /// Promotes the oldest fork or the oldest future, that of the kind whose turn it is if there are both.
     pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
-        let future_first = futures_first && job::promote_oldest(self, forks);
-        future_first || self.promote_oldest_fork(forks) || job::promote_oldest(self, forks)
+        let future_first = futures_first && jobs::promote_oldest(self, forks);
+        future_first || self.promote_oldest_fork(forks) || jobs::promote_oldest(self, forks)
     }
 
     fn promote_oldest_fork(&self, forks: &Forks) -> bool {
@@ -189,18 +189,21 @@ impl Worker {
 
     /// The running flow has ended its outermost call, and something is left that it has not waited for.
     #[cold]
-    pub(crate) fn promote_rest(&self, forks: &Forks) {
+    pub fn promote_rest(&self, forks: &Forks) {
         while self.promote_one(forks, false) {
             Counters::add(&self.counters.promoted, 1);
         }
-        forks.bag.close(|chunk| self.chunks.give(chunk));
+        forks.bag.close(|chunk| {
+            // SAFETY: the bag has just let it go.
+            unsafe { self.chunks.give(chunk) }
+        });
     }
 
     /// A future of something here that has no list, as a cell.
     ///
     /// # Safety
     /// `node` is in no list, and stays until it has been run.
-    pub(crate) unsafe fn promote_new(&self, node: *mut Node) {
+    pub unsafe fn promote_new(&self, node: *mut Node) {
         self.trace_job(Event::Promoted, number_of_job(node), 0);
         // SAFETY: passed on to the caller.
         unsafe { self.jobs.promote(node) };
@@ -246,6 +249,17 @@ impl Worker {
         // SAFETY: just made: the right to run it is its maker's.
         unsafe { block.as_runnable() }
     }
+}
+
+/// A process ends that has made itself a list: what is left in it is everybody's.
+#[cold]
+#[inline(never)]
+pub(crate) fn end_of_flow(header: &Header) {
+    let forks = header.forks.replace(std::ptr::null()).cast_mut();
+    // SAFETY: not null, and no call of `with_list` is on its stack any more: it was made by the flow itself, in a box.
+    let forks = unsafe { Box::from_raw(forks) };
+    // SAFETY: it runs, and this is its worker's OS thread.
+    unsafe { Worker::of(header) }.promote_rest(&forks);
 }
 
 /// Whether the same job stays the oldest for as long as a steal should pay for.

@@ -164,7 +164,7 @@ impl Worker {
     /// Whether the running process, which has to wait, looks out for its peer first: this worker spins, and has nothing
     /// else to run. Counts as a dispatch, so that boundaries come.
     #[inline(always)]
-    pub(crate) fn looks_out(&self) -> bool {
+    pub fn looks_out(&self) -> bool {
         self.spins && self.has_time_to_look_out()
     }
 
@@ -180,7 +180,7 @@ impl Worker {
     }
 
     /// Looks for `what` for a moment. False if it has not come, or if there is mail.
-    pub(crate) fn look_out(&self, what: impl Fn() -> bool) -> bool {
+    pub fn look_out(&self, what: impl Fn() -> bool) -> bool {
         for _ in 0..LOOKS {
             if what() {
                 Counters::add(&self.counters.met_hot, 1);

@@ -51,13 +51,13 @@ impl Worker {
 
     /// What has a wait here do more than wait: [`SEEDED`](super::SEEDED) and its like. 0 in the common case.
     #[inline(always)]
-    pub(crate) fn watched(&self) -> u8 {
+    pub fn watched(&self) -> u8 {
         self.watched.load(Ordering::Relaxed)
     }
 
     /// The running one is about to wait in `what`, a call's name, on the object at that address, if it has one.
     #[inline(always)]
-    pub(crate) fn note_stop(&self, what: &str, object: usize) {
+    pub fn note_stop(&self, what: &str, object: usize) {
         if self.traces() {
             self.record_stop(what, object);
         }
@@ -65,7 +65,7 @@ impl Worker {
 
     /// As [`note_stop`](Worker::note_stop), at that place of the program.
     #[cold]
-    pub(crate) fn note_stop_at(&self, what: &str, object: usize, site: &'static Location<'static>) {
+    pub fn note_stop_at(&self, what: &str, object: usize, site: &'static Location<'static>) {
         let site = self.traces_at(Level::Sync).then_some(site);
         self.tracer.note_stop(what, object, site);
     }

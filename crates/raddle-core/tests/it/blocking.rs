@@ -1,7 +1,7 @@
 //! Calls that block an OS thread leave the workers to others.
 
 use super::runtime;
-use raddle_core::{Runtime, blocking, csp, task, thread};
+use raddle::{Runtime, blocking, csp, task, thread};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -272,7 +272,7 @@ fn calls_come_back_while_workers_steal() {
 fn who_leaves_for_a_call_lets_go_of_its_forks() {
     in_both(|| {
         let (sender, receiver) = channel();
-        let joined = raddle_core::join(|| blocking(move || receiver.recv()), || sender.send(7));
+        let joined = raddle::join(|| blocking(move || receiver.recv()), || sender.send(7));
         assert_eq!(joined, (Ok(7), Ok(())));
     });
 }
@@ -282,21 +282,21 @@ fn who_leaves_for_a_call_lets_go_of_its_forks() {
 fn forks_of_a_call_are_everybodys_at_once() {
     in_both(|| {
         let (sender, receiver) = channel();
-        let earlier = raddle_core::future(|| 3);
+        let earlier = raddle::future(|| 3);
         let (scoped, inner) = (sender.clone(), sender.clone());
-        let (all, joined) = raddle_core::scope(|s| {
+        let (all, joined) = raddle::scope(|s| {
             blocking(move || {
-                let later = raddle_core::future(move || sender.send(1).unwrap());
+                let later = raddle::future(move || sender.send(1).unwrap());
                 s.spawn(move |_| scoped.send(2).unwrap());
-                raddle_core::scope(|s| s.spawn(|_| inner.send(4).unwrap()));
+                raddle::scope(|s| s.spawn(|_| inner.send(4).unwrap()));
                 let mut all: Vec<i32> = receiver.iter().take(3).collect();
                 later.get();
                 all.push(earlier.get());
                 all.sort_unstable();
-                (all, raddle_core::join(|| 5, csp::yield_now).0)
+                (all, raddle::join(|| 5, csp::yield_now).0)
             })
         });
         assert_eq!((all, joined), (vec![1, 2, 3, 4], 5));
-        assert_eq!(raddle_core::join(|| 1, || 2), (1, 2));
+        assert_eq!(raddle::join(|| 1, || 2), (1, 2));
     });
 }

@@ -1,9 +1,9 @@
 //! Cancellation: every wait ends by it, everything is released in order, and nothing that is shielded is touched.
 
 use crate::runtime;
-use raddle_core::cancel::{self, Token, was_cancelled};
-use raddle_core::sync::{self, Arc};
-use raddle_core::{channel, csp, task, thread};
+use raddle::cancel::{self, Token, was_cancelled};
+use raddle::sync::{self, Arc};
+use raddle::{channel, csp, task, thread};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
@@ -329,7 +329,7 @@ fn jobs_of_a_scope_are_cancelled_with_it() {
         runtime(workers).run(|| {
             let (begun, token) = (AtomicUsize::new(0), Token::new());
             let ended = token.run(|| {
-                raddle_core::scope(|s| {
+                raddle::scope(|s| {
                     for _ in 0..3 {
                         s.spawn(|_| {
                             begun.fetch_add(1, Ordering::Relaxed);
@@ -549,7 +549,7 @@ fn a_panic_is_not_lost_behind_a_cancellation() {
         let (token, begun) = (Token::new(), AtomicBool::new(false));
         let (held, waits) = channel::bounded::<()>(0);
         let job_panics = || {
-            raddle_core::scope(|s| {
+            raddle::scope(|s| {
                 s.spawn(|_| {
                     ready(&begun);
                     cancel::shield(|| waits.recv()).expect_err("the body is over");
@@ -568,7 +568,7 @@ fn a_panic_is_not_lost_behind_a_cancellation() {
             token.cancel();
             csp::park();
         };
-        let half_panics = || raddle_core::join(waits, || resume_unwind(Box::new("half")));
+        let half_panics = || raddle::join(waits, || resume_unwind(Box::new("half")));
         let panic = catch_unwind(AssertUnwindSafe(|| token.run(half_panics))).expect_err("a panic");
         assert_eq!(panic.downcast_ref(), Some(&"half"));
     });

@@ -2,7 +2,7 @@
 
 use crate::child::{assert_aborted, in_child};
 use crate::runtime;
-use raddle_core::{csp, task};
+use raddle::{csp, task};
 use std::future::{Future, pending, poll_fn};
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
@@ -395,7 +395,7 @@ impl Wake for Ignores {
 
 #[test]
 fn a_send_that_panics_in_a_cell_drops_its_message() {
-    use raddle_core::channel;
+    use raddle::channel;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let message = Arc::new(());
     let sent = message.clone();

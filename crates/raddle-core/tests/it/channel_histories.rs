@@ -4,8 +4,8 @@
 //! The search is Wing and Gong's ("Testing and verifying concurrent objects", 1993).
 
 use super::{child, runtime};
-use raddle_core::channel::{Receiver, RecvTimeoutError, Select, Sender, TryRecvError, bounded, unbounded};
-use raddle_core::csp;
+use raddle::channel::{Receiver, RecvTimeoutError, Select, Sender, TryRecvError, bounded, unbounded};
+use raddle::csp;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,8 +3,8 @@
 //! One worker, so that all stand where the test wants them.
 
 use crate::runtime;
-use raddle_core::channel::{Receiver, Select, Sender, TryRecvError, bounded, select};
-use raddle_core::csp;
+use raddle::channel::{Receiver, Select, Sender, TryRecvError, bounded, select};
+use raddle::csp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,8 +1,8 @@
 //! More processes want a queue lock than its queue is to hold: each worker's come in through its gate.
 
 use crate::runtime;
-use raddle_core::csp;
-use raddle_core::sync::{ClhLock, McsLock};
+use raddle::csp;
+use raddle::sync::{ClhLock, McsLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,7 @@
 //! Alternation: which guard is chosen, when, and that nothing is lost beside it.
 
 use crate::runtime;
-use raddle_core::csp::{self, Alternation, Order, Receiver, RecvGuard, Sender, TimeGuard};
+use raddle::csp::{self, Alternation, Order, Receiver, RecvGuard, Sender, TimeGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::RecvError;

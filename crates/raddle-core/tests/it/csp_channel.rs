@@ -1,8 +1,8 @@
 //! Channels of one sender and one receiver: meeting, ending, deadlines, and who has the value.
 
 use crate::runtime;
-use raddle_core::csp::{self, Receiver, Sender};
-use raddle_core::{Runtime, task};
+use raddle::csp::{self, Receiver, Sender};
+use raddle::{Runtime, task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -311,9 +311,9 @@ fn nothing_is_lost_between_time_outs() {
 fn a_flow_may_wait_for_one_of_its_own_forks() {
     runtime(1).run(|| {
         let (mut to, mut from) = csp::channel();
-        let both = raddle_core::join(|| from.recv(), || to.send(3));
+        let both = raddle::join(|| from.recv(), || to.send(3));
         assert_eq!(both, (Ok(3), Ok(())));
-        let late = raddle_core::future(move || to.send(4));
+        let late = raddle::future(move || to.send(4));
         assert_eq!(from.recv_timeout(Duration::from_secs(60)), Ok(4));
         late.get().unwrap();
     });

@@ -1,7 +1,7 @@
 //! `par!`, `par_for`, barriers and shared ends.
 
 use crate::runtime;
-use raddle_core::csp::{self, Barrier, Shared};
+use raddle::csp::{self, Barrier, Shared};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The default runtime and its settings from the environment; each test in a program of its own.
 
 use crate::child::{assert_said, assert_success, in_child, in_child_with, stderr};
-use raddle_core::{Builder, Queues, Runtime, SETTINGS, csp};
+use raddle::{Builder, Queues, Runtime, SETTINGS, csp};
 use std::time::Duration;
 
 #[test]

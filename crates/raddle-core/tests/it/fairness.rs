@@ -2,8 +2,8 @@
 
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
-use raddle_core::csp::{self, Process};
-use raddle_core::task;
+use raddle::csp::{self, Process};
+use raddle::task;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
-use raddle_core::{blocking, csp, task, thread};
+use raddle::{blocking, csp, task, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Forks; returns in the child only, with `None`, and in the parent with the child's exit code.
@@ -128,7 +128,7 @@ fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn who_forks_in_a_join_has_its_own_half_back_or_a_panic() {
-    use raddle_core::join;
+    use raddle::join;
     use std::sync::atomic::{AtomicBool, Ordering};
     const TAKEN: i32 = 7;
     fn halves(depth: u32) {
@@ -325,7 +325,7 @@ fn the_c_library_does_not_take_a_threads_storage_for_another() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn who_forks_in_a_scope_runs_its_own_jobs_in_the_child() {
-    use raddle_core::{join, scope};
+    use raddle::{join, scope};
     use std::sync::atomic::{AtomicUsize, Ordering};
     let output = in_child("fork::who_forks_in_a_scope_runs_its_own_jobs_in_the_child", || {
         runtime(1).run(|| {
@@ -358,7 +358,7 @@ fn who_forks_in_a_scope_runs_its_own_jobs_in_the_child() {
 #[cfg(not(raddle_twin))]
 #[test]
 fn a_scope_of_before_ends_in_the_child_with_a_panic() {
-    use raddle_core::scope;
+    use raddle::scope;
     let output = in_child("fork::a_scope_of_before_ends_in_the_child_with_a_panic", || {
         runtime(2).run(|| {
             let code = csp::scope(|s| {

@@ -2,7 +2,7 @@
 
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
-use raddle_core::{Runtime, csp, join, join_context, task};
+use raddle::{Runtime, csp, join, join_context, task};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Barrier;

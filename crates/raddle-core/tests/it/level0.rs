@@ -1,7 +1,7 @@
 //! What is counted without a trace: idle times, and how much waited, sampled as the program runs.
 
 use crate::runtime;
-use raddle_core::csp;
+use raddle::csp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -62,7 +62,7 @@ mod child;
 #[path = "../support/watch.rs"]
 mod watch;
 
-use raddle_core::Runtime;
+use raddle::Runtime;
 
 /// A runtime of `n` workers with the default policy.
 fn runtime(n: usize) -> Runtime {

@@ -4,7 +4,7 @@
 
 use super::threads::thread;
 use crate::child::{assert_success, in_child};
-use raddle_core::{Runtime, csp};
+use raddle::{Runtime, csp};
 use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;

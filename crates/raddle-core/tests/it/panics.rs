@@ -2,7 +2,7 @@
 
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
-use raddle_core::csp;
+use raddle::csp;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Park and unpark.
 
 use crate::runtime;
-use raddle_core::csp::{self, Process};
+use raddle::csp::{self, Process};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

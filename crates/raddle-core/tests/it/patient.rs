@@ -7,8 +7,8 @@
 
 use crate::child::program;
 use crate::runtime;
-use raddle_core::sync::{Barrier, Condvar, McsLock, Mutex};
-use raddle_core::{blocking, channel, csp, future, join, thread};
+use raddle::sync::{Barrier, Condvar, McsLock, Mutex};
+use raddle::{blocking, channel, csp, future, join, thread};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

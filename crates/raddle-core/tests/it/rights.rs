@@ -2,7 +2,7 @@
 
 use super::threads::thread;
 use crate::child::{assert_success, in_child, in_child_with};
-use raddle_core::{Runtime, blocking, csp};
+use raddle::{Runtime, blocking, csp};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Several runtimes in one program, and OS threads that use them.
 
 use crate::runtime;
-use raddle_core::csp::{self, Process};
-use raddle_core::{Runtime, task};
+use raddle::csp::{self, Process};
+use raddle::{Runtime, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 

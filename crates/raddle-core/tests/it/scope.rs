@@ -1,7 +1,7 @@
 //! Scopes: what `std::thread::scope` promises, for processes.
 
 use crate::runtime;
-use raddle_core::{Runtime, csp};
+use raddle::{Runtime, csp};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

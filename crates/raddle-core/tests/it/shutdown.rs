@@ -3,8 +3,8 @@
 use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
-use raddle_core::csp::{self, Process};
-use raddle_core::task;
+use raddle::csp::{self, Process};
+use raddle::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
@@ -79,7 +79,7 @@ fn abandoned_ones_are_reported_and_a_late_unpark_is_harmless() {
 fn a_runtime_may_be_dropped_by_its_own_process() {
     let (give, take) = mpsc::channel();
     let rt = runtime(2);
-    let (hand_over, receive) = mpsc::channel::<raddle_core::Runtime>();
+    let (hand_over, receive) = mpsc::channel::<raddle::Runtime>();
     let gone = give.clone();
     rt.run(move || {
         drop(csp::spawn(move || {
@@ -105,8 +105,8 @@ fn a_late_unpark_after_a_drop_from_inside_is_harmless() {
     let test = "shutdown::a_late_unpark_after_a_drop_from_inside_is_harmless";
     let output = in_child(test, || {
         let (give, take) = mpsc::channel::<Process>();
-        let (hand_over, receive) = mpsc::channel::<raddle_core::Runtime>();
-        let rt = raddle_core::Runtime::builder().workers(1).thread_name("left").build().unwrap();
+        let (hand_over, receive) = mpsc::channel::<raddle::Runtime>();
+        let rt = raddle::Runtime::builder().workers(1).thread_name("left").build().unwrap();
         rt.run(move || {
             give.send(csp::spawn(csp::park).process()).unwrap();
             drop(csp::spawn(move || drop(receive.recv().unwrap())));

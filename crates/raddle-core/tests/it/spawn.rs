@@ -1,7 +1,7 @@
 //! Spawn, join, results, names, numbers.
 
 use crate::runtime;
-use raddle_core::{Runtime, csp};
+use raddle::{Runtime, csp};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -128,9 +128,7 @@ fn names_and_numbers_are_as_given_and_never_twice() {
     let distinct: HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len());
     assert!(csp::current().is_none());
-    assert!(
-        rt.block_on(async { raddle_core::task::spawn(async { csp::current().is_none() }).await.unwrap() })
-    );
+    assert!(rt.block_on(async { raddle::task::spawn(async { csp::current().is_none() }).await.unwrap() }));
 }
 
 #[test]
@@ -163,7 +161,7 @@ fn a_stack_is_as_large_as_was_asked_for() {
         assert!(refused.to_string().contains("the largest is 1048576 KiB"), "{refused}");
     });
     let refused = Runtime::builder().stack_size(2 << 30).build().unwrap_err();
-    assert!(matches!(refused, raddle_core::BuildError::Stack(_)), "{refused}");
+    assert!(matches!(refused, raddle::BuildError::Stack(_)), "{refused}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Threads: processes with thread-local storage of their own, on whatever worker they run.
 
 use crate::watch::{Progress, Watchdog};
-use raddle_core::csp::{self, Builder, JoinHandle};
-use raddle_core::{Balance, Processes, Runtime};
+use raddle::csp::{self, Builder, JoinHandle};
+use raddle::{Balance, Processes, Runtime};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -249,7 +249,7 @@ fn threads_that_only_yield_spread_over_the_workers() {
                     csp::yield_now()
                 }
             };
-            raddle_core::thread::scope(|threads| {
+            raddle::thread::scope(|threads| {
                 (0..8).for_each(|_| drop(threads.spawn(yields)));
             });
         });

@@ -1,7 +1,7 @@
 //! Sleep, deadlines, alarms.
 
 use crate::runtime;
-use raddle_core::{csp, task};
+use raddle::{csp, task};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

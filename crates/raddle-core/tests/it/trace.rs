@@ -1,7 +1,7 @@
 //! Traces: the file at the end, however a program ends.
 
 use crate::child::{assert_success, in_child_with};
-use raddle_core::Runtime;
+use raddle::Runtime;
 use std::path::PathBuf;
 
 /// A name for a file of this test's.

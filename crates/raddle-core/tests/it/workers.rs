@@ -1,7 +1,7 @@
 //! Which worker runs what.
 
 use crate::runtime;
-use raddle_core::{Balance, Queues, Runtime, csp, task};
+use raddle::{Balance, Queues, Runtime, csp, task};
 use std::collections::HashSet;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,8 @@
 //! Children that wait for everything there is, cancelled at whatever moment, on every policy.
 
 use super::{Progress, everywhere};
-use raddle_core::cancel::{self, ScopedHandle};
-use raddle_core::{channel, csp, sync};
+use raddle::cancel::{self, ScopedHandle};
+use raddle::{channel, csp, sync};
 use std::sync::PoisonError;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Channels of every capacity, by every operation, with time-outs that hit and miss, selections, and ends that go.
 
 use super::{everywhere, watch::Progress};
-use raddle_core::channel::{self, Receiver, Select, SendTimeoutError, Sender, bounded, select, unbounded};
-use raddle_core::csp;
+use raddle::channel::{self, Receiver, Select, SendTimeoutError, Sender, bounded, select, unbounded};
+use raddle::csp;
 use std::time::Duration;
 
 const EACH: u64 = 25;

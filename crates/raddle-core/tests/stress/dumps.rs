@@ -1,6 +1,6 @@
 //! Dumps under stress: with `DUMPS=1` the whole catalogue is looked at every millisecond while it runs.
 
-use raddle_core::hang::dump;
+use raddle::hang::dump;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};

@@ -1,7 +1,7 @@
 //! Locks of every kind, contended, on every policy, with an OS thread beside; and the mutex's bound on being passed.
 
 use super::{Progress, everywhere};
-use raddle_core::{Runtime, csp, sync};
+use raddle::{Runtime, csp, sync};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Pairs on neighbouring workers that talk over csp channels in every way, look out for each other, give up, and go.
 
 use super::{Progress, everywhere};
-use raddle_core::csp::{self, Receiver, Sender};
+use raddle::csp::{self, Receiver, Sender};
 use std::sync::mpsc::TrySendError;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Threads among light processes, and calls that block.
 
 use super::{Progress, everywhere};
-use raddle_core::{blocking, csp, task, thread};
+use raddle::{blocking, csp, task, thread};
 use std::time::Duration;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Planted bugs: each is found within a thousand seeds, its seed and its shrunk schedule show it again, and its first
 //! line names it.
 
-use raddle_core::explore::{Failure, Kind, Options, Strategy, replay, try_explore};
-use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
-use raddle_core::{channel, csp, task};
+use raddle::explore::{Failure, Kind, Options, Strategy, replay, try_explore};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
+use raddle::{channel, csp, task};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

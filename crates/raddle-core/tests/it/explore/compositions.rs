@@ -2,9 +2,9 @@
 //! claims and barriers that are given up, queue locks with more waiters than look.
 
 use super::seeds;
-use raddle_core::explore::{Options, Strategy, explore};
-use raddle_core::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
-use raddle_core::{cancel, channel, csp};
+use raddle::explore::{Options, Strategy, explore};
+use raddle::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
+use raddle::{cancel, channel, csp};
 use std::time::Duration;
 
 fn check(strategy: Strategy, program: impl Fn() + Send + Sync + Copy + 'static) {

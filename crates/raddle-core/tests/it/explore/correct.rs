@@ -1,9 +1,9 @@
 //! Correct programs: no report in a thousand seeds of each strategy.
 
 use super::seeds;
-use raddle_core::explore::{Options, Strategy, explore};
-use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, Semaphore};
-use raddle_core::{channel, csp, task};
+use raddle::explore::{Options, Strategy, explore};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, Semaphore};
+use raddle::{channel, csp, task};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -173,8 +173,8 @@ fn cells_and_forks() {
                 })
             })
             .collect();
-        let (left, right) = raddle_core::join(
-            || raddle_core::join(|| 1, || *once.get_or_init(|| 7)),
+        let (left, right) = raddle::join(
+            || raddle::join(|| 1, || *once.get_or_init(|| 7)),
             || {
                 csp::yield_now();
                 2
@@ -190,7 +190,7 @@ fn forks_that_wait_for_each_other() {
     check(|| {
         let (sender, receiver) = channel::bounded(0);
         // Who waits lets go of its forks, so that the other one runs.
-        let (got, sent) = raddle_core::join(|| receiver.recv(), || sender.send(1));
+        let (got, sent) = raddle::join(|| receiver.recv(), || sender.send(1));
         assert_eq!((got, sent), (Ok(1), Ok(())));
     });
 }
@@ -207,7 +207,7 @@ fn scopes_that_borrow() {
                 });
             }
         });
-        raddle_core::scope(|scope| {
+        raddle::scope(|scope| {
             for number in &mut numbers {
                 scope.spawn(move |_| *number += 1);
             }

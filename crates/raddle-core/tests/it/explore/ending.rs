@@ -1,9 +1,9 @@
 //! What a run leaves behind when it fails is taken down: everything is dropped, nothing is said, and no memory is kept.
 
 use crate::child::{in_child, stderr};
-use raddle_core::explore::{Kind, Options, try_explore};
-use raddle_core::sync::{Arc, Barrier, Mutex};
-use raddle_core::{csp, thread};
+use raddle::explore::{Kind, Options, try_explore};
+use raddle::sync::{Arc, Barrier, Mutex};
+use raddle::{csp, thread};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Says what is dropped, and whether that is in order.

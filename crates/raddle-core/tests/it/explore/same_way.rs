@@ -1,9 +1,9 @@
 //! One seed, one schedule; and time that passes only when nothing can run.
 
 use super::seeds;
-use raddle_core::explore::{self, Options, Strategy, try_explore};
-use raddle_core::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
-use raddle_core::{Runtime, channel, csp, task};
+use raddle::explore::{self, Options, Strategy, try_explore};
+use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
+use raddle::{Runtime, channel, csp, task};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -49,7 +49,7 @@ fn all_sorts() {
     *table.write().unwrap() += 1;
     assert_eq!(other.recv(), Ok(7));
     assert_eq!(task::block_on(cell).unwrap(), 11);
-    let (a, b) = raddle_core::join(|| count.0.lock().map(|c| *c).unwrap(), || got);
+    let (a, b) = raddle::join(|| count.0.lock().map(|c| *c).unwrap(), || got);
     assert!(a <= 3 && b == 3);
     all.into_iter().chain([reader]).for_each(|one| one.join().unwrap());
 }

@@ -2,9 +2,9 @@
 
 use super::bugs::find;
 use super::correct::check;
-use raddle_core::explore::{Kind, Options, try_explore};
-use raddle_core::sync::{Arc, Mutex};
-use raddle_core::thread;
+use raddle::explore::{Kind, Options, try_explore};
+use raddle::sync::{Arc, Mutex};
+use raddle::thread;
 
 #[test]
 fn dining_philosophers() {

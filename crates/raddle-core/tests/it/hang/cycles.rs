@@ -3,10 +3,10 @@
 use super::{plain, said_until, until_input_ends};
 use crate::child::{in_program, stderr};
 use crate::runtime;
-use raddle_core::csp;
-use raddle_core::hang::{OnDeadlock, dump};
-use raddle_core::sync::{McsLock, Mutex};
-use raddle_core::{Runtime, thread};
+use raddle::csp;
+use raddle::hang::{OnDeadlock, dump};
+use raddle::sync::{McsLock, Mutex};
+use raddle::{Runtime, thread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) fn lock_order() {
     runtime(2).run(|| {
         let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
-        let both = Arc::new(raddle_core::sync::Barrier::new(2));
+        let both = Arc::new(raddle::sync::Barrier::new(2));
         let (other, at) = (locks.clone(), both.clone());
         let warp = thread::Builder::new().name("warp".into()).spawn(move || {
             let _first = locks.0.lock().unwrap();
@@ -73,7 +73,7 @@ pub(super) fn jobs() {
             begun.store(true, Ordering::Relaxed);
             let taken = Arc::new(AtomicBool::new(false));
             let is_taken = taken.clone();
-            let promised = raddle_core::future(move || {
+            let promised = raddle::future(move || {
                 taken.store(true, Ordering::Relaxed);
                 csp::park();
             });
@@ -82,7 +82,7 @@ pub(super) fn jobs() {
             }
             promised.get();
         };
-        raddle_core::join(until_begun, never_ends);
+        raddle::join(until_begun, never_ends);
     });
 }
 

@@ -2,8 +2,8 @@
 
 use crate::child::in_program;
 use crate::runtime;
-use raddle_core::channel;
-use raddle_core::csp;
+use raddle::channel;
+use raddle::csp;
 use std::time::Duration;
 
 /// An OS thread that has used nothing of ours yet holds the only sender, for longer than the watcher's patience.

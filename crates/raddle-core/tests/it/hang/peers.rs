@@ -3,8 +3,8 @@
 use super::plain;
 use crate::child::{in_program, stderr};
 use crate::runtime;
-use raddle_core::channel;
-use raddle_core::csp::{self, Barrier, Builder};
+use raddle::channel;
+use raddle::csp::{self, Barrier, Builder};
 
 pub(super) fn nobody_sends() {
     runtime(1).run(|| {

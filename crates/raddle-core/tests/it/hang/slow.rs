@@ -2,7 +2,7 @@
 
 use super::{said_until, until_input_ends};
 use crate::runtime;
-use raddle_core::csp;
+use raddle::csp;
 use std::sync::Arc;
 
 pub(super) fn long_loop() {

@@ -3,8 +3,8 @@
 use super::ageless;
 use crate::child::{in_program, stderr};
 use crate::runtime;
-use raddle_core::Runtime;
-use raddle_core::csp::{self, Barrier, Builder};
+use raddle::Runtime;
+use raddle::csp::{self, Barrier, Builder};
 use std::process::exit;
 
 pub(super) fn five_thousand() {
@@ -19,7 +19,7 @@ pub(super) fn five_thousand() {
 }
 
 pub(super) fn own_handler() {
-    let report = |dump: &raddle_core::hang::Dump| {
+    let report = |dump: &raddle::hang::Dump| {
         eprintln!("handled: {} lives; {}", dump.processes(), dump.json());
         exit(7);
     };

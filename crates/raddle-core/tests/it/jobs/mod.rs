@@ -3,7 +3,7 @@
 use crate::child::{assert_said, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
-use raddle_core::{
+use raddle::{
     Future, Scope, blocking, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope,
     scope_fifo, task, thread,
 };

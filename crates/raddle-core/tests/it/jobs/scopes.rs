@@ -135,7 +135,7 @@ fn a_body_may_stay_on_its_os_thread() {
 fn a_spawned_job_runs_sometime() {
     everywhere(|| {
         let (tell, told) = mpsc::channel();
-        raddle_core::spawn(move || tell.send(7).unwrap());
+        raddle::spawn(move || tell.send(7).unwrap());
         while told.try_recv() != Ok(7) {
             csp::yield_now();
         }
@@ -145,7 +145,7 @@ fn a_spawned_job_runs_sometime() {
 #[test]
 fn a_panic_of_a_spawned_job_aborts_the_program() {
     let output = in_child("jobs::scopes::a_panic_of_a_spawned_job_aborts_the_program", || {
-        runtime(1).run(|| raddle_core::spawn(|| throw("nobody sees it")));
+        runtime(1).run(|| raddle::spawn(|| throw("nobody sees it")));
         unreachable!("the program has been aborted");
     });
     assert!(!output.status.success());

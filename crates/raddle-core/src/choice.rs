@@ -1,0 +1,226 @@
+//! Owns: the places at which a seed may have another go on, and the one switch that turns them on.
+//! May use: `worker`.
+//! Never: more than a load and a branch in a program that uses no seed, and has no trace of its operations.
+//!
+//! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
+//! done, outside of every lock of ours. What a program does between two of its operations by itself, on plain atomics
+//! for instance, is one step; a `yield_now` there makes it two. An operation that has made somebody ready [`settle`]s:
+//! who was woken may go on before the caller does anything more.
+
+use crate::cancel::Token;
+use crate::explore::Ending;
+use crate::process::block::Block;
+use crate::worker::{Worker, current_header};
+use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Some runtime of this program follows, or has followed, a seed, or records operations.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Turns the points on, for good.
+pub(crate) fn turn_on() {
+    // Relaxed: workers that follow a seed are started, or given work, after this, which orders it.
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Whether some runtime of this program follows a seed or records operations, or has.
+#[inline(always)]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// An operation begins: another process may be chosen to go on before it.
+#[inline(always)]
+pub fn point(operation: &'static str) {
+    if is_on() {
+        point_by_seed(operation);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn point_by_seed(operation: &'static str) {
+    if let Some(worker) = Worker::current() {
+        worker.trace_operation(operation);
+    }
+    if operation == "join" && std::thread::panicking() && ending().is_some() {
+        // Whom it joins has been cancelled, too, and a drop that unwraps that would abort the program.
+        abandons();
+    }
+    if let Some((worker, block)) = here() {
+        worker.preempt_by_seed(block, operation);
+    }
+}
+
+/// An operation is done; if it has made somebody ready, another process may be chosen to go on before what follows.
+#[inline(always)]
+pub fn settle(operation: &'static str) {
+    if is_on() {
+        settle_by_seed(operation);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_by_seed(operation: &'static str) {
+    if let Some((worker, block)) = here() {
+        worker.settle_by_seed(block, operation);
+    }
+}
+
+/// The process that runs here by a seed, and may leave its stack now.
+fn here<'a>() -> Option<(&'a Worker, &'static Block)> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
+    if running.kind != Kind::Process || !may_switch {
+        return None;
+    }
+    // SAFETY: it runs, and not away: it has a worker, whose OS thread this is.
+    let worker = unsafe { Worker::of(running) };
+    // SAFETY: the kind says that it is a block.
+    worker.seeded.is_some().then(|| (worker, unsafe { Block::of_header(header) }))
+}
+
+/// The caller lets others run: it may be waiting for them in a loop.
+#[inline(always)]
+pub fn yields() {
+    if is_on()
+        && let Some((worker, block)) = here()
+        && let Some(seeded) = &worker.seeded
+    {
+        seeded.yields(block.as_header());
+    }
+}
+
+/// A number below `n` from the seed of whoever runs here; `None` without one.
+#[inline(always)]
+pub fn choose(n: usize) -> Option<usize> {
+    if is_on() { choose_by_seed(n) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn choose_by_seed(n: usize) -> Option<usize> {
+    Some(Worker::current()?.seeded.as_ref()?.choose(n))
+}
+
+/// What time it is to whoever runs here: by a seed, time passes only when nothing else can happen.
+#[inline]
+pub fn now() -> Instant {
+    if is_on()
+        && let Some(worker) = Worker::current()
+        && let Some(now) = worker.shared().clock.virtual_now()
+    {
+        return now;
+    }
+    Instant::now()
+}
+
+/// Something begins that no seed decides: says so, once in a program.
+#[inline]
+pub(crate) fn outside(what: &str) {
+    if is_on() && Worker::current().is_some_and(|worker| worker.seeded.is_some()) {
+        say_outside(what);
+    }
+}
+
+#[cold]
+fn say_outside(what: &str) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        crate::report::not_by_seed(what);
+    }
+}
+
+/// What a process that begins here is born into: the region of the run that is explored, if one is.
+#[inline(always)]
+pub(crate) fn region() -> Option<Token> {
+    if is_on() { region_by_seed() } else { None }
+}
+
+#[cold]
+fn region_by_seed() -> Option<Token> {
+    Worker::current()?.seeded.as_ref()?.ending().region()
+}
+
+/// The run of whoever runs here is over, and what is left in it unwinds.
+fn ending<'e>() -> Option<&'e Ending> {
+    let ending = is_on().then(|| Worker::current()?.seeded.as_ref()).flatten()?.ending();
+    ending.has_begun().then_some(ending)
+}
+
+/// Whether a lock is in doubt whose holder unwinds: not by the taking down of a run. Drops need not reckon with that.
+pub fn poisons() -> bool {
+    ending().is_none()
+}
+
+/// Whoever runs here has been cancelled, and is about to unwind.
+pub(crate) fn note_unwinding() {
+    if let Some(ending) = ending() {
+        let _known = ending.unwinds(current_header());
+    }
+}
+
+/// The caller, which unwinds, is about to block its worker. If its run is over, and others are to unwind, too, it is
+/// left as it is, for good: then this does not return.
+pub(crate) fn abandons() {
+    let header = current_header();
+    if !is_on() || header.is_null() {
+        return;
+    }
+    // SAFETY: the header of what runs here, which is alive.
+    let is_process = unsafe { &*header }.is_process_on_worker();
+    if is_process && let Some(worker) = Worker::current() {
+        // SAFETY: only processes are said to be so.
+        worker.abandon_by_seed(unsafe { Block::of_header(header) });
+    }
+}
+
+/// A process has come to its end, here.
+#[inline(always)]
+pub(crate) fn ended(worker: &Worker, block: &Block) {
+    if is_on() {
+        ended_by_seed(worker, block);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ended_by_seed(worker: &Worker, block: &Block) {
+    if let Some(seeded) = &worker.seeded {
+        seeded.ended(block.as_header());
+    }
+}
+
+/// A panic has reached the base of a process, and nobody asks for it.
+#[inline]
+pub(crate) fn unseen_panic() {
+    if is_on()
+        && let Some(worker) = Worker::current()
+        && let Some(seeded) = &worker.seeded
+    {
+        seeded.unseen_panic();
+    }
+}
+
+/// The process that an exploration began with has come to its end.
+pub(crate) fn first_has_ended(panicked: bool) {
+    if let Some(seeded) = Worker::current().and_then(|worker| worker.seeded.as_ref()) {
+        seeded.first_has_ended(panicked);
+    }
+}
+
+/// A panic begins, at this place of a process or a cell; true if whoever explores will say so.
+pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
+    let seeded = || Worker::current()?.seeded.as_ref();
+    let Some(seeded) = is_on().then(seeded).flatten() else { return false };
+    if let Some(ending) = ending().filter(|ending| !ending.unwinds(current_header())) {
+        crate::report::say(&ending.last_words());
+    }
+    let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
+    let what = info.payload_as_str().unwrap_or("a value that is no text");
+    seeded.note_panic(&format!("panicked{place}: {what}"))
+}

@@ -1,0 +1,17 @@
+//! Owns: where jobs lie before somebody runs them: slots, pages of futures, and the lines of spawned jobs.
+//! May use: `protocol::jobs`, `protocol::bag`, `worker`.
+//! Never: running a job, or knowing what it computes.
+//!
+//! A worker keeps free slots and pages of its own, and promotes what its flows have forked; so these are the
+//! scheduler's. What a fork, a future or a scope is, the crate `raddle-job` says.
+
+mod bag;
+mod chunks;
+mod line;
+mod slab;
+mod waits;
+
+pub use bag::{PlaceAct, What, as_act, let_go, promote_oldest};
+pub use chunks::Chunks;
+pub use line::{Line, Order};
+pub use slab::{DepotGuard, Slot, Slots, depot};

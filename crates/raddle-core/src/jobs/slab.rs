@@ -1,0 +1,217 @@
+//! Owns: `Slot`, the room for a future that outlives the call that made it, and where slots come from.
+//! May use: `protocol::jobs`.
+//! Never: giving memory back; a slot that was used is used again.
+//!
+//! A slot is one cache line: the node, whose it is, and two words for the closure before it runs and for the result
+//! after, in a box if they are larger. Each worker has a stack of free slots, from which it takes and to which it gives
+//! without an atomic operation; what is too much goes to the depot by whole chains, and an empty one comes for one.
+
+use super::chunks::ChunkChain;
+use crate::worker::Worker;
+use raddle_protocol::protocol::jobs::{Act, Node};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Slots in a chain.
+const CHAIN: usize = 256;
+const WORDS: usize = 2;
+
+/// The room for one future.
+#[repr(C, align(64))]
+pub struct Slot {
+    node: MaybeUninit<Node>,
+    /// The header of the flow that made it, or its scope.
+    home: Cell<*const ()>,
+    room: [MaybeUninit<usize>; WORDS],
+}
+
+const fn fits<T>() -> bool {
+    size_of::<T>() <= WORDS * size_of::<usize>() && align_of::<T>() <= align_of::<usize>()
+}
+
+impl Slot {
+    /// Takes a free slot and puts a closure, whose it is, and what to do with it.
+    #[inline(always)]
+    pub fn make<F>(worker: Option<&Worker>, home: *const (), act: Act, closure: F) -> *mut Node {
+        let slot = match worker {
+            Some(worker) => worker.slots.take(),
+            None => depot().take_one(),
+        };
+        // SAFETY: a free slot is its taker's alone.
+        unsafe { Node::make(slot.cast(), act) };
+        // SAFETY: as above.
+        unsafe { &*slot }.home.set(home);
+        // SAFETY: as above.
+        unsafe { Slot::put(slot.cast(), closure) };
+        slot.cast()
+    }
+
+    /// Whose the future is.
+    ///
+    /// # Safety
+    /// `node` begins a slot in use.
+    #[inline(always)]
+    pub unsafe fn home(node: *mut Node) -> *const () {
+        // SAFETY: passed on to the caller.
+        unsafe { &*node.cast::<Slot>() }.home.get()
+    }
+
+    /// Puts a closure or a result.
+    ///
+    /// # Safety
+    /// `node` begins a slot whose room is empty and the caller's.
+    #[inline(always)]
+    pub unsafe fn put<T>(node: *mut Node, value: T) {
+        // SAFETY: passed on to the caller.
+        let room = unsafe { &raw mut (*node.cast::<Slot>()).room };
+        if fits::<T>() {
+            // SAFETY: as above; it is large and aligned enough.
+            unsafe { room.cast::<T>().write(value) };
+        } else {
+            // SAFETY: as above; a pointer fits.
+            unsafe { room.cast::<*mut T>().write(Box::into_raw(Box::new(value))) };
+        }
+    }
+
+    /// Takes out what was put.
+    ///
+    /// # Safety
+    /// `node` begins a slot in which a `T` was put, which nobody else takes.
+    #[inline(always)]
+    pub unsafe fn take<T>(node: *mut Node) -> T {
+        // SAFETY: passed on to the caller.
+        let room = unsafe { &raw mut (*node.cast::<Slot>()).room };
+        if fits::<T>() {
+            // SAFETY: as above.
+            return unsafe { room.cast::<T>().read() };
+        }
+        // SAFETY: as above: `put` has left a box.
+        let boxed = unsafe { room.cast::<*mut T>().read() };
+        // SAFETY: it came from `Box::into_raw`, and is taken once.
+        *unsafe { Box::from_raw(boxed) }
+    }
+
+    /// Gives a slot back.
+    ///
+    /// # Safety
+    /// `node` begins a slot with an empty room, in no list, at which nobody will look again.
+    #[inline(always)]
+    pub unsafe fn free(worker: Option<&Worker>, node: *mut Node) {
+        match worker {
+            Some(worker) => worker.slots.give(node.cast()),
+            None => depot().chains.push(Box::new([node.cast()])),
+        }
+    }
+}
+
+/// Free slots, in chains of at most [`CHAIN`]; and free chunks.
+#[derive(Debug)]
+pub struct Depot {
+    chains: Vec<Box<[*mut Slot]>>,
+    pub chunks: Vec<ChunkChain>,
+}
+
+// SAFETY: free slots belong to nobody; a chain is the right to use them.
+unsafe impl Send for Depot {}
+
+static DEPOT: Mutex<Depot> = Mutex::new(Depot { chains: Vec::new(), chunks: Vec::new() });
+
+/// Holds the depot.
+pub type DepotGuard = MutexGuard<'static, Depot>;
+
+/// Locks the depot.
+pub fn depot() -> DepotGuard {
+    // A panic while it was held would have been an allocation failure, which aborts: never poisoned.
+    DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Depot {
+    fn take(&mut self) -> Box<[*mut Slot]> {
+        self.chains.pop().unwrap_or_else(cut)
+    }
+
+    /// For a thread that is no worker.
+    fn take_one(&mut self) -> *mut Slot {
+        let chain = self.take();
+        let (&one, rest) = chain.split_last().expect("a chain is not empty");
+        if !rest.is_empty() {
+            self.chains.push(rest.into());
+        }
+        one
+    }
+}
+
+/// A new chain, the first slot last.
+fn cut() -> Box<[*mut Slot]> {
+    let empty = || Slot {
+        node: MaybeUninit::uninit(),
+        home: Cell::new(std::ptr::null()),
+        room: [MaybeUninit::uninit(); WORDS],
+    };
+    let slots: Box<[Slot]> = (0..CHAIN).map(|_| empty()).collect();
+    let slots: &'static mut [Slot] = Box::leak(slots);
+    slots.iter_mut().rev().map(std::ptr::from_mut).collect()
+}
+
+/// One worker's free slots.
+///
+/// An array of their addresses, not a list through them: a list makes each take wait for a load from the slot that the
+/// one before it took (2 ns of 7 for a future, PERF: bench `flat`).
+#[derive(Debug)]
+pub struct Slots {
+    count: Cell<usize>,
+    free: [Cell<*mut Slot>; 2 * CHAIN],
+}
+
+impl Slots {
+    pub fn new() -> Self {
+        Slots { count: Cell::new(0), free: [const { Cell::new(null_mut()) }; 2 * CHAIN] }
+    }
+
+    #[inline(always)]
+    fn take(&self) -> *mut Slot {
+        if self.count.get() == 0 {
+            self.refill();
+        }
+        let left = self.count.get() - 1;
+        self.count.set(left);
+        self.free[left].get()
+    }
+
+    #[inline(always)]
+    fn give(&self, slot: *mut Slot) {
+        if self.count.get() == self.free.len() {
+            self.spill();
+        }
+        let count = self.count.get();
+        self.free[count].set(slot);
+        self.count.set(count + 1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&self) {
+        let chain = depot().take();
+        chain.iter().zip(&self.free).for_each(|(&slot, place)| place.set(slot));
+        self.count.set(chain.len());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(&self) {
+        let left = self.count.get() - self.count.get().min(CHAIN);
+        let chain = self.free[left..self.count.get()].iter().map(Cell::get).collect();
+        self.count.set(left);
+        depot().chains.push(chain);
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        while self.count.get() > 0 {
+            self.spill();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Owns: `broadcast` and `spawn_broadcast`: one job for each worker.
+//! May use: `process::builder` to place them, `job::spawn`.
+//! Never: a worker left out, or a job taken by another one.
+
+use super::spawn::run;
+use raddle_core::process::builder::spawn_roomy;
+use raddle_core::process::wait;
+use raddle_core::runtime::Shared;
+use raddle_core::runtime::place;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+/// What a job of [`broadcast`] is told: on which worker it runs, of how many.
+pub struct BroadcastContext<'a> {
+    index: usize,
+    num_threads: usize,
+    /// As in Rayon: it stays with the job that it was given to.
+    stays: PhantomData<&'a mut dyn Fn()>,
+}
+
+impl BroadcastContext<'_> {
+    pub(super) fn new(index: usize, num_threads: usize) -> Self {
+        BroadcastContext { index, num_threads, stays: PhantomData }
+    }
+
+    /// The number of the worker, counted from 0.
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// How many workers the pool has, and jobs the broadcast.
+    #[inline]
+    pub fn num_threads(&self) -> usize {
+        self.num_threads
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index)
+            .field("num_threads", &self.num_threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs `op` once on each worker of the caller's pool (from an OS thread: of the default one) and returns what it
+/// returned there, in the workers' order.
+///
+/// A worker begins it when it next has nothing to run.
+///
+/// # Panics
+/// When all have ended: as the first of them that panicked. Inside a cell, which must not wait. If the default runtime
+/// cannot be started.
+///
+/// ```
+/// let squares = raddle::broadcast(|context| context.index() * context.index());
+/// assert_eq!(squares.len(), raddle::current_num_threads());
+/// assert_eq!(squares[0], 0);
+/// ```
+#[track_caller]
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    broadcast_in(place::runtime(), op)
+}
+
+/// As [`broadcast`], in this pool.
+#[track_caller]
+pub(crate) fn broadcast_in<OP, R>(pool: &Shared, op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    wait::caller("broadcast");
+    let (count, op) = (pool.workers().len(), &op);
+    let job = |index| move || op(BroadcastContext::new(index, count));
+    // SAFETY: what they borrow outlives this call, which waits for the end of each, whatever panics.
+    let spawn = |index| unsafe { spawn_roomy(pool, Some(index), job(index)) };
+    let jobs: Vec<_> = (0..count).map(spawn).collect();
+    let results: Vec<_> = jobs.into_iter().map(|job| job.join()).collect();
+    results.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+}
+
+/// Has `op` run once on each worker of the caller's pool (from an OS thread: of the default one). Nobody waits for it.
+///
+/// A panic of `op` goes where that of a [spawned](raddle::spawn) job goes.
+///
+/// # Panics
+/// If the default runtime cannot be started.
+#[track_caller]
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    spawn_broadcast_in(place::runtime(), op);
+}
+
+/// As [`spawn_broadcast`], in this pool.
+#[track_caller]
+pub(crate) fn spawn_broadcast_in<OP>(pool: &Shared, op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    let (count, op) = (pool.workers().len(), Arc::new(op));
+    for index in 0..count {
+        let op = op.clone();
+        let job = move || run(|| op(BroadcastContext::new(index, count)));
+        // SAFETY: the closure is `'static`.
+        drop(unsafe { spawn_roomy(pool, Some(index), job) });
+    }
+}

@@ -1,0 +1,82 @@
+//! Owns: `spawn` and `spawn_fifo`: jobs that nobody waits for, and the order in which a worker begins its own.
+//! May use: `process::builder`; a mutex of the standard library for a few instructions.
+//! Never: a panic that goes nowhere unheard.
+//!
+//! Of what one worker has spawned and nobody has begun, Rayon begins the youngest first, and in the place of a job of
+//! `spawn_fifo` the oldest of those. What the scheduler queues, it takes in order. So what it queues for a job is only
+//! the *turn* of one; the jobs wait in the `Line` (`raddle_core::jobs`) of the worker that has spawned them, and
+//! whoever has a turn of that line takes what its rules say. (Before, each job was a process: then all were in order.)
+
+use raddle_core::jobs::Order;
+use raddle_core::process::builder::{spawn_alone, spawn_roomy};
+use raddle_core::runtime::hooks::Hooks;
+use raddle_core::runtime::{self, Shared};
+use raddle_core::worker::Worker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The right to begin one job of the line of the worker of this number. To drop it is to use it, so that a job whose
+/// process is refused a stack runs nevertheless.
+struct Turn(usize);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let worker = Worker::current().expect("a turn is used on a worker");
+        let job = worker.shared().lines[self.0].take();
+        run(job.expect("there are as many turns as jobs"));
+    }
+}
+
+/// Runs a job whose panic has nobody to go to.
+pub(crate) fn run(job: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
+        let nowhere = Hooks::default();
+        Worker::current().map_or(&nowhere, |worker| &worker.shared().hooks).handle(panic, "a spawned job");
+    }
+}
+
+/// Has a job run on `runtime`, if that is the caller's own: in the caller's line.
+#[track_caller]
+pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + 'static) {
+    match Worker::current().filter(|worker| std::ptr::eq(worker.shared(), runtime)) {
+        Some(worker) => {
+            let turn = Turn(worker.index);
+            runtime.lines[turn.0].push(order, Box::new(f));
+            spawn_alone(move || drop(turn)).expect("who is on a worker has a runtime");
+        }
+        // SAFETY: the closure is `'static`.
+        None => drop(unsafe { spawn_roomy(runtime, None, || run(f)) }),
+    }
+}
+
+/// Runs `f` sometime, on the caller's runtime (from an OS thread: the default one). Nobody waits for it.
+///
+/// Of what one worker has spawned and nobody has begun, the youngest is begun first.
+///
+/// As in Rayon, a panic of `f` goes to the pool's [panic handler](raddle::ThreadPoolBuilder::panic_handler), and aborts
+/// the program if there is none.
+///
+/// # Panics
+/// If the default runtime cannot be started.
+#[track_caller]
+pub fn spawn<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    submit(runtime_here(), Order::YoungestFirst, f);
+}
+
+/// As [`spawn`]; of what one worker has spawned by this, the oldest is begun first.
+///
+/// # Panics
+/// As [`spawn`].
+#[track_caller]
+pub fn spawn_fifo<F>(f: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    submit(runtime_here(), Order::OldestFirst, f);
+}
+
+fn runtime_here<'a>() -> &'a Shared {
+    runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"))
+}

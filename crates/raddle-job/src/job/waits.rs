@@ -1,0 +1,28 @@
+//! Owns: what a report says of those who wait for jobs and futures.
+//! May use: `wait::describe`.
+//! Never: following what it names.
+//!
+//! Who waits for a job that was taken waits at the job's join word, and the process that runs the job has the address
+//! of the job in its control block: by that a report finds out who it is. A future that another flow still has
+//! privately names that flow.
+
+use raddle_core::wait::{CallOn, Subject};
+use raddle_protocol::header::Header;
+use raddle_protocol::protocol::join::JoinWord;
+
+pub(super) const JOIN: CallOn<JoinWord<Header>> = CallOn::new("raddle::join");
+pub(super) const GET: CallOn<JoinWord<Header>> = CallOn::new("Future::get");
+pub(super) const GET_PRIVATE: CallOn<Promised> = CallOn::new("Future::get");
+
+/// A future that the flow which has made it still has.
+pub(super) struct Promised {
+    pub(super) maker: *const (),
+}
+
+impl Subject for Promised {
+    const KIND: &'static str = "future";
+
+    fn awaits(&self) -> *const () {
+        self.maker
+    }
+}

@@ -1,0 +1,20 @@
+//! Owns: work that may run in parallel and costs a call when it does not: `join`, scopes, futures, loops, pools.
+//! May use: `raddle-core` for workers and processes; `raddle-protocol` for the hand-over of a job.
+//! Never: foreign work on the stack of one who waits.
+//!
+//! The public interface is the crate `raddle`, which exports all this as it is.
+
+mod job;
+mod pool;
+
+pub use job::{
+    BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
+    in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
+    spawn_broadcast, spawn_fifo,
+};
+#[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
+pub use pool::{Configuration, initialize};
+pub use pool::{
+    ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
+    current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
+};

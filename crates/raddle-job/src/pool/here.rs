@@ -1,0 +1,71 @@
+//! Owns: what a program asks of the pool that it runs in.
+//! May use: `runtime`, `process::wait`.
+//! Never: a worker kept over a wait.
+
+use super::Yield;
+use raddle_core::process::wait::{let_others_run, may_wait};
+use raddle_core::runtime::place::{place, runtime};
+use raddle_core::worker::Worker;
+
+/// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
+/// worker.
+///
+/// A light process keeps it as long as it lives; a [thread](raddle::thread) may have another after each wait.
+///
+/// ```
+/// assert_eq!(raddle::current_thread_index(), None);
+/// assert!(raddle::scope(|_| raddle::current_thread_index()) < Some(raddle::current_num_threads()));
+/// ```
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    place().map(|(_, index)| index)
+}
+
+/// How many workers the caller's pool has (on an OS thread: the default one, which is started).
+///
+/// # Panics
+/// If the default runtime cannot be started.
+pub fn current_num_threads() -> usize {
+    runtime().workers().len()
+}
+
+/// The most workers that a pool can have. Who asks for more gets so many.
+pub fn max_num_threads() -> usize {
+    raddle_core::config::WORKERS_MAX
+}
+
+/// Whether there is work that only waits for the caller's worker. `None` on an OS thread that is no worker.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    place()?;
+    Some(Worker::current().is_some_and(Worker::has_work))
+}
+
+/// Lets the caller's worker begin something else that waits, and comes back. `None` on an OS thread that is no worker.
+///
+/// In a cell, which must not wait, it does nothing.
+#[inline]
+pub fn yield_now() -> Option<Yield> {
+    place()?;
+    let has_work = || Worker::current().is_some_and(|w| w.has_work() || w.shared().has_shared(w.index));
+    Some(yield_while(has_work))
+}
+
+/// As [`yield_now`], but only what the caller's worker has itself.
+#[inline]
+pub fn yield_local() -> Option<Yield> {
+    place()?;
+    Some(yield_while(|| Worker::current().is_some_and(Worker::has_work)))
+}
+
+/// What is shared by workers comes into a worker's own queues at its next boundary, which each yield brings nearer.
+fn yield_while(has_work: impl Fn() -> bool) -> Yield {
+    while may_wait() && has_work() {
+        let is_here = Worker::current().is_some_and(Worker::has_work);
+        let_others_run();
+        if is_here {
+            return Yield::Executed;
+        }
+    }
+    Yield::Idle
+}

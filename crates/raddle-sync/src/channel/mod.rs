@@ -1,0 +1,112 @@
+//! Owns: channels with the names, the behaviour and the macros of `crossbeam-channel`.
+//! May use: `protocol::short`, `process::wait`, `wait`.
+//! Never: a worker. A channel works in a program that never starts a runtime.
+//!
+//! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
+//! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
+//! worker to others, an OS thread sleeps. In a cell, `try_send` and `try_recv` work; what would wait panics.
+//!
+//! A program that uses `crossbeam-channel` moves over by `use raddle::channel as crossbeam_channel;`.
+//!
+//! | file | what |
+//! |---|---|
+//! | `core` | the state of a channel, and its steps |
+//! | `chan` | the operations, with waiting and waking |
+//! | `list`, `place` | those who wait, and the messages in their frames |
+//! | `stash` | messages between the two steps of a selection |
+//! | `clock` | `after`, `at`, `tick` |
+//! | `select` | the choice between operations |
+//!
+//! **Alternatives.** A ring of slots with stamps, as `crossbeam-channel` has (for each capacity another structure, and
+//! a full fence an operation to look for sleepers): faster while many OS threads press on one channel, slower on one
+//! worker, where a lock that is never contended costs one locked instruction and a message goes straight from frame to
+//! frame. The one-word rendezvous of `csp::Chan`: for one sender and one receiver.
+
+mod chan;
+mod clock;
+mod core;
+mod error;
+mod iter;
+mod list;
+mod place;
+mod receiver;
+mod select;
+mod sender;
+mod stash;
+
+pub use crate::{select, select_biased};
+pub use error::{
+    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError,
+    TryReadyError, TryRecvError, TrySelectError, TrySendError,
+};
+pub use iter::{IntoIter, Iter, TryIter};
+pub use receiver::Receiver;
+pub use select::{Select, SelectedOperation};
+pub use sender::Sender;
+
+use chan::Chan;
+use clock::{Alarm, Tick};
+use raddle_core::choice::now;
+use receiver::Kind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// For the code that the macros expand to.
+#[doc(hidden)]
+pub mod __private {
+    pub use super::select::{Case, Picked, Sending, Until, pick, recv_case, send_case};
+}
+
+fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let chan = Arc::new(Chan::new(capacity));
+    (Sender { chan: chan.clone() }, Receiver { kind: Kind::Chan(chan) })
+}
+
+/// A channel that holds any number of messages: a send never waits.
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    channel(usize::MAX)
+}
+
+/// A channel that holds at most `cap` messages. With 0 it is a rendezvous: a send waits for the receive.
+///
+/// ```
+/// use raddle::{channel, csp};
+/// let (s, r) = channel::bounded(0);
+/// let sender = csp::spawn(move || s.send("meet").unwrap());
+/// assert_eq!(r.recv(), Ok("meet"));
+/// sender.join().unwrap();
+/// ```
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    channel(cap)
+}
+
+/// A channel that has one message, the time, after `duration`. It is never disconnected.
+///
+/// ```
+/// use raddle::channel::{after, never, select};
+/// use std::time::Duration;
+/// select! {
+///     recv(never::<()>()) -> _ => unreachable!(),
+///     recv(after(Duration::from_millis(1))) -> _ => println!("too late"),
+/// }
+/// ```
+pub fn after(duration: Duration) -> Receiver<Instant> {
+    now().checked_add(duration).map_or_else(never, at)
+}
+
+/// A channel that has one message, `when`, from then on. It is never disconnected.
+pub fn at(when: Instant) -> Receiver<Instant> {
+    Receiver { kind: Kind::Alarm(Arc::new(Alarm::new(when)), |time| time) }
+}
+
+/// A channel that has a message, the time, once each `duration`, the first after one; it holds at most one. It is never
+/// disconnected.
+pub fn tick(duration: Duration) -> Receiver<Instant> {
+    let tick = |tick| Receiver { kind: Kind::Tick(Arc::new(tick), |time| time) };
+    Tick::new(duration).map_or_else(never, tick)
+}
+
+/// A channel that never has a message, and is never disconnected.
+pub fn never<T>() -> Receiver<T> {
+    Receiver { kind: Kind::Never }
+}

@@ -1,0 +1,219 @@
+//! Owns: `Receiver`, and which kind of channel it is the end of.
+//! May use: `channel::chan`, `channel::clock`.
+//! Never: a mechanism of its own.
+
+use super::chan::Chan;
+use super::clock::{Alarm, Clock, Tick, sleep};
+use super::core::Side;
+use super::error::{RecvError, RecvTimeoutError, TryRecvError};
+use super::iter::{Iter, TryIter};
+use raddle_core::choice::{now, point};
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The end of a channel that messages come out of. Clones are ends of the same channel: each message goes to one.
+///
+/// ```
+/// use raddle::channel::unbounded;
+/// let (s, r) = unbounded();
+/// let other = r.clone();
+/// s.send("to one of them").unwrap();
+/// drop(s);
+/// assert_eq!(other.recv(), Ok("to one of them"));
+/// assert!(r.recv().is_err());
+/// ```
+pub struct Receiver<T> {
+    pub(super) kind: Kind<T>,
+}
+
+/// What it is the end of. The clocks' messages are `Instant`s, which is what `T` is then; the function says so.
+pub(super) enum Kind<T> {
+    Chan(Arc<Chan<T>>),
+    Alarm(Arc<Alarm>, fn(Instant) -> T),
+    Tick(Arc<Tick>, fn(Instant) -> T),
+    Never,
+}
+
+// SAFETY: an end gives access to messages, which may go to another thread.
+unsafe impl<T: Send> Send for Receiver<T> {}
+// SAFETY: as above; the channel's state lies under its lock.
+unsafe impl<T: Send> Sync for Receiver<T> {}
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+impl<T> Receiver<T> {
+    /// Receives without waiting. (At a rendezvous with a [`select!`](super::select!) that is about to send, it waits
+    /// until that has worked its message out.)
+    ///
+    /// # Errors
+    /// [`TryRecvError::Empty`] if it would have to wait, [`TryRecvError::Disconnected`] if there will be no message.
+    #[inline]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        point("channel::Receiver::try_recv");
+        match &self.kind {
+            Kind::Chan(chan) => chan.try_recv(),
+            Kind::Alarm(alarm, message) => alarm.try_recv().map(message).ok_or(TryRecvError::Empty),
+            Kind::Tick(tick, message) => tick.try_recv().map(message).ok_or(TryRecvError::Empty),
+            Kind::Never => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Receives, waiting for a message.
+    ///
+    /// # Errors
+    /// If the channel is empty and all senders are gone.
+    ///
+    /// # Panics
+    /// If it would have to wait inside a cell: there use [`try_recv`](Self::try_recv).
+    #[inline(always)]
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        self.recv_at(Location::caller())
+    }
+
+    /// As [`recv`](Self::recv), for a call that stands there in the program.
+    #[inline(always)]
+    pub(super) fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
+        point("channel::Receiver::recv");
+        match &self.kind {
+            Kind::Chan(chan) => chan.recv(site),
+            _ => self.recv_clock(None).ok_or(RecvError),
+        }
+    }
+
+    /// As [`recv`](Self::recv), waiting at most for `timeout`.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError::Timeout`] after that, [`RecvTimeoutError::Disconnected`] as `recv`.
+    ///
+    /// # Panics
+    /// As [`recv`](Self::recv).
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        match now().checked_add(timeout) {
+            Some(deadline) => self.recv_deadline(deadline),
+            None => self.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    /// As [`recv`](Self::recv), waiting at most until `deadline`.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Self::recv_timeout).
+    ///
+    /// # Panics
+    /// As [`recv`](Self::recv).
+    #[track_caller]
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        point("channel::Receiver::recv_deadline");
+        match &self.kind {
+            Kind::Chan(chan) => chan.recv_until(deadline),
+            _ => self.recv_clock(Some(deadline)).ok_or(RecvTimeoutError::Timeout),
+        }
+    }
+
+    fn recv_clock(&self, deadline: Option<Instant>) -> Option<T> {
+        match &self.kind {
+            Kind::Alarm(alarm, message) => alarm.recv(deadline).map(message),
+            Kind::Tick(tick, message) => tick.recv(deadline).map(message),
+            Kind::Never | Kind::Chan(_) => {
+                sleep(deadline);
+                None
+            }
+        }
+    }
+
+    /// The clock, if it is the end of one.
+    pub(super) fn clock(&self) -> Option<&dyn Clock> {
+        match &self.kind {
+            Kind::Alarm(alarm, _) => Some(&**alarm),
+            Kind::Tick(tick, _) => Some(&**tick),
+            Kind::Chan(_) | Kind::Never => None,
+        }
+    }
+
+    /// Whether there is no message in the channel. Always at a rendezvous.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether there is no place in the channel. Always at a rendezvous.
+    pub fn is_full(&self) -> bool {
+        match &self.kind {
+            Kind::Chan(chan) => chan.is_full(),
+            Kind::Never => true,
+            _ => self.len() == 1,
+        }
+    }
+
+    /// The messages in the channel.
+    pub fn len(&self) -> usize {
+        match &self.kind {
+            Kind::Chan(chan) => chan.len(),
+            _ => self.clock().is_some_and(Clock::is_ready).into(),
+        }
+    }
+
+    /// The most messages that the channel holds; `None` if there is no bound.
+    pub fn capacity(&self) -> Option<usize> {
+        match &self.kind {
+            Kind::Chan(chan) => chan.capacity(),
+            Kind::Never => Some(0),
+            _ => Some(1),
+        }
+    }
+
+    /// An iterator that waits for each message and ends when all senders are gone.
+    #[track_caller]
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { receiver: self, site: Location::caller() }
+    }
+
+    /// An iterator that never waits and ends when the channel is empty.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter { receiver: self }
+    }
+
+    /// Whether both are ends of one channel. All of [`never`](super::never) are one.
+    pub fn same_channel(&self, other: &Receiver<T>) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Chan(one), Kind::Chan(other)) => Arc::ptr_eq(one, other),
+            (Kind::Alarm(one, _), Kind::Alarm(other, _)) => Arc::ptr_eq(one, other),
+            (Kind::Tick(one, _), Kind::Tick(other, _)) => Arc::ptr_eq(one, other),
+            (Kind::Never, Kind::Never) => true,
+            _ => false,
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        point("channel::Receiver::drop");
+        if let Kind::Chan(chan) = &self.kind {
+            chan.drop_end(Side::Receive);
+        }
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        let kind = match &self.kind {
+            Kind::Chan(chan) => {
+                chan.add(Side::Receive);
+                Kind::Chan(chan.clone())
+            }
+            Kind::Alarm(alarm, message) => Kind::Alarm(alarm.clone(), *message),
+            Kind::Tick(tick, message) => Kind::Tick(tick.clone(), *message),
+            Kind::Never => Kind::Never,
+        };
+        Receiver { kind }
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Receiver { .. }")
+    }
+}

@@ -1,0 +1,114 @@
+//! Owns: `Stash`, the messages of a channel that are on their way between two who have agreed on them.
+//! May use: nothing but memory.
+//! Never: a lock; it lies inside the channel's.
+//!
+//! A selection is in two steps: it agrees on an operation, and the user completes it. Between the two a message that
+//! was received has to be somewhere, and one that is to be sent may not exist yet. Each such message has a ticket:
+//!
+//! | state | meaning | next |
+//! |---|---|---|
+//! | `Promised` | the sender was selected and has not sent; perhaps the receiver waits | `Here`, or `Broken` |
+//! | `Here` | the message waits for its receiver | taken |
+//! | `Broken` | the sender will not send: it panicked between the two steps | taken, by the receiver |
+//! | not there | the receiver will not receive: it panicked between the two steps | - |
+//!
+//! There are hardly ever more than a few: a search is a look at the first.
+
+use super::list::Ticket;
+use raddle_core::wait::WakeRight;
+
+enum State<T> {
+    Promised(Option<WakeRight>),
+    Here(T),
+    Broken,
+}
+
+/// The messages with tickets.
+pub(super) struct Stash<T> {
+    messages: Vec<(Ticket, State<T>)>,
+    given: u64,
+}
+
+/// What a receiver finds under its ticket.
+pub(super) enum Found<T> {
+    Here(T),
+    NotYet,
+    Broken,
+}
+
+impl<T> Stash<T> {
+    pub(super) const fn new() -> Self {
+        Stash { messages: Vec::new(), given: 0 }
+    }
+
+    /// A ticket that no other is or was.
+    pub(super) fn ticket(&mut self) -> Ticket {
+        self.given += 1;
+        Ticket(self.given)
+    }
+
+    pub(super) fn promise(&mut self, ticket: Ticket) {
+        self.messages.push((ticket, State::Promised(None)));
+    }
+
+    pub(super) fn put(&mut self, ticket: Ticket, message: T) {
+        self.messages.push((ticket, State::Here(message)));
+    }
+
+    fn position(&self, ticket: Ticket) -> Option<usize> {
+        self.messages.iter().position(|(other, _)| *other == ticket)
+    }
+
+    fn keep(&mut self, ticket: Ticket, state: State<T>) -> Option<WakeRight> {
+        let at = self.position(ticket)?;
+        match std::mem::replace(&mut self.messages[at].1, state) {
+            State::Promised(receiver) => receiver,
+            State::Here(_) | State::Broken => unreachable!("a ticket is for one message"),
+        }
+    }
+
+    /// Keeps a promise. `Err` with the message if the receiver has gone.
+    pub(super) fn fulfil(&mut self, ticket: Ticket, message: T) -> Result<Option<WakeRight>, T> {
+        match self.position(ticket) {
+            Some(_) => Ok(self.keep(ticket, State::Here(message))),
+            None => Err(message),
+        }
+    }
+
+    /// The sender will not send.
+    pub(super) fn break_promise(&mut self, ticket: Ticket) -> Option<WakeRight> {
+        self.keep(ticket, State::Broken)
+    }
+
+    /// Looks for the message, and takes it.
+    pub(super) fn take(&mut self, ticket: Ticket) -> Found<T> {
+        let Some(at) = self.position(ticket) else { return Found::Broken };
+        if matches!(self.messages[at].1, State::Promised(_)) {
+            return Found::NotYet;
+        }
+        match self.messages.swap_remove(at).1 {
+            State::Here(message) => Found::Here(message),
+            State::Promised(_) | State::Broken => Found::Broken,
+        }
+    }
+
+    /// The receiver waits for the promised message; false if it has come, or will not come.
+    pub(super) fn wait_for(&mut self, ticket: Ticket, receiver: impl FnOnce() -> WakeRight) -> bool {
+        match self.position(ticket).map(|at| &mut self.messages[at].1) {
+            Some(State::Promised(waiting)) => {
+                *waiting = Some(receiver());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The receiver will not receive: the sender learns it, if it has not sent. What has been sent stays here.
+    pub(super) fn give_up(&mut self, ticket: Ticket) {
+        if let Some(at) = self.position(ticket)
+            && !matches!(self.messages[at].1, State::Here(_))
+        {
+            self.messages.swap_remove(at);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Owns: what threads and processes share and communicate by: locks, channels, and the channels of CSP.
+//! May use: `raddle-core` to wait and to wake; `raddle-protocol` for the words.
+//! Never: deciding who runs.
+//!
+//! The public interface is the crate `raddle`, which exports these modules as they are:
+//!
+//! | module | what |
+//! |---|---|
+//! | [`sync`] | locks and their like, with the names of `std::sync`; queue locks |
+//! | [`channel`] | channels with the names of `crossbeam-channel` |
+//! | [`csp`] | one-to-one channels, alternation, PAR, barriers |
+
+pub mod channel;
+pub mod csp;
+pub mod sync;

@@ -1,0 +1,64 @@
+//! Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
+//! May use: `protocol` for the words, `wait` to wait, `worker` to know who runs where.
+//! Never: deciding who runs; a wait while a list is locked.
+//!
+//! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,
+//! and what does not wait (`Arc`, atomics, the error types) *is* the standard library's. What waits parks the user-
+//! level thread and leaves its worker to others. All of it may be used by processes, by OS threads, by both at once,
+//! and in a program that never starts a runtime.
+//!
+//! | what | waits in | who comes next |
+//! |---|---|---|
+//! | [`Mutex`] | a queue in its word | whoever runs, but at most 1023 pass the one who has waited longest |
+//! | [`RwLock`] | a list | whoever runs, until one who was called comes too late; readers together |
+//! | [`Condvar`] | a list | `notify_one` wakes who has waited longest |
+//! | [`Barrier`], [`mpsc`] | lists, beside a short lock of the OS thread's | - |
+//! | [`Once`], [`OnceLock`], [`LazyLock`] | a stack in its word | all at once |
+//! | [`Semaphore`] | a list | first come, first served, whatever the number of permits |
+//! | [`McsLock`], [`ClhLock`] | near its turn spins, far from it sleeps | in order; in a crowd, by worker |
+//! | [`TicketLock`] | spins, then yields | first come, first served |
+//! | [`SpinLock`] | spins, then yields | anybody |
+//!
+//! A **cell** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
+//! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
+//! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see
+//! [`crate::csp`]). A guard belongs to the thread, process or OS thread that made it.
+
+mod barrier;
+mod clh;
+mod condvar;
+mod crowd;
+mod lazy_lock;
+mod mcs;
+mod monitor;
+pub mod mpsc;
+mod mutex;
+mod nodes;
+mod once;
+mod once_lock;
+mod queue_site;
+mod rwlock;
+mod semaphore;
+mod sleepers;
+mod spin;
+mod ticket;
+mod timed;
+
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use clh::{ClhGuard, ClhLock};
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy_lock::LazyLock;
+pub use mcs::{McsGuard, McsLock};
+pub use mutex::{Mutex, MutexGuard};
+#[allow(deprecated, reason = "who still uses it finds it")]
+pub use once::ONCE_INIT;
+pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
+pub use raddle_core::wait::Held;
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use semaphore::{AcquireError, Permit, Semaphore, TryAcquireError};
+pub use spin::{SpinGuard, SpinLock};
+pub use ticket::{TicketGuard, TicketLock};
+
+// What does not wait is the standard library's own.
+pub use std::sync::{Arc, LockResult, PoisonError, TryLockError, TryLockResult, Weak, atomic};

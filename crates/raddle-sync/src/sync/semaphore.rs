@@ -1,0 +1,281 @@
+//! Owns: `Semaphore`, its permits and errors.
+//! May use: `protocol::semaphore` for the word.
+//! Never: passing one who has waited longer.
+
+use super::sleepers::{Timed, deadline};
+use raddle_core::cancel;
+use raddle_core::choice::{point, settle};
+use raddle_core::wait::{CallOn, Subject, Wait};
+use raddle_core::wait::{Held, Holder};
+use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
+
+/// A number of permits, of which each may take some and must give them back; the names follow `tokio`'s.
+///
+/// First come, first served: who wants many permits is not passed by those who want few.
+///
+/// ```
+/// use raddle::sync::{Semaphore, TryAcquireError};
+///
+/// let tables = Semaphore::new(2);
+/// let both = tables.acquire_many(2)?;
+/// assert_eq!(tables.try_acquire().unwrap_err(), TryAcquireError::NoPermits);
+/// drop(both);
+/// assert_eq!(tables.available_permits(), 2);
+/// # Ok::<(), raddle::sync::AcquireError>(())
+/// ```
+pub struct Semaphore {
+    word: SemaphoreWord<Timed>,
+    /// Who took last.
+    holder: Holder,
+}
+
+const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire");
+
+impl Subject for Semaphore {
+    const KIND: &'static str = "semaphore";
+
+    fn held(&self) -> Option<Held> {
+        self.holder.held()
+    }
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "permits left: {}, the last", self.available_permits())
+    }
+}
+
+impl UnwindSafe for Semaphore {}
+impl RefUnwindSafe for Semaphore {}
+
+/// Some permits, which go back when this is dropped.
+#[must_use = "if unused the permits go back at once"]
+pub struct Permit<'a> {
+    semaphore: &'a Semaphore,
+    count: usize,
+}
+
+/// The semaphore has been closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcquireError(());
+
+/// Why there are no permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TryAcquireError {
+    /// Too few now, or somebody waits for some.
+    NoPermits,
+    /// The semaphore has been closed.
+    Closed,
+}
+
+impl Semaphore {
+    /// At most so many permits.
+    pub const MAX_PERMITS: usize = PERMITS_MAX;
+
+    /// One with so many permits.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS).
+    #[must_use]
+    pub const fn new(permits: usize) -> Semaphore {
+        assert!(permits <= PERMITS_MAX, "a semaphore with more permits than it can count");
+        Semaphore { word: SemaphoreWord::new(permits), holder: Holder::nobody() }
+    }
+
+    /// Waits for one permit.
+    ///
+    /// # Errors
+    /// If the semaphore is closed, or is while it waits.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    #[track_caller]
+    pub fn acquire(&self) -> Result<Permit<'_>, AcquireError> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for `count` permits at once.
+    ///
+    /// # Errors
+    /// If the semaphore is closed, or is while it waits.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    #[inline]
+    #[track_caller]
+    pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
+        point("Semaphore::acquire");
+        let site = Location::caller();
+        let taken = match self.word.try_take(count) {
+            Err(Refused::TooFew) => self.take_slow(count, None, site),
+            taken => taken,
+        };
+        taken.map(|()| self.permit(count, site)).map_err(|_| AcquireError(()))
+    }
+
+    /// Takes one permit if that needs no wait.
+    ///
+    /// # Errors
+    /// If there is none, somebody waits for some, or the semaphore is closed.
+    #[track_caller]
+    pub fn try_acquire(&self) -> Result<Permit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes `count` permits if that needs no wait.
+    ///
+    /// # Errors
+    /// If there are too few, somebody waits for some, or the semaphore is closed.
+    #[inline]
+    #[track_caller]
+    pub fn try_acquire_many(&self, count: usize) -> Result<Permit<'_>, TryAcquireError> {
+        point("Semaphore::try_acquire");
+        self.word.try_take(count)?;
+        Ok(self.permit(count, Location::caller()))
+    }
+
+    /// Waits for one permit, for at most `timeout`.
+    ///
+    /// # Errors
+    /// If the time passes, or the semaphore is closed.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    #[track_caller]
+    pub fn acquire_timeout(&self, timeout: Duration) -> Result<Permit<'_>, TryAcquireError> {
+        self.acquire_many_timeout(1, timeout)
+    }
+
+    /// Waits for `count` permits at once, for at most `timeout`.
+    ///
+    /// # Errors
+    /// If the time passes, or the semaphore is closed.
+    ///
+    /// # Panics
+    /// If it has to wait inside a cell.
+    #[track_caller]
+    pub fn acquire_many_timeout(
+        &self,
+        count: usize,
+        timeout: Duration,
+    ) -> Result<Permit<'_>, TryAcquireError> {
+        point("Semaphore::acquire_timeout");
+        let site = Location::caller();
+        match self.word.try_take(count) {
+            Err(Refused::TooFew) => self.take_slow(count, deadline(timeout), site)?,
+            taken => taken?,
+        }
+        Ok(self.permit(count, site))
+    }
+
+    #[cold]
+    fn take_slow(
+        &self,
+        count: usize,
+        until: Option<Instant>,
+        site: &'static Location<'static>,
+    ) -> Result<(), Refused> {
+        let wait = Wait::on(const { &ACQUIRE }, self, site);
+        let _shown = wait.show();
+        let taken = self.word.take_slow(count, Timed::until(ACQUIRE.name(), until));
+        if taken == Err(Refused::TooFew) {
+            cancel::check();
+        }
+        taken
+    }
+
+    #[inline]
+    fn permit(&self, count: usize, site: &'static Location<'static>) -> Permit<'_> {
+        self.holder.note(site);
+        Permit { semaphore: self, count }
+    }
+
+    /// Adds permits, and lets those go on who wait for them.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
+    pub fn add_permits(&self, count: usize) {
+        point("Semaphore::add_permits");
+        assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
+        self.word.give(count);
+        settle("Semaphore::add_permits");
+    }
+
+    /// How many permits there are now. May be out of date at once.
+    pub fn available_permits(&self) -> usize {
+        self.word.permits()
+    }
+
+    /// Refuses everybody from now on, those who wait included. Permits that are out may still be given back.
+    pub fn close(&self) {
+        point("Semaphore::close");
+        self.word.close();
+        settle("Semaphore::close");
+    }
+
+    /// Whether it has been closed.
+    pub fn is_closed(&self) -> bool {
+        self.word.is_closed()
+    }
+}
+
+impl Permit<'_> {
+    /// Keeps the permits out for ever.
+    pub fn forget(self) {
+        std::mem::forget(self);
+    }
+
+    /// How many permits these are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        point("Semaphore::release");
+        self.semaphore.word.give(self.count);
+        settle("Semaphore::release");
+    }
+}
+
+impl From<Refused> for TryAcquireError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::TooFew => TryAcquireError::NoPermits,
+            Refused::Closed => TryAcquireError::Closed,
+        }
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Semaphore");
+        out.field("permits", &self.available_permits()).field("closed", &self.is_closed()).finish()
+    }
+}
+
+impl fmt::Debug for Permit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for AcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the semaphore is closed")
+    }
+}
+
+impl fmt::Display for TryAcquireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TryAcquireError::NoPermits => "too few permits are available",
+            TryAcquireError::Closed => "the semaphore is closed",
+        })
+    }
+}
+
+impl std::error::Error for AcquireError {}
+impl std::error::Error for TryAcquireError {}

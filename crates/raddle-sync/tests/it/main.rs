@@ -1,0 +1,3 @@
+//! Public behaviour of locks, channels and communicating processes, grouped by behaviour.
+
+mod described;

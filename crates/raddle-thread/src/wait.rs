@@ -1,0 +1,103 @@
+//! Owns: `std::thread`'s ways to wait, by its names.
+//! May use: `process::wait`.
+//! Never: another meaning than `process::wait` gives them.
+
+use raddle_core::cancel;
+use raddle_core::choice::{now, yields};
+use raddle_core::process::wait::{self, Caller, caller};
+use raddle_core::worker::Worker;
+use std::time::{Duration, Instant};
+
+/// Panics in a cell, with the name that the program used.
+#[inline]
+pub(super) fn refuse_in_cell(what: &str) {
+    let _allowed = caller(what);
+}
+
+/// Waits until somebody unparks the caller, or takes the token of an earlier [`unpark`](super::Thread::unpark). May
+/// return for no reason.
+///
+/// # Panics
+/// Inside a cell, which must not wait.
+///
+/// ```
+/// use raddle::thread;
+/// let sleeper = thread::spawn(thread::park);
+/// sleeper.thread().unpark();
+/// sleeper.join().unwrap();
+/// ```
+#[inline]
+#[track_caller]
+pub fn park() {
+    refuse_in_cell("thread::park");
+    wait::park();
+}
+
+/// As [`park`], and returns at the latest when `timeout` has passed, as far as the machine is free.
+///
+/// # Panics
+/// Inside a cell.
+#[track_caller]
+pub fn park_timeout(timeout: Duration) {
+    refuse_in_cell("thread::park_timeout");
+    wait::park_timeout(timeout);
+}
+
+/// As [`park_timeout`], in milliseconds.
+///
+/// # Panics
+/// Inside a cell.
+#[deprecated(note = "use `park_timeout`")]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(ms.into()));
+}
+
+/// Waits for at least `duration`; its worker runs others meanwhile. Nothing happens if it is zero.
+///
+/// # Panics
+/// Inside a cell.
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    refuse_in_cell("thread::sleep");
+    if !duration.is_zero() {
+        wait::sleep(duration);
+    }
+}
+
+/// As [`sleep`], in milliseconds.
+///
+/// # Panics
+/// Inside a cell.
+#[deprecated(note = "use `sleep`")]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(ms.into()));
+}
+
+/// Waits until `deadline` has passed; its worker runs others meanwhile.
+///
+/// # Panics
+/// Inside a cell.
+#[track_caller]
+pub fn sleep_until(deadline: Instant) {
+    sleep(deadline.saturating_duration_since(now()));
+}
+
+/// Lets others run: the caller goes to the end of its worker's batch. Returns at once if nothing else can run here.
+///
+/// # Panics
+/// Inside a cell, whose way to yield is [`raddle::task::yield_now`].
+#[inline]
+pub fn yield_now() {
+    yields();
+    match caller("thread::yield_now") {
+        Caller::Process(block) => {
+            cancel::check_process(block);
+            // SAFETY: `block` is what runs here.
+            unsafe { Worker::of(&block.header) }.yield_process(block);
+        }
+        Caller::Thread => {
+            cancel::check();
+            std::thread::yield_now();
+        }
+    }
+}

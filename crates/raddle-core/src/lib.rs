@@ -40,6 +40,8 @@ mod ids;
 pub mod jobs;
 mod live;
 #[doc(hidden)]
+pub mod observe;
+#[doc(hidden)]
 pub mod load;
 #[doc(hidden)]
 pub mod policy;

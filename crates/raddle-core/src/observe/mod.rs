@@ -1,0 +1,31 @@
+//! Owns: the places at which an observer is attached to the scheduler: hang reports, exploration, the recorder.
+//! May use: nothing.
+//! Never: knowing an observer; what it is told and asked is a trait that stands here.
+//!
+//! An observer is a crate above this one. It attaches itself before `main` begins, from a function that its object file
+//! lists in `.init_array`, so that a program has it by linking it and pays nothing for one that it does not link. The
+//! scheduler looks into the [`Slot`] when a runtime begins, and at moments that are rare; what is frequent it writes
+//! itself, into words that observers read.
+
+use std::sync::OnceLock;
+
+/// Where one kind of observer is attached.
+pub struct Slot<T: ?Sized + 'static>(OnceLock<&'static T>);
+
+impl<T: ?Sized> Slot<T> {
+    /// Nobody is attached.
+    pub const fn new() -> Slot<T> {
+        Slot(OnceLock::new())
+    }
+
+    /// Attaches an observer, for good. The first one stays.
+    pub fn attach(&self, observer: &'static T) {
+        let _second = self.0.set(observer);
+    }
+
+    /// The observer, if the program has linked one.
+    #[inline]
+    pub fn get(&self) -> Option<&'static T> {
+        self.0.get().copied()
+    }
+}

@@ -7,9 +7,9 @@
 //! for instance, is one step; a `yield_now` there makes it two. An operation that has made somebody ready [`settle`]s:
 //! who was woken may go on before the caller does anything more.
 
+use crate::block::Block;
 use crate::cancel::Token;
 use crate::explore::Ending;
-use crate::process::block::Block;
 use crate::worker::{Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -12,7 +12,7 @@
 
 pub use crate::runtime::Caller;
 use crate::runtime::{Runtime, Shared};
-use crate::timer::{Alarm as Ring, AlarmId};
+use crate::worker::timer::{Alarm as Ring, AlarmId};
 use crate::worker::{Worker, current_header};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use raddle_trace::Event;

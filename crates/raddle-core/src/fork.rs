@@ -28,13 +28,13 @@
 //! to take back its alarm, does nothing there. A lock of the program's own, `raddle::sync`'s among them, stays locked
 //! if another thread has it, as with POSIX threads.
 
+use crate::block::pool;
 use crate::blocking;
 use crate::hang::{self, seat::Seats, watch::Runtimes};
-use crate::jobs;
-use crate::process::pool;
 use crate::runtime::{self, Shared};
 use crate::trace;
 use crate::worker::Worker;
+use crate::worker::jobs;
 use raddle_context::tls;
 use raddle_protocol::header::OWN_TLS;
 use std::cell::RefCell;

@@ -14,7 +14,11 @@
     reason = "what `new` makes here is a part of a worker; nobody wants one by default"
 )]
 
+#[doc(hidden)]
+pub mod block;
 pub mod cancel;
+#[doc(hidden)]
+pub mod describe;
 pub mod engine;
 pub mod explore;
 pub mod hang;
@@ -31,18 +35,11 @@ pub mod config;
 #[doc(hidden)]
 pub mod counters;
 #[doc(hidden)]
-pub mod external;
-#[doc(hidden)]
 pub mod fork;
 mod idle_times;
 mod ids;
 #[doc(hidden)]
-pub mod jobs;
-mod live;
-#[doc(hidden)]
 pub mod observe;
-#[doc(hidden)]
-pub mod load;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
@@ -51,9 +48,6 @@ pub mod process;
 pub mod report;
 #[doc(hidden)]
 pub mod runtime;
-mod shared_queue;
-#[doc(hidden)]
-pub mod timer;
 #[doc(hidden)]
 pub mod wait;
 #[doc(hidden)]
@@ -63,9 +57,9 @@ pub use blocking::blocking;
 pub use config::{ConfigError, SETTINGS, Setting};
 pub use counters::Stats;
 pub use idle_times::{DECADE_NAMES, DECADES, IdleDecade};
-pub use load::{Load, READY_LENGTHS, READY_NAMES};
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 pub use runtime::{BuildError, Builder, Runtime};
+pub use worker::load::{Load, READY_LENGTHS, READY_NAMES};
 
 /// Decisions of the scheduler as values that know no worker, for `raddle lab simulate`: what it simulates is what runs.
 #[doc(hidden)]

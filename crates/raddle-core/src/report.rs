@@ -2,7 +2,7 @@
 //! May use: standard error.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
-use crate::process::block::Block;
+use crate::block::Block;
 use crate::wait::Wait;
 use raddle_context::StackError;
 use raddle_protocol::header::{Header, Kind, OWN_TLS};

@@ -3,7 +3,7 @@
 //! Never: another thread's flags.
 
 use super::handle::{Thread, current};
-use raddle_core::process::block::Block;
+use raddle_core::block::Block;
 use raddle_core::worker::current_header;
 use raddle_protocol::header::{Kind, MOVABLE, OWN_TLS, PLACED};
 use std::fmt;

@@ -4,7 +4,7 @@
 
 use raddle_core::cancel;
 use raddle_core::choice::{now, yields};
-use raddle_core::process::wait::{self, Caller, caller};
+use raddle_core::wait::park::{self, Caller, caller};
 use raddle_core::worker::Worker;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub(super) fn refuse_in_cell(what: &str) {
 #[track_caller]
 pub fn park() {
     refuse_in_cell("thread::park");
-    wait::park();
+    park::park();
 }
 
 /// As [`park`], and returns at the latest when `timeout` has passed, as far as the machine is free.
@@ -40,7 +40,7 @@ pub fn park() {
 #[track_caller]
 pub fn park_timeout(timeout: Duration) {
     refuse_in_cell("thread::park_timeout");
-    wait::park_timeout(timeout);
+    park::park_timeout(timeout);
 }
 
 /// As [`park_timeout`], in milliseconds.
@@ -60,7 +60,7 @@ pub fn park_timeout_ms(ms: u32) {
 pub fn sleep(duration: Duration) {
     refuse_in_cell("thread::sleep");
     if !duration.is_zero() {
-        wait::sleep(duration);
+        park::sleep(duration);
     }
 }
 

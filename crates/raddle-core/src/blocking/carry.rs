@@ -16,7 +16,7 @@
 
 use super::pool;
 use super::spare::Job;
-use crate::process::block::Block;
+use crate::block::Block;
 use crate::worker::{self, Worker};
 use raddle_context::{Context, current, tls, transfer_with};
 use raddle_protocol::header::AWAY;

@@ -23,9 +23,9 @@ pub(crate) use carry::host_storage;
 pub(crate) use pool::{PoolGuard, lock as lock_pool};
 pub(crate) use spare::run_detached;
 
+use crate::block::Block;
 use crate::fork::{end_of_orphan, is_orphan};
-use crate::process::block::Block;
-use crate::process::wait::{Caller, caller, wait_registered};
+use crate::wait::park::{Caller, caller, wait_registered};
 use crate::wait::{CallOn, Wait};
 use crate::worker::Worker;
 use carry::Trip;

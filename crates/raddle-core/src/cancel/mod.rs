@@ -38,9 +38,9 @@ pub use region::check;
 pub use region::{check_process, current, hold, is_cancelled_now};
 pub use scope::{Scope, ScopedHandle, scope};
 
+use crate::block::Block;
 use crate::cell::Sleep;
 use crate::choice::{self, now, point, settle};
-use crate::process::block::Block;
 use crate::process::scope::ScopeData;
 use region::Stay;
 use std::any::Any;

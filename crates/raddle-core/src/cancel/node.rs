@@ -15,7 +15,7 @@
 //! *No cancellation is lost*: to leave a ring and to strike take the same lock. *Nobody rings what is gone*: rings are
 //! rung under it, and taken back under it.
 
-use crate::process::block::Block;
+use crate::block::Block;
 use crate::wait::{Callback, EXPIRED, Waiter, WakeRight};
 use crate::worker;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};

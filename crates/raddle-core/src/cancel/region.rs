@@ -4,12 +4,12 @@
 //!
 //! A process in a region has the flag [`CANCELLABLE`] and, in its payload, the address of its node: while it runs, its
 //! closure has been taken out of there and its result not yet put. The flag is one of those that
-//! [`light_caller`](crate::process::wait::light_caller) tests at once: so a process in no region pays nothing, and one
+//! [`light_caller`](crate::wait::park::light_caller) tests at once: so a process in no region pays nothing, and one
 //! in a region takes the long way into each wait. An OS thread has the address in a thread-local.
 
 use super::node::Node;
 use super::unwind;
-use crate::process::block::Block;
+use crate::block::Block;
 use crate::worker::current_header;
 use raddle_protocol::header::{CANCELLABLE, Header, Kind};
 use std::cell::Cell;

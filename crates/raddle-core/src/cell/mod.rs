@@ -16,9 +16,9 @@ pub(crate) use raw::poll;
 pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
 pub use spawn_blocking::spawn_blocking;
 
-use crate::process::wait::{self, Caller};
 use crate::process::{self, Process};
 use crate::runtime;
+use crate::wait::park::{self, Caller};
 use crate::worker::Worker;
 use std::pin::pin;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Wake for Sleeper {
 /// ```
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let sleeper = match (wait::caller("task::block_on"), process::current()) {
+    let sleeper = match (park::caller("task::block_on"), process::current()) {
         (Caller::Process(_), Some(process)) => Sleeper::Process(process),
         _ => Sleeper::Thread(std::thread::current()),
     };
@@ -88,6 +88,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        if in_process { wait::park_or_yield() } else { std::thread::park() }
+        if in_process { park::park_or_yield() } else { std::thread::park() }
     }
 }

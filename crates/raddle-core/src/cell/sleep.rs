@@ -4,8 +4,8 @@
 
 use crate::choice::now;
 use crate::runtime::{self, Shared};
-use crate::timer::{Alarm, AlarmId};
 use crate::worker::Worker;
+use crate::worker::timer::{Alarm, AlarmId};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;

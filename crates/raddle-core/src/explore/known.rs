@@ -3,7 +3,7 @@
 //! Never: a look at a block that may have ended.
 
 use super::site::Site;
-use crate::process::block::Block;
+use crate::block::Block;
 use raddle_protocol::header::{Kind, Runnable};
 use std::fmt;
 use std::panic::Location;

@@ -5,8 +5,8 @@
 use super::failure::{Cause, Waiting};
 use super::known::Known;
 use super::site::Sites;
+use crate::block::Block;
 use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
-use crate::process::block::Block;
 use crate::wait::held_by;
 use crate::wait::{Thing, Wait};
 use raddle_context::walk::kept;

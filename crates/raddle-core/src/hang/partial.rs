@@ -12,7 +12,7 @@ use super::cycle::{Cycle, Who};
 use super::roll::{How, Roll};
 use super::watch::Watched;
 use super::{Dump, Kind};
-use crate::process::pool;
+use crate::block::pool;
 use crate::report;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

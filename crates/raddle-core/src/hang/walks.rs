@@ -7,7 +7,7 @@
 
 use super::roll::Span;
 use super::seat::Seat;
-use crate::process::block::Block;
+use crate::block::Block;
 use raddle_context::walk::{Tables, walk, walk_interrupted};
 use raddle_protocol::header::{Header, Kind};
 use std::collections::HashSet;

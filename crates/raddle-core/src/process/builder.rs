@@ -2,12 +2,12 @@
 //! May use: `worker` and `runtime` to hand it over, `process::entry` for its body.
 //! Never: a stack; a process gets one when it starts.
 
-use super::block::Block;
-use super::entry;
-use super::handle::{JoinHandle, Joiner};
-use super::pool;
-use super::scope::ScopeData;
+use crate::block::Block;
+use crate::block::pool;
 use crate::choice::point;
+use crate::process::entry;
+use crate::process::handle::{JoinHandle, Joiner};
+use crate::process::scope::ScopeData;
 use crate::runtime::{self, Shared};
 use crate::trace::{note_job, number_of_job};
 use crate::worker::Worker;

@@ -7,7 +7,7 @@
 //! own pool while the exit still stands on it; the pool promises not to let it out, and the very next process may be
 //! started on it, since an end saves nothing.
 
-use super::block::{Block, Body};
+use crate::block::{Block, Body};
 use crate::cancel::{self, Inherited};
 use crate::choice;
 use crate::fork;

@@ -2,11 +2,12 @@
 //! May use: `process::block`, `process::wait`.
 //! Never: a process's stack.
 
-use super::block::Block;
-use super::pool;
-use super::wait;
+use crate::block::Block;
+use crate::block::pool;
 use crate::choice::{self, point, settle};
+use crate::describe::Held;
 use crate::fork;
+use crate::wait::park;
 use crate::worker::{self, Worker, current_header};
 use raddle_protocol::header::{Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -71,7 +72,7 @@ impl Process {
         Process { block, life: block.token.generation(), id: ProcessId(block.id.get()), name }
     }
 
-    /// Ends the process's current or next [`park`](super::park). Does nothing if it has ended.
+    /// Ends the process's current or next [`park`](crate::process::park). Does nothing if it has ended.
     ///
     /// May be called from anywhere: a process, a cell, an OS thread.
     #[inline]
@@ -84,7 +85,7 @@ impl Process {
         }
     }
 
-    /// The name it was given by [`Builder::name`](super::Builder::name).
+    /// The name it was given by [`Builder::name`](crate::process::Builder::name).
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -156,7 +157,7 @@ impl<T> Joiner<T> {
     pub fn join(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
-            wait::wait_for_child(self.block);
+            park::wait_for_child(self.block);
         }
         self.take()
     }
@@ -168,11 +169,11 @@ impl<T> Joiner<T> {
     #[inline]
     #[track_caller]
     pub fn join_or_run(self) -> Result<T> {
-        if let Some(caller) = wait::light_caller()
+        if let Some(caller) = park::light_caller()
             && !self.block.join.is_done()
             // Of a thread the storage is its own.
             && !self.block.header.is(OWN_TLS)
-            && wait::has_room_for_a_call(caller, self.block)
+            && park::has_room_for_a_call(caller, self.block)
             // SAFETY: `caller` is what runs here.
             && unsafe { Worker::of(&caller.header) }.take_back(self.block)
         {
@@ -202,7 +203,7 @@ impl<T> Joiner<T> {
     pub fn join_or_unwind(self) -> Result<T> {
         point("join");
         if !self.block.join.is_done() {
-            wait::wait_for_child_loosely(self.block, None);
+            park::wait_for_child_loosely(self.block, None);
         }
         self.take()
     }
@@ -211,7 +212,7 @@ impl<T> Joiner<T> {
     #[track_caller]
     pub fn join_until(self, deadline: Option<Instant>) -> std::result::Result<Result<T>, Self> {
         point("join");
-        if self.block.join.is_done() || wait::wait_for_child_loosely(self.block, deadline) {
+        if self.block.join.is_done() || park::wait_for_child_loosely(self.block, deadline) {
             return Ok(self.take());
         }
         Err(self)
@@ -306,5 +307,12 @@ impl<T> JoinHandle<T> {
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle").field("process", &self.process()).finish_non_exhaustive()
+    }
+}
+
+impl Held {
+    /// Whether this process holds it. True of one that came after it in the same control block, too.
+    pub fn by(&self, process: &Process) -> bool {
+        process.address() == self.who()
     }
 }

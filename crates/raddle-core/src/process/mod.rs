@@ -20,16 +20,12 @@
 //! with its other processes; and nothing that relies on last-in-first-out order in a thread-local may be held over
 //! a wait.
 
-pub mod block;
 pub mod builder;
 pub(crate) mod entry;
 pub mod handle;
-pub(crate) mod payload;
-pub(crate) mod pool;
 pub mod scope;
-pub mod wait;
 
+pub use crate::wait::park::{park, park_timeout, sleep, sleep_until, yield_now};
 pub use builder::{Builder, spawn, spawn_on};
 pub use handle::{JoinHandle, Process, ProcessId, current};
 pub use scope::{Scope, ScopedJoinHandle, scope};
-pub use wait::{park, park_timeout, sleep, sleep_until, yield_now};

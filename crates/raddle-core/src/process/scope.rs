@@ -5,11 +5,11 @@
 //! The semantics are those of [`std::thread::scope`]. The wait for the children happens outside of any unwinding: a
 //! panic of the closure is caught, the children are waited for, and then the panic goes on.
 
-use super::builder::Builder;
-use super::handle::{Joiner, Process};
-use super::wait;
 use crate::cancel::{self, Node};
 use crate::fork;
+use crate::process::builder::Builder;
+use crate::process::handle::{Joiner, Process};
+use crate::wait::park;
 use crate::wait::{CallOn, Subject, Wait};
 use raddle_protocol::header::Header;
 use raddle_protocol::order;
@@ -134,7 +134,7 @@ impl ScopeData {
         if !self.empty.is_done() {
             let wait = Wait::on(const { &SCOPE }, self, site);
             let _shown = wait.show();
-            wait::wait_registered(SCOPE.name(), |owner| self.empty.register(owner) == Registered::Waits);
+            park::wait_registered(SCOPE.name(), |owner| self.empty.register(owner) == Registered::Waits);
         }
     }
 }
@@ -182,7 +182,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     // Refuses a cell here: at the end, with children alive, it would be too late to panic.
-    wait::caller("csp::scope");
+    park::caller("csp::scope");
     let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     scope.data.wait(Location::caller());
@@ -248,7 +248,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits for the end; see [`JoinHandle::join`](super::JoinHandle::join).
+    /// Waits for the end; see [`JoinHandle::join`](crate::process::JoinHandle::join).
     ///
     /// # Errors
     /// The payload of the process's panic; the scope then does not panic for it.

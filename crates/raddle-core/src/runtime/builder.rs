@@ -2,17 +2,17 @@
 //! May use: `config`, OS threads, processor affinity.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
-use super::hooks::{Hooks, Launch};
-use super::shared::Looks;
-use super::{Runtime, Shared};
 use crate::config::{Config, ConfigError};
 use crate::explore::{Board, Plan as SeedPlan, Strategy};
 use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::report;
+use crate::runtime::{Runtime, Shared};
 use crate::trace::Level;
 use crate::worker::Worker;
+use crate::worker::hooks::{Hooks, Launch};
+use crate::worker::shared::Looks;
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
@@ -376,7 +376,7 @@ impl Builder {
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn build_global(self) -> Result<(), BuildError> {
-        super::default::install(|| self.build())
+        crate::runtime::default::install(|| self.build())
     }
 }
 
@@ -422,7 +422,7 @@ fn start(
         match catch_unwind(AssertUnwindSafe(|| launch(index, Box::new(body)))) {
             Ok(Ok(thread)) => {
                 if caller_works && processors.is_empty() {
-                    thread.iter().for_each(super::caller::send_elsewhere);
+                    thread.iter().for_each(crate::runtime::caller::send_elsewhere);
                 }
                 runtime.threads.extend(thread);
             }
@@ -461,14 +461,14 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
     let _seat = Seated::worker(shared.worker(index));
-    super::place::stand_for(shared, index, || shared.hooks.at_start(index));
+    crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         report::fatal("a worker panicked outside of any process or cell");
     }
-    super::place::stand_for(shared, index, || shared.hooks.at_exit(index));
+    crate::runtime::place::stand_for(shared, index, || shared.hooks.at_exit(index));
     if shared.leave_last_alone() {
-        super::settle(shared);
+        crate::runtime::settle(shared);
     }
 }
 
@@ -488,7 +488,7 @@ fn prepare_process() {
 
 /// The processors on which this program may run.
 fn allowed_processors() -> Vec<usize> {
-    let Some(set) = super::caller::processors() else { return Vec::new() };
+    let Some(set) = crate::runtime::caller::processors() else { return Vec::new() };
     // SAFETY: the index is within the set.
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }

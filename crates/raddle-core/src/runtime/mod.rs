@@ -14,28 +14,26 @@
 mod builder;
 mod caller;
 mod default;
-pub mod hooks;
 pub mod place;
-mod shared;
 
+pub use crate::worker::Shared;
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
 pub use caller::Caller;
 pub use default::{forget as forget_default, here, install as install_default, starting};
-pub use shared::Shared;
 
 use crate::counters::Stats;
 use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
-use crate::load::Load;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::run_in;
 use crate::process::builder::spawn_in;
-use crate::process::wait;
 use crate::report;
 use crate::trace::Level;
+use crate::wait::park;
 use crate::worker::Worker;
+use crate::worker::load::Load;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -186,7 +184,7 @@ impl Runtime {
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        wait::caller("Runtime::run");
+        park::caller("Runtime::run");
         let lives = self.shared.is_here();
         assert!(
             lives,

@@ -6,8 +6,8 @@
 //! stands in a smaller ring of births, and a name that it was given in a list.
 
 use super::user::Mark;
+use crate::block::Block;
 use crate::ids;
-use crate::process::block::Block;
 use raddle_protocol::header::{Header, Kind};
 use raddle_trace::clock::Source;
 use raddle_trace::event::pack;

@@ -11,9 +11,8 @@
 //! bench `mutex`, one process, 0.977 (0.972 to 0.982) of the time with three stores; two and 64 processes on two
 //! workers, 0.997 and 0.996. No note at all: 0.974.
 
-use crate::process::Process;
+use crate::describe::Held;
 use crate::worker::{OPERATIONS, SEEDED, Worker, current_header};
-use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -139,59 +138,6 @@ impl Holder {
         let by_os_thread = self.worker.load(Ordering::Relaxed).is_null();
         let who = self.who.load(Ordering::Relaxed).cast_const();
         let by_caller = who == who_runs().0.cast_const();
-        Some(Held { site, who, by_os_thread, by_caller })
-    }
-}
-
-// SAFETY: the address is compared, never followed.
-unsafe impl Send for Held {}
-// SAFETY: as above.
-unsafe impl Sync for Held {}
-
-/// `held by WHO since WHERE`, for reports: `who` is none if it is not among those who wait there.
-pub fn held_by(who: Option<&str>, since: &Location<'_>) -> String {
-    format!("held by {} since {since}", who.unwrap_or("one that has ended, or an OS thread"))
-}
-
-/// Where a lock that is held was taken, and by what kind of thread; `Mutex::held` tells.
-#[derive(Clone, Copy, Debug)]
-pub struct Held {
-    site: &'static Location<'static>,
-    /// The header of the process, or an address of the OS thread's own: compared, never followed.
-    who: *const (),
-    by_os_thread: bool,
-    by_caller: bool,
-}
-
-impl Held {
-    /// Where it was taken.
-    pub fn site(&self) -> &'static Location<'static> {
-        self.site
-    }
-
-    /// Whether this process holds it. True of one that came after it in the same control block, too.
-    pub fn by(&self, process: &Process) -> bool {
-        process.address() == self.who
-    }
-
-    /// What tells the holder from all others that live: compared, never followed.
-    pub(crate) fn who(&self) -> *const () {
-        self.who
-    }
-
-    /// Whether it is the one that asks that holds it.
-    pub fn by_caller(&self) -> bool {
-        self.by_caller
-    }
-}
-
-impl fmt::Display for Held {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = match (self.by_caller, self.by_os_thread) {
-            (true, _) => "the caller",
-            (_, true) => "an OS thread",
-            _ => "a process",
-        };
-        f.write_str(&held_by(Some(by), self.site))
+        Some(Held::new(site, who, by_os_thread, by_caller))
     }
 }

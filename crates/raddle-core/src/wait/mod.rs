@@ -4,18 +4,16 @@
 
 mod bell;
 mod callback;
-mod describe;
+pub mod external;
 mod holder;
-mod meeting;
+pub mod park;
 mod sleeper;
-mod thing;
 mod waiter;
 
+pub use crate::describe::{
+    CallOn, FirstOf, Guarded, Held, MEETINGS, Meeting, Parked, RECV, SEND, Subject, Thing, Wait, held_by,
+};
 pub(crate) use bell::{Bell, wait_loosely};
 pub use callback::Callback;
-pub use describe::{CallOn, Parked, Subject, Wait};
-pub use holder::Held;
-pub use holder::{Holder, Running, held_by, who_runs};
-pub use meeting::{MEETINGS, Meeting, RECV, SEND};
-pub use thing::{FirstOf, Guarded, Thing};
+pub use holder::{Holder, Running, who_runs};
 pub use waiter::{EXPIRED, Outcome, Waiter, WakeRight};

@@ -19,12 +19,12 @@
 //! After the unlock only the [`WakeRight`] is used, which holds the one thing that stays: the sleeper, which cannot run
 //! before it is woken.
 
+use crate::block::Block;
 use crate::cancel::{self, Node, Ring};
 use crate::choice::now;
-use crate::external::External;
-use crate::process::block::Block;
-use crate::process::wait::{Caller, caller};
-use crate::timer::Alarm;
+use crate::wait::external::External;
+use crate::wait::park::{Caller, caller};
+use crate::worker::timer::Alarm;
 use crate::worker::{self, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
@@ -66,7 +66,7 @@ unsafe impl Sync for Waiter {}
 unsafe impl Send for Waiter {}
 
 impl WakeRight {
-    /// The right to wake one that waits by [`wait_registered`](crate::process::wait::wait_registered).
+    /// The right to wake one that waits by [`wait_registered`](crate::wait::park::wait_registered).
     ///
     /// # Safety
     /// The caller has just taken the one right to queue what begins with `header`, which waits.

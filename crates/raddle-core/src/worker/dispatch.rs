@@ -12,8 +12,8 @@
 //! ([`Worker::arrive`]), when the stack has been left.
 
 use super::{HOME, Worker};
+use crate::block::Block;
 use crate::counters::Counters;
-use crate::process::block::Block;
 use crate::process::entry::entry;
 use crate::wait::{CallOn, Subject, Wait};
 use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};

@@ -34,29 +34,36 @@ mod boundary;
 mod dispatch;
 mod engine;
 mod gates;
+pub mod hooks;
+pub mod jobs;
+pub(crate) mod live;
+pub mod load;
 pub(crate) mod looks;
 pub(crate) mod promote;
 mod search;
 mod seeded;
 mod seen;
+pub(crate) mod shared;
+pub(crate) mod shared_queue;
 mod sleep;
 mod submit;
+pub mod timer;
 mod trace;
 mod turn;
 
+use crate::block::Block;
+pub use crate::block::current_header;
+use crate::block::pool::BlockPool;
 use crate::counters::Counters;
 use crate::explore::Seeded;
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
-use crate::jobs::{Chunks, Slots};
-use crate::load::Loads;
 use crate::policy::Futures;
-use crate::process::block::Block;
 use crate::process::entry::end_life;
-use crate::process::pool::BlockPool;
-use crate::runtime::Shared;
-use crate::timer::Timers;
 use crate::trace::Tracer;
+use crate::worker::jobs::{Chunks, Slots};
+use crate::worker::load::Loads;
+use crate::worker::timer::Timers;
 use dispatch::After;
 use gates::Gates;
 use promote::Heart;
@@ -71,6 +78,7 @@ use raddle_protocol::protocol::jobs::JobQueue;
 use raddle_protocol::protocol::window::Window;
 use raddle_trace::Event;
 use search::Hunter;
+pub use shared::Shared;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -168,12 +176,6 @@ pub struct Worker {
 unsafe impl Sync for Worker {}
 // SAFETY: it is made on one thread and run on another before its private half is first used.
 unsafe impl Send for Worker {}
-
-/// The header of what runs on this OS thread: a process's, or a worker's own; null elsewhere.
-#[inline(always)]
-pub fn current_header() -> *mut Header {
-    raddle_context::current::get().cast()
-}
 
 thread_local! {
     /// The header of the worker that this OS thread is; elsewhere an address that no header has.
@@ -561,6 +563,6 @@ unsafe fn wake_otherwise(header: *mut Header) {
         unsafe { crate::wait::Bell::ring(header) };
     } else {
         // SAFETY: as above.
-        unsafe { crate::external::wake(header) };
+        unsafe { crate::wait::external::wake(header) };
     }
 }

@@ -22,9 +22,9 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::fork;
-use crate::jobs;
 use crate::process::builder;
 use crate::trace::number_of_job;
+use crate::worker::jobs;
 use raddle_protocol::header::{Header, Runnable};
 use raddle_protocol::protocol::jobs::{Forks, Node};
 use raddle_trace::Event;

@@ -10,9 +10,9 @@
 //! Time is virtual: when nothing can run, and nobody is away on another OS thread, the clock jumps to the next alarm.
 
 use super::{SEEDED, Worker};
+use crate::block::Block;
 use crate::choice::{outside, point};
 use crate::explore::Seeded;
-use crate::process::block::Block;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::jobs::Forks;
 

@@ -3,8 +3,8 @@
 //! Never: a started runnable.
 
 use super::Worker;
+use crate::block::Block;
 use crate::counters::Counters;
-use crate::process::block::Block;
 use raddle_protocol::header::{MOVABLE, PLACED, Runnable};
 use std::sync::atomic::Ordering;
 

@@ -10,12 +10,12 @@
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
 use super::{OPERATIONS, RECORDED, Worker, current_header};
+use crate::block::Block;
 use crate::counters::Stats;
 use crate::engine;
-use crate::load::Always;
-use crate::process::block::Block;
 use crate::trace;
 use crate::wait::Wait;
+use crate::worker::load::Always;
 use raddle_context::Context;
 use raddle_protocol::header::{Header, Kind, OWN_TLS};
 use raddle_trace::event::{Freedom, IdleCause, pack};

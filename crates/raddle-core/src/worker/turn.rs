@@ -3,9 +3,9 @@
 //! Never: a process's code; that runs on the process's stack.
 
 use super::Worker;
+use crate::block::Block;
 use crate::counters::Counters;
 use crate::fork;
-use crate::process::block::Block;
 use crate::process::entry;
 use raddle_context::StackError;
 use raddle_protocol::header::{Kind, Runnable, STARTED};

@@ -4,9 +4,9 @@
 
 use super::spawn::run;
 use raddle_core::process::builder::spawn_roomy;
-use raddle_core::process::wait;
 use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
+use raddle_core::wait::park;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
@@ -77,7 +77,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    wait::caller("broadcast");
+    park::caller("broadcast");
     let (count, op) = (pool.workers().len(), &op);
     let job = |index| move || op(BroadcastContext::new(index, count));
     // SAFETY: what they borrow outlives this call, which waits for the end of each, whatever panics.

@@ -5,11 +5,11 @@
 use super::flow::{self, Flow};
 use super::in_bag;
 use super::waits::{GET, GET_PRIVATE, Promised};
-use raddle_core::jobs::Slot;
-use raddle_core::jobs::{self, PlaceAct, What};
-use raddle_core::process::wait;
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
+use raddle_core::wait::park;
+use raddle_core::worker::jobs::Slot;
+use raddle_core::worker::jobs::{self, PlaceAct, What};
 use raddle_core::worker::{self, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::bag::{Chunk, Place};
@@ -251,7 +251,7 @@ impl<T> Future<T> {
         if !word.is_done() {
             let wait = Wait::on(const { &GET }, word, site);
             let _shown = wait.show();
-            wait::wait_registered_on(GET.name(), record.addr(), |getter| {
+            park::wait_registered_on(GET.name(), record.addr(), |getter| {
                 word.register(getter) == Registered::Waits
             });
         }
@@ -338,7 +338,7 @@ unsafe fn wait_for_promoted(at: At, site: &'static Location<'static>) -> *mut No
     let maker = Promised { maker: unsafe { Chunk::home(place) } };
     let wait = Wait::on(const { &GET_PRIVATE }, &maker, site);
     let _shown = wait.show();
-    wait::wait_registered(GET_PRIVATE.name(), |getter| match promise.ask(&asker, getter) {
+    park::wait_registered(GET_PRIVATE.name(), |getter| match promise.ask(&asker, getter) {
         Asked::Waits => true,
         Asked::Promoted(record) => {
             // SAFETY: the record is in use as long as the handle.

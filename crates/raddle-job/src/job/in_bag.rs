@@ -6,8 +6,8 @@
 //! the *record*, in which job and handle meet from then on; the word tells the handle where that is.
 
 use super::future::act;
-use raddle_core::jobs::{PlaceAct, Slot, What};
 use raddle_core::worker::Worker;
+use raddle_core::worker::jobs::{PlaceAct, Slot, What};
 use raddle_protocol::protocol::bag::{Chunk, Place};
 use raddle_protocol::protocol::jobs::{Forks, Node};
 

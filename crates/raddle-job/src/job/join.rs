@@ -10,9 +10,9 @@ use super::flow::{Flow, Without, in_runtime, with_list};
 use super::waits::JOIN;
 use raddle_core::cancel;
 use raddle_core::fork::{end_of_orphan, is_orphan};
-use raddle_core::process::wait;
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
+use raddle_core::wait::park;
 use raddle_core::worker;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::jobs::{How, Node, Reclaimed};
@@ -312,7 +312,7 @@ fn reclaim(flow: Flow<'_>, node: *mut Node, site: &'static Location<'static>) ->
             );
             let wait = Wait::on(const { &JOIN }, word, site);
             let _shown = wait.show();
-            wait::wait_registered_on(JOIN.name(), node.addr(), |joiner| {
+            park::wait_registered_on(JOIN.name(), node.addr(), |joiner| {
                 word.register(joiner) == Registered::Waits
             });
         }

@@ -13,13 +13,13 @@
 use super::broadcast::BroadcastContext;
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use raddle_core::cancel;
-use raddle_core::jobs::Slot;
 use raddle_core::process::builder::{inject_job, spawn_roomy};
 use raddle_core::process::scope::{LOST, ScopeData};
 use raddle_core::report;
 use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
 use raddle_core::trace::name_this_job;
+use raddle_core::worker::jobs::Slot;
 use raddle_core::worker::{self, Worker, current_header};
 use raddle_protocol::header::{AWAY, Header};
 use raddle_protocol::protocol::jobs::{How, Node};

@@ -5,8 +5,8 @@
 use super::error::{ThreadPoolBuildError, Why};
 use super::launch::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use super::{ThreadPool, max_num_threads};
-use raddle_core::runtime::hooks::Hooks;
 use raddle_core::runtime::{self, BuildError, Builder, Runtime, place};
+use raddle_core::worker::hooks::Hooks;
 use std::any::Any;
 use std::fmt;
 use std::io;

@@ -3,8 +3,8 @@
 //! Never: a worker kept over a wait.
 
 use super::Yield;
-use raddle_core::process::wait::{let_others_run, may_wait};
 use raddle_core::runtime::place::{place, runtime};
+use raddle_core::wait::park::{let_others_run, may_wait};
 use raddle_core::worker::Worker;
 
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no

@@ -31,10 +31,10 @@ pub use launch::ThreadBuilder;
 pub use old::{Configuration, initialize};
 
 use crate::job::{self, BroadcastContext, Scope, ScopeFifo};
-use raddle_core::jobs::Order;
 use raddle_core::process::builder::run_in;
-use raddle_core::process::wait;
 use raddle_core::runtime::Shared;
+use raddle_core::wait::park;
+use raddle_core::worker::jobs::Order;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::null;
@@ -81,7 +81,7 @@ impl ThreadPool {
         if self.is_here() {
             return op();
         }
-        wait::caller("ThreadPool::install");
+        park::caller("ThreadPool::install");
         assert!(self.shared.is_here(), "a forked child has no workers of its parent's pool");
         run_in(&self.shared, op)
     }

@@ -13,7 +13,7 @@ use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
 use raddle_core::cancel;
-use raddle_core::process::wait::{caller, light_caller, may_wait, wait_registered, wait_shown};
+use raddle_core::wait::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use raddle_core::wait::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
 use std::fmt;

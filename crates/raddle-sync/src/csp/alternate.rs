@@ -11,13 +11,13 @@
 //! guards that it could not take back how many do, and waits for them.
 
 use super::meet::{self, Party, Refused, Word};
+use raddle_core::block::Block;
 use raddle_core::cancel::{self, Ring};
 use raddle_core::choice::{now, point};
-use raddle_core::external::External;
-use raddle_core::process::block::Block;
-use raddle_core::process::wait::{self, Caller};
-use raddle_core::timer::{Alarm, AlarmId};
+use raddle_core::wait::external::External;
+use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait};
+use raddle_core::worker::timer::{Alarm, AlarmId};
 use raddle_core::worker::{self, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::alternation::Alternation;
@@ -222,7 +222,7 @@ pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: 
 /// # Safety
 /// As there.
 pub(super) unsafe fn choose_now<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
-    let caller = wait::caller(wait.name());
+    let caller = park::caller(wait.name());
     let earliest = earliest(guards);
     loop {
         // SAFETY: passed on to the caller.
@@ -340,7 +340,7 @@ impl Chooser {
     /// Leaves the stack, unless `enter` says that there is nothing to wait for.
     fn sleep(&self, block: &'static Block, what: &str, enter: impl FnOnce() -> bool) {
         if !meet::is_bound(block) {
-            return wait::wait_registered(what, |header| {
+            return park::wait_registered(what, |header| {
                 self.header.set(header);
                 enter()
             });
@@ -374,9 +374,9 @@ impl Chooser {
         if let Some(chosen) = self.word.left(withdrawn) {
             return chosen;
         }
-        match wait::caller(what) {
+        match park::caller(what) {
             Caller::Process(block) => self.sleep(block, what, || self.word.leave(withdrawn)),
-            Caller::Thread => raddle_core::external::wait(|header| {
+            Caller::Thread => raddle_core::wait::external::wait(|header| {
                 self.header.set(header);
                 self.word.leave(withdrawn)
             }),

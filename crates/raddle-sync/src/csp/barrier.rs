@@ -6,7 +6,7 @@ use super::chan::after;
 use super::late::{self, Late, Who};
 use raddle_core::cancel;
 use raddle_core::choice::point;
-use raddle_core::process::wait;
+use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
 use raddle_protocol::protocol::barrier::{self, Phase, Place};
 use std::cell::Cell;
@@ -110,7 +110,7 @@ impl Barrier {
         let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
         let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
         let inner: *const Inner = &raw const *self.inner;
-        wait::wait_registered(SYNC.name(), |header| {
+        park::wait_registered(SYNC.name(), |header| {
             // SAFETY: the caller's own place, which nobody sees yet.
             if let Who::Frame(who) = &unsafe { &*place }.who {
                 who.set(header);
@@ -165,7 +165,7 @@ impl Barrier {
 
     fn sync_until(&mut self, deadline: Option<Instant>, site: &'static Location<'static>) -> bool {
         // Before anything is in a list that a panic would leave there.
-        wait::caller(SYNC.name());
+        park::caller(SYNC.name());
         let shown = Wait::on(const { &SYNC }, &*self.inner, site);
         let _shown = shown.show();
         if self.arrived.is_none() {

@@ -19,10 +19,10 @@
 
 use super::alternate::{self, Guard, Ready};
 use super::value::{Copy, Hot, Value};
+use raddle_core::block::Block;
 use raddle_core::cancel;
 use raddle_core::choice::{point, settle};
-use raddle_core::process::block::Block;
-use raddle_core::process::wait;
+use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
 use raddle_core::worker::{self, RECORDED, SEEDED, SPINS, Worker};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
@@ -89,7 +89,7 @@ impl Party {
 #[track_caller]
 pub(crate) unsafe fn exchange<const CALL: u32>(word: &Word, value: Value) -> Result<(), Refused> {
     let (call, site) = (const { &MEETINGS[CALL as usize] }, Location::caller());
-    let Some(block) = wait::light_caller() else {
+    let Some(block) = park::light_caller() else {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_otherwise(word, value.data, call, value.copy(), site) };
     };
@@ -302,7 +302,7 @@ unsafe fn exchange_otherwise(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     point(call.name());
-    let _refuses_in_a_cell = wait::caller(call.name());
+    let _refuses_in_a_cell = park::caller(call.name());
     // SAFETY: passed on to the caller.
     unsafe { exchange_anywhere(word, data, call, copy, site) }
 }
@@ -334,7 +334,7 @@ unsafe fn exchange_anywhere(
         }
         let party = Party::new(data);
         let mut waited = false;
-        wait::wait_registered(call.name(), |header| {
+        park::wait_registered(call.name(), |header| {
             party.header.set(header);
             // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
             let enters = &mut waited;

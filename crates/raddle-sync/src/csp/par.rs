@@ -16,7 +16,7 @@ use raddle_core::cancel;
 use raddle_core::process::builder::{self, Settings};
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::scope::ScopeData;
-use raddle_core::process::wait;
+use raddle_core::wait::park;
 use raddle_core::worker::Worker;
 use raddle_protocol::prim::{AtomicU64, Ordering};
 use std::any::Any;
@@ -49,7 +49,7 @@ where
     R: Send,
 {
     // Refuses a cell here: with a child alive it would be too late to panic.
-    wait::caller("csp::par!");
+    park::caller("csp::par!");
     let region = cancel::for_scope();
     let first = move || cancel::born_into(region, first);
     // SAFETY: the child has ended when this returns, even by a panic, so what `first` borrows outlives it.
@@ -80,7 +80,7 @@ where
 /// ```
 #[track_caller]
 pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
-    wait::caller("csp::par_for");
+    park::caller("csp::par_for");
     let length = range.end.saturating_sub(range.start);
     // A range is two halves of one word.
     let length = u32::try_from(length).expect("par_for runs at most 2^32 - 1 bodies");

@@ -10,7 +10,7 @@ use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
 use raddle_core::cancel;
 use raddle_core::choice::point;
-use raddle_core::process::wait;
+use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait};
 use raddle_protocol::protocol::barrier::Place;
 use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
@@ -97,7 +97,7 @@ impl<E> Shared<E> {
             let claim = &self.0.claim;
             let shown = Wait::on(const { &CLAIM }, &self.0.claimant, Location::caller());
             let _shown = shown.show();
-            wait::wait_registered(CLAIM.name(), |header| {
+            park::wait_registered(CLAIM.name(), |header| {
                 // SAFETY: the caller's own place, which nobody sees yet.
                 if let Who::Frame(who) = &unsafe { &*place }.who {
                     who.set(header);
@@ -153,7 +153,7 @@ impl<E> Shared<E> {
         site: &'static Location<'static>,
     ) -> Option<Claimed<'_, E>> {
         // Before anything is in a list that a panic would leave there.
-        wait::caller(CLAIM.name());
+        park::caller(CLAIM.name());
         let shown = Wait::on(const { &CLAIM }, &self.0.claimant, site);
         let _shown = shown.show();
         let late = Arc::new(Late::default());

@@ -26,7 +26,7 @@
 //! the lock that comes to lie at the same address. *Who has no worker to itself* goes past the gates: OS threads,
 //! threads that may move, a process that unwinds.
 
-use raddle_core::process::wait::{Caller, caller, wait_entered};
+use raddle_core::wait::park::{Caller, caller, wait_entered};
 use raddle_core::worker::Worker;
 use raddle_protocol::header::{MOVABLE, OWN_TLS};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,8 +4,8 @@
 
 use super::crowd::Crowd;
 use raddle_core::choice::now;
-use raddle_core::process::wait::{let_others_run, others_wait_here, wait_entered};
 use raddle_core::wait::Holder;
+use raddle_core::wait::park::{let_others_run, others_wait_here, wait_entered};
 use raddle_core::wait::{Outcome, Waiter, WakeRight};
 use raddle_core::worker;
 use raddle_protocol::header::Header;
@@ -216,5 +216,5 @@ pub(super) fn refuse_to_wait_in_cell(what: &str) {
 
 #[cold]
 fn refuse(what: &str) {
-    let _process = raddle_core::process::wait::caller(what);
+    let _process = raddle_core::wait::park::caller(what);
 }

@@ -12,7 +12,7 @@ use super::super::error::{RecvError, SendError};
 use super::super::list::{Entry, Left, Sleeper};
 use super::super::receiver::{Kind, Receiver};
 use super::super::sender::Sender;
-use raddle_core::process::wait::may_wait;
+use raddle_core::wait::park::may_wait;
 use raddle_core::wait::{Thing, Waiter};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

@@ -11,12 +11,13 @@
 //! | an OS thread of the program, or a process inside of a `blocking` | a futex |
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
-use super::block::Block;
+use crate::block::Block;
 use crate::cancel::{self, Node, Ring};
 use crate::choice::{self, point};
-use crate::external;
-use crate::timer::{Alarm, AlarmId};
-use crate::wait::{CallOn, Parked, Subject, Wait, Waiter, wait_loosely};
+use crate::describe::{CallOn, PARK, Parked, Wait};
+use crate::wait::external;
+use crate::wait::{Waiter, wait_loosely};
+use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{RECORDED, SEEDED, Worker, current_header};
 use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Registered;
@@ -128,7 +129,7 @@ fn yield_process(block: &'static Block) {
     worker.yield_process(block);
 }
 
-/// Waits until somebody calls [`Process::unpark`](super::Process::unpark) for the caller, or takes the token of an
+/// Waits until somebody calls [`Process::unpark`](crate::process::Process::unpark) for the caller, or takes the token of an
 /// earlier call. May return for no reason, as `std::thread::park`. On an OS thread of the program it is that.
 ///
 /// # Panics
@@ -408,18 +409,8 @@ pub fn sleep_until(deadline: Instant) {
 }
 
 const JOIN: CallOn<Block> = CallOn::new("join");
-pub(crate) const PARK: CallOn<Block> = CallOn::new("park");
 const PARK_TIMEOUT: CallOn<Block> = CallOn::new("park_timeout");
 const SLEEP: CallOn<Block> = CallOn::new("sleep");
-
-/// One joins a process; and who parks or sleeps waits for itself.
-impl Subject for Block {
-    const KIND: &'static str = "process";
-
-    fn state(&self, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
-        write!(out, "spawned at {}", self.site.get())
-    }
-}
 
 /// Waits for the end of a process whose handle the caller has.
 #[inline]

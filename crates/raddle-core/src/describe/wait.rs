@@ -15,14 +15,13 @@
 //! switch, where [`waits_for`](Block::waits_for) finds them as long as it is suspended there (`raddle_context::note`).
 //! `--cfg raddle_unnoted` leaves all of it out, with the holders of locks: only to measure what it costs.
 
-use super::holder::Held;
-use super::meeting::MEETINGS;
-use super::thing::Thing;
+use crate::block::Block;
+use crate::block::current_header;
+use crate::describe::Held;
+use crate::describe::meeting::MEETINGS;
+use crate::describe::thing::Thing;
 use crate::hang::age::Stamp;
 use crate::hang::seat;
-use crate::process::block::Block;
-use crate::process::wait;
-use crate::worker::current_header;
 use raddle_context::note;
 use raddle_protocol::header::{AWAY, Kind};
 use std::fmt;
@@ -260,6 +259,18 @@ impl fmt::Display for Wait<'_> {
     }
 }
 
+/// Who parks waits for itself.
+pub(crate) const PARK: CallOn<Block> = CallOn::new("park");
+
+/// One joins a process; and who parks or sleeps waits for itself.
+impl Subject for Block {
+    const KIND: &'static str = "process";
+
+    fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        write!(out, "spawned at {}", self.site.get())
+    }
+}
+
 /// The wait of one who parks: in the same call always, for itself, so that only two words need be written.
 ///
 /// PERF: two stores of six less; bench `handoff`.
@@ -292,7 +303,7 @@ impl Parked {
 
     fn of(&self, block: &Block) -> Wait<'static> {
         let subject = std::ptr::from_ref(block).cast();
-        let call = &const { &wait::PARK }.call;
+        let call = &const { &PARK }.call;
         Wait { call, subject, site: self.site, since: self.since, borrowed: PhantomData }
     }
 }

@@ -2,20 +2,20 @@
 //! May use: `worker`'s public half, `protocol::idle`, `shared_queue`.
 //! Never: a worker's private half.
 
-use super::hooks::Hooks;
+use crate::block::Block;
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::explore::Seeded;
 use crate::fork;
-use crate::jobs::Line;
-use crate::live::Live;
-use crate::load::{Always, Sampler};
 use crate::policy::Policy;
-use crate::process::block::Block;
-use crate::shared_queue::SharedQueue;
-use crate::timer::{Alarm, AlarmId};
 use crate::trace::{Plan, Session};
 use crate::worker::Worker;
+use crate::worker::hooks::Hooks;
+use crate::worker::jobs::Line;
+use crate::worker::live::Live;
+use crate::worker::load::{Always, Sampler};
+use crate::worker::shared_queue::SharedQueue;
+use crate::worker::timer::{Alarm, AlarmId};
 use raddle_context::SizeClass;
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::{Header, MOVABLE, PLACED, Runnable};
@@ -31,13 +31,13 @@ const LEAVE: Duration = Duration::from_micros(50);
 
 /// What a runtime shows of itself.
 pub(crate) struct Looks {
-    pub(super) prints_stats: bool,
-    pub(super) measure_stacks: bool,
-    pub(super) scatters: bool,
-    pub(super) only_threads: bool,
-    pub(super) follows_seed: bool,
-    pub(super) trace: Plan,
-    pub(super) hooks: Hooks,
+    pub(crate) prints_stats: bool,
+    pub(crate) measure_stacks: bool,
+    pub(crate) scatters: bool,
+    pub(crate) only_threads: bool,
+    pub(crate) follows_seed: bool,
+    pub(crate) trace: Plan,
+    pub(crate) hooks: Hooks,
 }
 
 /// What all workers of a runtime see.
@@ -343,7 +343,7 @@ impl Shared {
     }
 
     /// From now on a worker ends that has nothing to run. Whoever sleeps is still to be woken.
-    pub(super) fn let_stop(&self) {
+    pub(crate) fn let_stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
@@ -359,7 +359,7 @@ impl Shared {
     }
 
     /// True if all workers have left, for which it waits as long as it takes to be woken otherwise.
-    pub(super) fn wait_briefly_for_leave(&self) -> bool {
+    pub(crate) fn wait_briefly_for_leave(&self) -> bool {
         // Not the runtime's clock, which stands still under a seed.
         let begun = Instant::now();
         loop {
@@ -375,7 +375,7 @@ impl Shared {
     }
 
     /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
-    pub(super) fn leave_last_alone(&self) -> bool {
+    pub(crate) fn leave_last_alone(&self) -> bool {
         // Acquire pairs with the release of the other workers here: the last one sees the counters of all.
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }

@@ -13,8 +13,8 @@
 //!
 //! The first cache line holds all that a switch and a wake touch.
 
-use super::payload::Payload;
-use super::scope::ScopeData;
+use crate::block::payload::Payload;
+use crate::process::scope::ScopeData;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, SizeClass, Stack};
 use raddle_protocol::glance::GlancePtr;

@@ -9,7 +9,7 @@
 
 use crate::counters::Stats;
 use crate::idle_times::{DECADES, IdleDecade};
-use crate::runtime::Shared;
+use crate::worker::Shared;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 

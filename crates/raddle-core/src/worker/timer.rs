@@ -9,7 +9,7 @@
 //!
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
 
-use crate::process::block::Block;
+use crate::block::Block;
 use crate::wait::{Callback, EXPIRED};
 use crate::worker::Worker;
 use raddle_protocol::header::Runnable;

@@ -7,7 +7,7 @@
 //! frames. So a wait says at which addresses such a pointer points, and a report looks through the stacks of all who
 //! stand still (`hang::reach`).
 
-use super::describe::Subject;
+use crate::describe::wait::Subject;
 use std::fmt;
 
 /// Something that a wait is for and that others may have.

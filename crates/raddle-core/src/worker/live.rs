@@ -10,7 +10,7 @@
 //! lines of a name and one number for each worker (or one for all), last `end` with the number of the page. What
 //! follows is the rest of a longer page. A reader reads until it gets the same twice.
 
-use crate::runtime::Shared;
+use crate::worker::Shared;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::os::fd::FromRawFd as _;

@@ -1,0 +1,12 @@
+//! Owns: control blocks: what there is of a process beside its stack, and where blocks come from.
+//! May use: `raddle-context` for stack and context; `raddle-protocol` for the words.
+//! Never: being freed. A block's memory is type-stable, so that an old handle may always look at its token.
+
+mod control;
+mod current;
+pub(crate) mod payload;
+pub(crate) mod pool;
+
+pub use control::Block;
+pub(crate) use control::Body;
+pub use current::current_header;

@@ -1,0 +1,14 @@
+//! Owns: what somebody waits for, in the words of a report.
+//! May use: `block`, to which a wait is shown.
+//! Never: following what is not waited for any more.
+
+mod held;
+mod meeting;
+mod thing;
+mod wait;
+
+pub use held::{Held, held_by};
+pub use meeting::{MEETINGS, Meeting, RECV, SEND};
+pub use thing::{FirstOf, Guarded, Thing};
+pub(crate) use wait::PARK;
+pub use wait::{CallOn, Parked, Subject, Wait};

@@ -131,7 +131,7 @@ pub(crate) fn outside(what: &str) {
 fn say_outside(what: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::Relaxed) {
-        crate::report::not_by_seed(what);
+        crate::message::not_by_seed(what);
     }
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
     let seeded = || Worker::current()?.seeded.as_ref();
     let Some(seeded) = is_on().then(seeded).flatten() else { return false };
     if let Some(ending) = ending().filter(|ending| !ending.unwinds(current_header())) {
-        crate::report::say(&ending.last_words());
+        crate::message::say(&ending.last_words());
     }
     let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
     let what = info.payload_as_str().unwrap_or("a value that is no text");

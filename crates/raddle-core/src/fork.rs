@@ -31,6 +31,7 @@
 use crate::block::pool;
 use crate::blocking;
 use crate::hang::{self, seat::Seats, watch::Runtimes};
+use crate::orphan;
 use crate::runtime::{self, Shared};
 use crate::trace;
 use crate::worker::Worker;
@@ -40,7 +41,6 @@ use raddle_protocol::header::OWN_TLS;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct Held {
@@ -76,14 +76,6 @@ impl Drop for HeldQueues {
     fn drop(&mut self) {
         self.0.workers().iter().for_each(|worker| worker.jobs.let_go());
     }
-}
-
-/// How many forks lie between the program's start and this process.
-static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-/// Tells a forked child from its parent.
-pub(crate) fn generation() -> u64 {
-    GENERATION.load(Ordering::Relaxed)
 }
 
 thread_local! {
@@ -125,7 +117,7 @@ extern "C" fn child() {
         hang::seat::forget(&mut held.seats);
         held.storages.in_child(is_thread);
     }
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    orphan::begin_generation();
     runtime::forget_default();
     if is_thread {
         // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
@@ -139,17 +131,4 @@ extern "C" fn child() {
 pub(crate) fn install() {
     // SAFETY: registers functions that live as long as the program; a refusal leaves `fork` as it is without us.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
-}
-
-/// Whether the caller, whose block says that it is a process, has become an OS thread in a forked child.
-pub fn is_orphan() -> bool {
-    raddle_context::current::get().is_null()
-}
-
-/// The function of a process has ended in a forked child: the child ends as a program does whose `main` ends so.
-pub fn end_of_orphan(panicked: bool) -> ! {
-    /// What Rust's start-up code gives after a panic in `main`.
-    const PANICKED: libc::c_int = 101;
-    // SAFETY: runs the program's exit handlers, as the return of `main` does.
-    unsafe { libc::exit(if panicked { PANICKED } else { 0 }) }
 }

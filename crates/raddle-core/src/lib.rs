@@ -39,11 +39,17 @@ pub mod fork;
 mod idle_times;
 mod ids;
 #[doc(hidden)]
+pub mod message;
+#[doc(hidden)]
 pub mod observe;
+#[doc(hidden)]
+pub mod orphan;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod process;
+#[doc(hidden)]
+pub mod region;
 #[doc(hidden)]
 pub mod report;
 #[doc(hidden)]

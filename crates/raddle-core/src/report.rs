@@ -2,32 +2,13 @@
 //! May use: standard error.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
-use crate::block::Block;
+use crate::block::{Block, describe_process};
 use crate::wait::Wait;
-use raddle_context::StackError;
-use raddle_protocol::header::{Header, Kind, OWN_TLS};
+use raddle_protocol::header::{Header, Kind};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
-
-/// The crates of this house, as paths of functions begin: a report looks for the program's own behind them.
-pub(crate) const OWN_CRATES: &[&str] = &[
-    "raddle::",
-    "raddle_context::",
-    "raddle_core::",
-    "raddle_job::",
-    "raddle_protocol::",
-    "raddle_sync::",
-    "raddle_thread::",
-];
-
-/// We are wrong, or an invariant cannot be kept: say so and abort.
-pub fn fatal(what: &str) -> ! {
-    let _unwritable = writeln!(std::io::stderr(), "raddle: fatal: {what}");
-    save_trace();
-    std::process::abort();
-}
 
 /// `process 'name' (#7, spawned at src/main.rs:3:5)`, for messages.
 pub(crate) fn describe(header: *mut Header, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
@@ -38,28 +19,6 @@ pub(crate) fn describe(header: *mut Header, out: &mut dyn std::fmt::Write) -> st
         Some(Kind::Worker) => write!(out, "a worker's own stack (a cell, or the scheduler)"),
         _ => write!(out, "an OS thread"),
     }
-}
-
-fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
-    // SAFETY: it runs, or its only holder calls.
-    let name = unsafe { block.name() };
-    out.write_str(if block.header.is(OWN_TLS) { "thread " } else { "process " })?;
-    if let Some(name) = name {
-        write!(out, "'{name}' ")?;
-    }
-    let site = block.site.get();
-    write!(out, "(#{}, spawned at {}:{}:{})", block.id.get(), site.file(), site.line(), site.column())
-}
-
-pub(crate) fn cannot_start(block: &Block, refused: &StackError) {
-    let _unwritable = writeln!(std::io::stderr(), "raddle: {}", no_start(block, refused));
-}
-
-/// Who cannot start, and why.
-pub(crate) fn no_start(block: &Block, refused: &StackError) -> String {
-    let mut text = String::new();
-    let _infallible = describe_process(block, &mut text);
-    format!("{text} cannot start: {refused}")
 }
 
 /// What the process that runs here is about to wait for.
@@ -91,28 +50,11 @@ pub(crate) fn abandoned(count: u64) {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or cells {what}");
 }
 
-/// Something begins that no seed decides.
-pub(crate) fn not_by_seed(what: &str) {
-    let why = "is outside of what a seed decides: the same seed may go another way the next time";
-    let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
-}
-
 /// Something fails: what led to it is worth a file, if there is a trace.
 fn save_trace() {
     if let Some(worker) = crate::worker::Worker::current() {
         worker.shared().trace.note_failure();
     }
-}
-
-/// A trace was asked for and cannot be written.
-pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
-    let path = path.display();
-    let _unwritable = writeln!(std::io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
-}
-
-/// The counters, as `RADDLE_STATS` asks; a dump.
-pub(crate) fn say(text: &str) {
-    let _unwritable = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Puts a line with the process's name before whatever panic hook is installed.
@@ -125,6 +67,7 @@ pub(crate) fn install_panic_hook() {
         return;
     }
     INSTALLED.call_once(|| {
+        crate::message::BEFORE_ABORT.attach(&save_trace);
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
             if crate::choice::takes_panic(info) {

@@ -2,7 +2,7 @@
 //! May use: `prim`.
 //! Never: what a particular kind of runnable does; that is the dispatcher's.
 //!
-//! One idea carries Raddle: the scheduler queues one type. A light process, a cell (a Rust future) and later a thread
+//! One idea carries Raddle: the scheduler queues one type. A light process, a task (a Rust future) and later a thread
 //! and a future each begin with a [`Header`]; queues link headers, and only the dispatcher looks at the kind. A table
 //! of functions in the header was considered: the kinds are a closed set, and a switch between two started processes
 //! would pay a load and an indirect call where it now tests one flag.
@@ -14,7 +14,7 @@
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
 //! | `number` | as `flags`; 0 until a trace first asks for it |
-//! | `forks` | the runnable itself, while it runs; of an engine's, as `flags` |
+//! | `forks` | the runnable itself, while it runs; of an engine's, as `flags`; of others, never written |
 
 use crate::glance::{GlancePtr, GlanceU8};
 use crate::prim::Link;
@@ -29,7 +29,7 @@ pub enum Kind {
     /// A process: has, or will get, a stack of its own; light, or with storage of its own ([`OWN_TLS`]).
     Process,
     /// A Rust future, polled on the worker's own stack.
-    Cell,
+    Task,
     /// One of many of an engine's, which runs it on the worker's own stack.
     Engine,
     /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
@@ -53,6 +53,9 @@ pub const AWAY: u8 = 16;
 /// A process that is in a [region](crate::cancel) which may be cancelled. Written by itself, as it runs.
 pub const CANCELLABLE: u8 = 32;
 
+/// What a dispatcher does to run it, or a waker to wake it. Called by whoever holds the right to.
+pub type Act = unsafe fn(*mut Header);
+
 /// The first bytes of everything that a queue can hold.
 #[derive(Debug)]
 #[repr(C)]
@@ -67,8 +70,8 @@ pub struct Header {
     pub flags: GlanceU8,
     /// What traces call it, if it has no number of its own kind.
     pub number: Cell<u32>,
-    /// Its forks that nobody has asked for; null outside of any `join` or `scope`. Of an engine's, which is nobody's
-    /// current header and so never asked for forks, whose it is.
+    /// Its forks that nobody has asked for; null outside of any `join` or `scope`. What is nobody's current header is
+    /// never asked for forks: an engine's has there whose it is; a task, an OS thread, a bell its [`Act`].
     pub forks: Cell<*const Forks>,
 }
 
@@ -84,6 +87,28 @@ impl Header {
             number: Cell::new(0),
             forks: Cell::new(std::ptr::null()),
         }
+    }
+
+    /// The header of what forks nothing, and is run or woken by a function of its own: a task, an OS thread, a bell.
+    #[inline]
+    pub fn acting(kind: Kind, flags: u8, act: Act) -> Self {
+        let header = Header::new(kind, flags);
+        header.forks.set((act as *const ()).cast());
+        header
+    }
+
+    /// The function of a header that was made by [`acting`](Self::acting).
+    ///
+    /// # Safety
+    /// It was.
+    #[inline(always)]
+    pub unsafe fn act(&self) -> Act {
+        debug_assert!(
+            matches!(self.kind, Kind::Task | Kind::OsThread | Kind::Bell),
+            "others have forks there"
+        );
+        // SAFETY: `acting` has made it of such a function.
+        unsafe { std::mem::transmute::<*const Forks, Act>(self.forks.get()) }
     }
 
     /// A word of whoever an engine's belongs to, in the place of its forks, which it has none of.

@@ -5,9 +5,9 @@
 use super::builder::Builder;
 use super::handle::Thread;
 use super::wait::refuse_in_cell;
-use raddle_core::cancel;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::scope::ScopeData;
+use raddle_core::region;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -61,7 +61,7 @@ where
         Err(panic) => resume_unwind(panic),
         Ok(_) if scope.data.has_panicked() => panic!("a scoped thread panicked"),
         Ok(value) => {
-            cancel::check();
+            region::check();
             value
         }
     }

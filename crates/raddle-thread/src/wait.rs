@@ -2,8 +2,8 @@
 //! May use: `process::wait`.
 //! Never: another meaning than `process::wait` gives them.
 
-use raddle_core::cancel;
 use raddle_core::choice::{now, yields};
+use raddle_core::region;
 use raddle_core::wait::park::{self, Caller, caller};
 use raddle_core::worker::Worker;
 use std::time::{Duration, Instant};
@@ -91,12 +91,12 @@ pub fn yield_now() {
     yields();
     match caller("thread::yield_now") {
         Caller::Process(block) => {
-            cancel::check_process(block);
+            region::check_process(block);
             // SAFETY: `block` is what runs here.
             unsafe { Worker::of(&block.header) }.yield_process(block);
         }
         Caller::Thread => {
-            cancel::check();
+            region::check();
             std::thread::yield_now();
         }
     }

@@ -14,9 +14,8 @@
 //! The first cache line holds all that a switch and a wake touch.
 
 use crate::block::payload::Payload;
-use crate::process::scope::ScopeData;
 use raddle_context::tls::TlsBlock;
-use raddle_context::{Context, SizeClass, Stack};
+use raddle_context::{Context, Entry, SizeClass, Stack};
 use raddle_protocol::glance::GlancePtr;
 use raddle_protocol::header::{Header, Kind, Runnable};
 use raddle_protocol::protocol::join::JoinWord;
@@ -27,6 +26,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The outcome that a deadline or a cancellation selects.
+pub const EXPIRED: u32 = Selection::OUTCOMES - 1;
+
 /// What to do with the payload; one static table a closure type.
 #[derive(Debug)]
 pub(crate) struct Body {
@@ -36,8 +38,11 @@ pub(crate) struct Body {
     pub(crate) has_panicked: unsafe fn(&Block) -> bool,
     /// Drops a result that nobody wants; true if it was a panic.
     pub(crate) drop_result: unsafe fn(&Block) -> bool,
-    /// Puts a panic in the place of the result, for a process that could not be started.
-    pub(crate) fail: unsafe fn(&Block, Box<dyn std::any::Any + Send>),
+    /// The first frame of the process.
+    pub(crate) entry: Entry,
+    /// Ends a process that could not be started, on the worker that was to start it: drops the closure, and puts a
+    /// panic in the place of the result.
+    pub(crate) refuse: unsafe fn(&'static Block, Box<dyn std::any::Any + Send>),
 }
 
 /// The control block.
@@ -58,7 +63,8 @@ pub struct Block {
     pub(crate) name: UnsafeCell<Option<Arc<str>>>,
     pub(crate) site: Cell<&'static Location<'static>>,
     pub(crate) id: Cell<u64>,
-    pub(crate) scope: Cell<*const ScopeData>,
+    /// The scope that waits for it; `process::scope` knows what that is.
+    pub(crate) scope: Cell<*const ()>,
     pub(crate) class: Cell<SizeClass>,
     /// How many guards keep it on its worker. Touched by the process itself.
     pub pins: Cell<u32>,
@@ -75,12 +81,17 @@ unsafe impl Sync for Block {}
 // SAFETY: as above.
 unsafe impl Send for Block {}
 
+unsafe extern "C" fn no_entry(_me: *mut Context) -> *mut Context {
+    unreachable!("a block without a life was started")
+}
+
 /// The body of a block that is in no life.
 static NOBODY: Body = Body {
     run: |_| unreachable!("a block without a life was run"),
     has_panicked: |_| false,
     drop_result: |_| false,
-    fail: |_, _| (),
+    entry: no_entry,
+    refuse: |_, _| (),
 };
 
 impl Block {
@@ -193,4 +204,16 @@ impl Block {
         // SAFETY: written at spawn only, and taken out at the end of the life.
         unsafe { &*self.name.get() }.as_ref()
     }
+}
+
+/// Takes what is left of a life out of the block. The caller is its only holder.
+#[inline(always)]
+pub(crate) fn end_life(block: &'static Block) {
+    block.leave_life();
+    // SAFETY: nobody else looks at the name any more: handles carry their own copy.
+    let name = unsafe { &mut *block.name.get() };
+    if name.is_some() {
+        drop(name.take());
+    }
+    block.token.end_life();
 }

@@ -4,9 +4,12 @@
 
 mod control;
 mod current;
+mod name;
 pub(crate) mod payload;
 pub(crate) mod pool;
 
-pub use control::Block;
-pub(crate) use control::Body;
+pub use control::{Block, EXPIRED};
+pub(crate) use control::{Body, end_life};
 pub use current::current_header;
+pub use name::describe_process;
+pub(crate) use name::{cannot_start, no_start};

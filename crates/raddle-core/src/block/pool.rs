@@ -12,8 +12,8 @@
 //! A worker takes and gives without an atomic operation. Blocks drift from workers that spawn to workers that end
 //! processes; a list that is too long hands a chain to the depot, an empty one takes a chain from it.
 
+use super::control::end_life;
 use crate::block::Block;
-use crate::process::entry::end_life;
 use raddle_protocol::header::Header;
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;

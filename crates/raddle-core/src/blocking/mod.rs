@@ -24,7 +24,7 @@ pub(crate) use pool::{PoolGuard, lock as lock_pool};
 pub(crate) use spare::run_detached;
 
 use crate::block::Block;
-use crate::fork::{end_of_orphan, is_orphan};
+use crate::orphan::{end_of_orphan, is_orphan};
 use crate::wait::park::{Caller, caller, wait_registered};
 use crate::wait::{CallOn, Wait};
 use crate::worker::Worker;

@@ -4,7 +4,7 @@
 
 use super::pool;
 use crate::hang::seat::{Seated, Sitter};
-use crate::report;
+use crate::message;
 use raddle_context::overflow::AltStack;
 use raddle_context::tls;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -107,6 +107,6 @@ fn work(bed: &Arc<Bed>) {
 fn do_one(job: Job) {
     if catch_unwind(AssertUnwindSafe(|| job.run())).is_err() {
         // Jobs catch what the program's functions throw: this is a waker's panic.
-        report::fatal("a spare OS thread panicked outside of any call");
+        message::fatal("a spare OS thread panicked outside of any call");
     }
 }

@@ -2,14 +2,14 @@
 //! May use: `cancel::node`.
 //! Never: a wait.
 
-use super::Cancelled;
-use super::node::{Heir, Node};
+use crate::cancel::Cancelled;
+use crate::region::{Heir, Node};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A future under a [`Token`](super::Token). Once that is cancelled, the next poll drops it, and is an error.
+/// A future under a [`Token`](crate::cancel::Token). Once that is cancelled, the next poll drops it, and is an error.
 ///
 /// ```
 /// use raddle::{cancel::Token, task};

@@ -28,72 +28,20 @@
 //! | `future` | the same for cells |
 
 mod future;
-mod node;
-mod region;
 mod scope;
 
+pub use crate::region::{Cancelled, check, shield, was_cancelled};
 pub use future::Cancellable;
-pub use node::{Node, Ring};
-pub use region::check;
-pub use region::{check_process, current, hold, is_cancelled_now};
 pub use scope::{Scope, ScopedHandle, scope};
 
-use crate::block::Block;
 use crate::cell::Sleep;
-use crate::choice::{self, now, point, settle};
-use crate::process::scope::ScopeData;
-use region::Stay;
-use std::any::Any;
-use std::fmt;
+use crate::choice::{now, point, settle};
+use crate::region::{Inherited, Node, Stay, hold, stay_below};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
-
-/// That something was cancelled: the error, and what a cancelled process unwinds with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Cancelled(());
-
-impl fmt::Display for Cancelled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// Whether what a `join` gave back as an error is a cancellation, and not a panic.
-///
-/// ```
-/// use raddle::{cancel, csp};
-/// let token = cancel::Token::new();
-/// let child = token.clone();
-/// let waits = csp::spawn(move || child.run(csp::park).is_err());
-/// token.cancel();
-/// assert!(waits.join().unwrap());
-/// let panics = csp::spawn(|| std::panic::resume_unwind(Box::new("a panic")));
-/// assert!(!cancel::was_cancelled(&*panics.join().unwrap_err()));
-/// ```
-pub fn was_cancelled(payload: &(dyn Any + Send)) -> bool {
-    payload.is::<Cancelled>()
-}
-
-/// Of two payloads the one that goes on, and the one that is lost. The first goes on, unless it says only that
-/// something was cancelled.
-pub fn graver(first: Payload, later: Payload) -> (Payload, Payload) {
-    if was_cancelled(&*first) && !was_cancelled(&*later) { (later, first) } else { (first, later) }
-}
-
-/// What a panic has thrown.
-type Payload = Box<dyn Any + Send>;
-
-/// Drops a payload for which there is no way on. A panic of its drop has none either.
-pub fn lose(payload: Payload) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(panic);
-    }
-}
 
 /// Something that can be cancelled: once, from anywhere, with all that [runs](Self::run) under it. Cheap to clone.
 ///
@@ -110,6 +58,13 @@ pub fn lose(payload: Payload) {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Token(Arc<Node>);
+
+impl Token {
+    /// The stay of a process in a region below this one.
+    pub(crate) fn below(&self) -> Inherited {
+        stay_below(&self.0)
+    }
+}
 
 impl Default for Token {
     fn default() -> Self {
@@ -233,68 +188,7 @@ pub fn within<T>(timeout: Duration, f: impl FnOnce() -> T) -> Result<T, Cancelle
     }
 }
 
-/// Runs `f`, whose waits no cancellation ends: to put things in order.
-pub fn shield<T>(f: impl FnOnce() -> T) -> T {
-    let _shielded = Stay::new(None);
-    f()
-}
-
 /// Whether the region that the caller is in has been cancelled.
 pub fn is_cancelled() -> bool {
     hold().is_some_and(|node| node.is_struck())
-}
-
-/// Ends the caller, as a panic would, without a word.
-#[cold]
-#[inline(never)]
-pub fn unwind() -> ! {
-    choice::note_unwinding();
-    resume_unwind(Box::new(Cancelled(())))
-}
-
-/// What a process that begins is in: the region that its scope was opened in, or that of the run that is explored.
-#[inline(always)]
-pub(crate) fn inherit(block: &Block) -> Option<Inherited> {
-    // SAFETY: a scope outlives its processes.
-    let scope = unsafe { block.scope.get().as_ref() };
-    let region = scope.and_then(ScopeData::region).map(Inherited::new);
-    region.or_else(|| choice::region().map(|run| Inherited::new(&run.0)))
-}
-
-/// A node for a scope that the caller opens.
-#[inline]
-pub fn for_scope() -> Option<Arc<Node>> {
-    current().and_then(|_| hold())
-}
-
-/// Runs the closure of a process without a scope that its maker waits for.
-#[inline(always)]
-pub fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> T {
-    let _stay = region.map(|above| {
-        let stay = Inherited::new(&above);
-        check();
-        stay
-    });
-    f()
-}
-
-/// Enters a region of its own below `above`, until what is returned goes.
-pub fn stay_below(above: &Arc<Node>) -> Inherited {
-    Inherited::new(above)
-}
-
-/// The stay of a process in what it was born into.
-pub struct Inherited(Stay);
-
-impl Inherited {
-    #[cold]
-    fn new(above: &Arc<Node>) -> Inherited {
-        Inherited(Stay::new(Some(Node::below([above]))))
-    }
-
-    /// What a process gives back that was cancelled before it began.
-    pub(crate) fn refusal(&self) -> Option<Box<dyn Any + Send>> {
-        let is_struck = self.0.node().is_some_and(|node| node.is_struck());
-        is_struck.then(|| Box::new(Cancelled(())) as Box<dyn Any + Send>)
-    }
 }

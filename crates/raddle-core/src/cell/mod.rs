@@ -12,7 +12,6 @@ mod spawn_blocking;
 mod state;
 
 pub use join::JoinHandle;
-pub(crate) use raw::poll;
 pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
 pub use spawn_blocking::spawn_blocking;
 

@@ -4,7 +4,7 @@
 
 use super::join::{JoinHandle, Slot};
 use super::state::{Parked, State};
-use crate::fork;
+use crate::orphan;
 use crate::worker::{self, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use std::cell::UnsafeCell;
@@ -45,7 +45,8 @@ impl<F: Future> HasTable for F {}
 /// Makes a cell, scheduled but in no queue yet.
 pub(super) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
     let slot = Arc::new(Slot::new());
-    let head = Head { header: Header::new(Kind::Cell, MOVABLE), state: State::new(), table: &F::TABLE };
+    let head =
+        Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: State::new(), table: &F::TABLE };
     let cell = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
     let raw: *mut Head = Box::into_raw(cell).cast();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
@@ -57,8 +58,11 @@ pub(super) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
 }
 
 /// Polls a cell that was taken from a queue.
-pub(crate) fn poll(cell: Runnable) {
-    let head: *mut Head = cell.as_ptr().cast();
+///
+/// # Safety
+/// `header` begins a cell that the caller has taken from a queue.
+unsafe fn poll(header: *mut Header) {
+    let head: *mut Head = header.cast();
     // SAFETY: a queued cell is alive: the queue held a reference, which is ours now.
     let state = unsafe { &(*head).state };
     state.begin_poll();
@@ -97,15 +101,15 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
         Ok(Poll::Pending) => return false,
         Ok(Poll::Ready(output)) => Ok(output),
         // In a forked child: who waits for it does not exist there.
-        Err(_) if fork::is_orphan() => fork::end_of_orphan(true),
+        Err(_) if orphan::is_orphan() => orphan::end_of_orphan(true),
         Err(panic) => Err(panic),
     };
     if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {
-        crate::report::fatal("a future panicked while it was dropped");
+        crate::message::fatal("a future panicked while it was dropped");
     }
     let unwanted = cell.slot.fill(output);
     if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
-        crate::report::fatal("an output that nobody wanted panicked while it was dropped");
+        crate::message::fatal("an output that nobody wanted panicked while it was dropped");
     }
     true
 }
@@ -126,7 +130,7 @@ unsafe fn free<F: Future>(head: *mut Head) {
         drop(cell);
     });
     if catch_unwind(all).is_err() {
-        crate::report::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
+        crate::message::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
     }
 }
 

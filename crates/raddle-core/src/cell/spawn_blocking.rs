@@ -4,8 +4,8 @@
 
 use super::join::{JoinHandle, Slot};
 use crate::blocking::run_detached;
-use crate::fork;
-use crate::report;
+use crate::message;
+use crate::orphan;
 use crate::runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -35,15 +35,15 @@ where
     let runtime = runtime::here().expect("the default runtime cannot be started").hold();
     runtime.leave_outside();
     run_detached(move || {
-        let generation = fork::generation();
+        let generation = orphan::generation();
         let result = catch_unwind(AssertUnwindSafe(f));
-        if generation != fork::generation() {
+        if generation != orphan::generation() {
             // Forked in the call: in the child nobody awaits it, and no spare OS thread is to go on.
-            fork::end_of_orphan(result.is_err());
+            orphan::end_of_orphan(result.is_err());
         }
         let unwanted = slot.fill(result);
         if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
-            report::fatal("a value that nobody wanted panicked while it was dropped");
+            message::fatal("a value that nobody wanted panicked while it was dropped");
         }
         runtime.back_outside();
     });

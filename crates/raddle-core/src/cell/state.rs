@@ -88,7 +88,7 @@ impl State {
     pub(super) fn add_ref(&self) {
         let before = self.0.fetch_add(ONE_REF, Ordering::Relaxed);
         if before > usize::MAX / 2 {
-            crate::report::fatal("more wakers of one cell than fit into a word");
+            crate::message::fatal("more wakers of one cell than fit into a word");
         }
     }
 

@@ -2,7 +2,7 @@
 //! May use: a backtrace of the caller's own stack.
 //! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
 
-use crate::report::OWN_CRATES;
+use crate::message::OWN_CRATES;
 use std::backtrace::{Backtrace, BacktraceStatus};
 
 /// A place that was noted down; none in a run that nobody reads about.

@@ -9,7 +9,7 @@
 use super::Dump;
 use super::seat::{Seated, Sitter};
 use super::watch::block_signals;
-use crate::report;
+use crate::message;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -59,7 +59,7 @@ pub(super) fn give(dump: Dump) {
 
 fn write(dump: &Dump, to: u64) {
     if to == 0 {
-        return report::say(&dump.screen());
+        return message::say(&dump.screen());
     }
     let (process, value) = (to >> 32, to as u32);
     let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);

@@ -13,7 +13,7 @@ use super::roll::{How, Roll};
 use super::watch::Watched;
 use super::{Dump, Kind};
 use crate::block::pool;
-use crate::report;
+use crate::message;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ impl Partial {
     /// Says what has been found.
     pub(super) fn say(&mut self) {
         if let Some(text) = self.to_tell.take() {
-            report::say(&text);
+            message::say(&text);
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `sleeps`, `wait` | the OS thread itself; anybody reads |
 //! | `arrived`, `running`, where it was interrupted | the signal handler on it (see `stop`); who has stopped it reads |
 
-use crate::fork;
+use crate::orphan;
 use crate::wait::Wait;
 use crate::worker::Worker;
 use raddle_context::walk::{Interrupted, REGISTERS};
@@ -175,13 +175,13 @@ impl Seated {
         seat.stack[0].store(stack.start, Ordering::Relaxed);
         seat.stack[1].store(stack.end, Ordering::Relaxed);
         seat.os_thread.store(os_thread, Ordering::Relaxed);
-        Seated { seat, generation: fork::generation() }
+        Seated { seat, generation: orphan::generation() }
     }
 }
 
 impl Drop for Seated {
     fn drop(&mut self) {
-        if self.generation == fork::generation() {
+        if self.generation == orphan::generation() {
             let _nobody_looks = seats();
             self.seat.os_thread.store(0, Ordering::Relaxed);
         }
@@ -201,7 +201,7 @@ fn first_stack() -> Option<Range<usize>> {
     // SAFETY: touches no memory of ours.
     let thread = unsafe { libc::gettid() };
     // SAFETY: as above.
-    if thread != unsafe { libc::getpid() } || fork::generation() != 0 {
+    if thread != unsafe { libc::getpid() } || orphan::generation() != 0 {
         return None;
     }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -250,7 +250,7 @@ thread_local! {
 fn own_seat() -> Option<&'static Seat> {
     let find = |own: &RefCell<Option<Seated>>| {
         let mut own = own.try_borrow_mut().ok()?;
-        let valid = own.as_ref().is_some_and(|seated| seated.generation == fork::generation());
+        let valid = own.as_ref().is_some_and(|seated| seated.generation == orphan::generation());
         if !valid {
             *own = Some(Seated::here(Sitter::Outside));
         }

@@ -6,7 +6,7 @@ use super::roll::{How, Roll};
 use super::seat::{self, Seat, Sitter};
 use super::symbol;
 use super::watch::Watched;
-use crate::report;
+use crate::message;
 use std::collections::{HashMap, HashSet};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -81,9 +81,9 @@ impl Slow {
     /// Says what has been found. Nobody waits for that, however slow the reader of standard error is.
     pub(super) fn say(&mut self) {
         for (text, frames) in self.to_tell.drain(..) {
-            report::say(&text);
+            message::say(&text);
             // Reading the names may take a while.
-            report::say(&symbol::lines(&frames));
+            message::say(&symbol::lines(&frames));
         }
     }
 

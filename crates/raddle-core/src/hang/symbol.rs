@@ -2,7 +2,7 @@
 //! May use: `dladdr`, files, `rustc-demangle`.
 //! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
-use crate::report::OWN_CRATES;
+use crate::message::OWN_CRATES;
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::fs::File;

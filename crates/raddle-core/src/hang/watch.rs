@@ -17,8 +17,8 @@ use super::seat::{self, Seated, Sitter};
 use super::slow::Slow;
 use super::still::{self, Stamp};
 use super::{Dump, Kind, quit};
-use crate::fork;
-use crate::report;
+use crate::message;
+use crate::orphan;
 use crate::runtime::Shared;
 use raddle_protocol::protocol::watch::WatchWord;
 use std::fmt;
@@ -116,7 +116,7 @@ pub(crate) fn strike(shared: &Shared) {
 /// Starts the watcher, once for a program, and once for each forked child of it. Without it there are no reports.
 fn start() {
     static STARTED_FOR: AtomicU64 = AtomicU64::new(u64::MAX);
-    let generation = fork::generation();
+    let generation = orphan::generation();
     if STARTED_FOR.swap(generation, Ordering::Relaxed) == generation {
         return;
     }
@@ -242,7 +242,7 @@ fn deadlock() {
     if let Some(DeadlockHandler(handler)) = handler {
         return handler(&dump);
     }
-    report::say(&dump.screen());
+    message::say(&dump.screen());
     if on == OnDeadlock::Exit {
         std::process::exit(crate::hang::DEADLOCK_EXIT_CODE);
     }

@@ -340,7 +340,7 @@ fn fill<F: FnOnce() -> T, T>(
         unsafe { *block.name.get() = name };
     }
     block.site.set(site);
-    block.scope.set(scope);
+    block.scope.set(scope.cast());
     block.class.set(class);
     block.header.flags.set(MOVABLE);
     block.begin_life(id);

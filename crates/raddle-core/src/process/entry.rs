@@ -8,9 +8,10 @@
 //! started on it, since an end saves nothing.
 
 use crate::block::{Block, Body};
-use crate::cancel::{self, Inherited};
 use crate::choice;
-use crate::fork;
+use crate::orphan;
+use crate::process::scope::ScopeData;
+use crate::region::{self, Inherited};
 use crate::worker::Worker;
 use raddle_context::{Context, tls};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
@@ -27,7 +28,8 @@ impl<F: FnOnce() -> T, T> BodyOf<F, T> {
         run: run::<F, T>,
         has_panicked: has_panicked::<T>,
         drop_result: drop_result::<T>,
-        fail: fail::<F, T>,
+        entry,
+        refuse: refuse::<F, T>,
     };
 }
 
@@ -40,7 +42,7 @@ pub(crate) fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
 fn run<F: FnOnce() -> T, T>(block: &Block) {
     // SAFETY: spawn put an `F`, and the process is the payload's only user while it runs.
     let closure = unsafe { block.payload.take::<F>() };
-    let region = cancel::inherit(block);
+    let region = inherit(block);
     let result: Result<T> = match region.as_ref().and_then(Inherited::refusal) {
         None => catch_unwind(AssertUnwindSafe(closure)),
         Some(cancelled) => catch_unwind(AssertUnwindSafe(|| drop(closure))).and(Err(cancelled)),
@@ -58,7 +60,7 @@ fn has_panicked<T>(block: &Block) -> bool {
 
 /// A process that was cancelled has not panicked.
 fn is_panic<T>(result: &Result<T>) -> bool {
-    result.as_ref().is_err_and(|payload| !cancel::was_cancelled(&**payload))
+    result.as_ref().is_err_and(|payload| !region::was_cancelled(&**payload))
 }
 
 fn drop_result<T>(block: &Block) -> bool {
@@ -66,23 +68,36 @@ fn drop_result<T>(block: &Block) -> bool {
     let result = unsafe { block.payload.take::<Result<T>>() };
     let panicked = is_panic(&result);
     if catch_unwind(AssertUnwindSafe(|| drop(result))).is_err() {
-        crate::report::fatal("the result of a process panicked while it was dropped");
+        crate::message::fatal("the result of a process panicked while it was dropped");
     }
     panicked
 }
 
-fn fail<F, T>(block: &Block, payload: Box<dyn Any + Send>) {
+/// # Safety
+/// The closure was put and never run, the caller holds the block, and is the worker that it names.
+unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     // SAFETY: the closure was put at spawn and never run.
     drop(unsafe { block.payload.take::<F>() });
     // SAFETY: the closure has been taken, and the block is still its holder's alone.
     unsafe { block.payload.put::<Result<T>>(Err(payload)) };
+    // SAFETY: passed on to the caller.
+    end(unsafe { Worker::of(&block.header) }, block);
+}
+
+/// What a process that begins is in: the region that its scope was opened in, or that of the run that is explored.
+#[inline(always)]
+fn inherit(block: &Block) -> Option<Inherited> {
+    // SAFETY: it begins by this.
+    let scope = unsafe { block.scope() };
+    let region = scope.and_then(ScopeData::region).map(region::stay_below);
+    region.or_else(|| choice::region().map(|run| run.below()))
 }
 
 /// The first frame of every process.
 ///
 /// # Safety
 /// `me` is the context of a block that its worker has just started.
-pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
+unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     // SAFETY: the caller vouches for it.
     let block = unsafe { Block::of_context(me) };
     if block.header.is(OWN_TLS) {
@@ -94,9 +109,9 @@ pub(crate) unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     worker.arrive();
     // SAFETY: the closure is there: it was put at spawn and this is its one run.
     unsafe { (block.body.get().run)(block) };
-    if fork::is_orphan() {
+    if orphan::is_orphan() {
         // SAFETY: the result is there, and nobody will ask for it.
-        fork::end_of_orphan(unsafe { (block.body.get().has_panicked)(block) });
+        orphan::end_of_orphan(unsafe { (block.body.get().has_panicked)(block) });
     }
     if block.header.is(OWN_TLS) {
         leave_storage(block);
@@ -145,8 +160,9 @@ fn exit(block: &'static Block) -> *mut Context {
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.
 #[inline(always)]
-pub(crate) fn end(worker: &Worker, block: &'static Block) {
-    let scope = block.scope.get();
+fn end(worker: &Worker, block: &'static Block) {
+    // SAFETY: it ends by this.
+    let scope = unsafe { block.scope() };
     let mut unseen_panic = false;
     choice::ended(worker, block);
     match block.join.finish() {
@@ -157,8 +173,7 @@ pub(crate) fn end(worker: &Worker, block: &'static Block) {
     }
     // Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
     worker.count_exit();
-    // SAFETY: a scope outlives its processes: it waits for this call.
-    if let Some(scope) = unsafe { scope.as_ref() } {
+    if let Some(scope) = scope {
         scope.leave(unseen_panic, |joiner: *mut Header| {
             // SAFETY: as for the join word.
             unsafe { worker.wake(joiner) };
@@ -177,16 +192,4 @@ fn end_unseen(worker: &Worker, block: &'static Block) -> bool {
     let_go_of_forks(block);
     worker.free_block(block);
     panicked
-}
-
-/// Takes what is left of a life out of the block. The caller is its only holder.
-#[inline(always)]
-pub(crate) fn end_life(block: &'static Block) {
-    block.leave_life();
-    // SAFETY: nobody else looks at the name any more: handles carry their own copy.
-    let name = unsafe { &mut *block.name.get() };
-    if name.is_some() {
-        drop(name.take());
-    }
-    block.token.end_life();
 }

@@ -6,7 +6,7 @@ use crate::block::Block;
 use crate::block::pool;
 use crate::choice::{self, point, settle};
 use crate::describe::Held;
-use crate::fork;
+use crate::orphan;
 use crate::wait::park;
 use crate::worker::{self, Worker, current_header};
 use raddle_protocol::header::{Kind, OWN_TLS};
@@ -187,10 +187,10 @@ impl<T> Joiner<T> {
         self.block.leave_life();
         // SAFETY: the closure is there, since it has not been started, and the right to start it was the caller's.
         unsafe { (self.block.body.get().run)(self.block) };
-        if fork::is_orphan() {
+        if orphan::is_orphan() {
             // Forked, by the branch: in the child nothing comes behind it, as behind a process.
             // SAFETY: the result is there, and nobody will ask for it.
-            fork::end_of_orphan(unsafe { (self.block.body.get().has_panicked)(self.block) });
+            orphan::end_of_orphan(unsafe { (self.block.body.get().has_panicked)(self.block) });
         }
         // SAFETY: a light process is still on the worker where it began, and is what runs here.
         unsafe { Worker::of(&caller.header) }.count_exit();
@@ -234,7 +234,7 @@ impl<T> Drop for Joiner<T> {
     fn drop(&mut self) {
         if self.block.join.detach() {
             // SAFETY: the end has come, so the scope is there (it waits for its handles' lifetime) or null.
-            let scope = unsafe { self.block.scope.get().as_ref() };
+            let scope = unsafe { self.block.scope() };
             // SAFETY: the end has come first: the result is ours to drop.
             let panicked = unsafe { (self.block.body.get().drop_result)(self.block) };
             match (panicked, scope) {

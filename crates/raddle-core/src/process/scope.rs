@@ -5,10 +5,11 @@
 //! The semantics are those of [`std::thread::scope`]. The wait for the children happens outside of any unwinding: a
 //! panic of the closure is caught, the children are waited for, and then the panic goes on.
 
-use crate::cancel::{self, Node};
-use crate::fork;
+use crate::block::Block;
+use crate::orphan;
 use crate::process::builder::Builder;
 use crate::process::handle::{Joiner, Process};
+use crate::region::{self, Node};
 use crate::wait::park;
 use crate::wait::{CallOn, Subject, Wait};
 use raddle_protocol::header::Header;
@@ -60,9 +61,9 @@ impl ScopeData {
             inside: AtomicUsize::new(1),
             panicked: AtomicBool::new(false),
             empty: JoinWord::new(),
-            generation: AtomicU64::new(fork::generation()),
+            generation: AtomicU64::new(orphan::generation()),
             lost: AtomicBool::new(false),
-            region: cancel::for_scope(),
+            region: region::for_scope(),
         }
     }
 
@@ -71,7 +72,7 @@ impl ScopeData {
     /// Relaxed: who has forked is the only one there, and comes here first.
     #[inline]
     fn leave_those_of_the_parent(&self) {
-        let now = fork::generation();
+        let now = orphan::generation();
         if self.generation.load(Ordering::Relaxed) == now {
             return;
         }
@@ -191,7 +192,7 @@ where
         Ok(_) if scope.data.has_panicked() => panic!("a scoped process panicked"),
         Ok(_) if scope.data.has_lost_some() => panic!("{LOST}"),
         Ok(value) => {
-            cancel::check();
+            region::check();
             value
         }
     }
@@ -271,5 +272,17 @@ impl<T> ScopedJoinHandle<'_, T> {
 impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopedJoinHandle").field("process", &self.process()).finish_non_exhaustive()
+    }
+}
+
+impl Block {
+    /// The scope that waits for it, if any.
+    ///
+    /// # Safety
+    /// The caller is that process, or has its handle, or ends it: a scope outlives its processes.
+    #[inline(always)]
+    pub(crate) unsafe fn scope<'a>(&self) -> Option<&'a ScopeData> {
+        // SAFETY: passed on to the caller; who has filled the block put a scope there, or null.
+        unsafe { self.scope.get().cast::<ScopeData>().as_ref() }
     }
 }

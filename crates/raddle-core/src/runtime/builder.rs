@@ -6,7 +6,9 @@ use crate::config::{Config, ConfigError};
 use crate::explore::{Board, Plan as SeedPlan, Strategy};
 use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
+use crate::message;
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
+use crate::process::builder::make_job;
 use crate::report;
 use crate::runtime::{Runtime, Shared};
 use crate::trace::Level;
@@ -400,7 +402,8 @@ fn start(
     let follows_seed = config.seed.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = config.trace_plan();
-    let look = Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace, hooks };
+    let look =
+        Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace, hooks, make_job };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
@@ -464,7 +467,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
-        report::fatal("a worker panicked outside of any process or cell");
+        message::fatal("a worker panicked outside of any process or cell");
     }
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_exit(index));
     if shared.leave_last_alone() {

@@ -78,7 +78,7 @@ fn register_exit_report() {
         if let Some(shared) = unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
             && shared.prints_stats
         {
-            crate::report::say(&shared.stats_text());
+            crate::message::say(&shared.stats_text());
         }
     }
     REGISTERED.call_once(|| {

@@ -25,6 +25,7 @@ pub use default::{forget as forget_default, here, install as install_default, st
 use crate::counters::Stats;
 use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
+use crate::message;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::builder::run_in;
@@ -262,7 +263,7 @@ impl Runtime {
         self.shared.close();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
-                report::fatal("a worker panicked outside of any process");
+                message::fatal("a worker panicked outside of any process");
             }
         }
         settle(&self.shared)
@@ -274,7 +275,7 @@ fn settle(shared: &Arc<Shared>) -> u64 {
     watch::strike(shared);
     shared.trace.finish(shared, true);
     if shared.prints_stats {
-        report::say(&shared.stats_text());
+        message::say(&shared.stats_text());
     }
     let abandoned = shared.alive(&shared.total());
     if abandoned > 0 {

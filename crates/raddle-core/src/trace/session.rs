@@ -13,9 +13,9 @@ use super::target;
 use super::waits::Waits;
 use crate::block::Block;
 use crate::choice;
-use crate::fork;
 use crate::hang::seat::{Seated, Sitter};
-use crate::report;
+use crate::message;
+use crate::orphan;
 use crate::runtime::Shared;
 use raddle_trace::clock::Source;
 use raddle_trace::{Event, Level};
@@ -117,7 +117,7 @@ impl Session {
             switched: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
             failed: AtomicBool::new(false),
-            generation: fork::generation(),
+            generation: orphan::generation(),
         }
         .with_file()
     }
@@ -204,7 +204,7 @@ impl Session {
             && let Some(path) = &self.file
         {
             let begun = File::create(path).and_then(|file| Output::begin(file, &about(&shared)));
-            control.stream = begun.inspect_err(|cause| report::no_trace(path, cause)).ok();
+            control.stream = begun.inspect_err(|cause| message::no_trace(path, cause)).ok();
         }
         let helper = thread::Builder::new().name("raddle-trace".to_owned());
         // Without a helper there are no samples, and a file at the end all the same.
@@ -258,7 +258,7 @@ impl Session {
     /// The program, or one of its processes, is failing: has the file written now, if there is to be one. Once.
     pub(crate) fn note_failure(&self) {
         let wanted = self.on.load(Ordering::Relaxed) && self.file.is_some();
-        if !wanted || self.generation != fork::generation() || self.failed.swap(true, Ordering::Relaxed) {
+        if !wanted || self.generation != orphan::generation() || self.failed.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut control = self.control();
@@ -273,7 +273,7 @@ impl Session {
 
     /// The end of the runtime, whose workers have ended, or else of the program: ends the helper and writes the file.
     pub(crate) fn finish(&self, shared: &Shared, have_ended: bool) {
-        if !self.on.load(Ordering::Relaxed) || self.generation != fork::generation() {
+        if !self.on.load(Ordering::Relaxed) || self.generation != orphan::generation() {
             return;
         }
         let mut control = self.control();
@@ -307,7 +307,7 @@ impl Session {
             self.stream(shared, control);
             let ended = control.stream.take().map(|output| output.end(shared));
             if let (Some(Err(cause)), Some(path)) = (ended, &self.file) {
-                report::no_trace(path, &cause);
+                message::no_trace(path, &cause);
             }
         } else if !self.plan.stream {
             self.write(shared, control);
@@ -320,7 +320,7 @@ impl Session {
         if let Some(path) = &self.file
             && let Err(cause) = self.dump_seen(shared, path, &mut control.seen)
         {
-            report::no_trace(path, &cause);
+            message::no_trace(path, &cause);
         }
     }
 
@@ -331,7 +331,7 @@ impl Session {
             && let Err(cause) = output.drain(shared, &births, seen)
         {
             *stream = None;
-            self.file.iter().for_each(|path| report::no_trace(path, &cause));
+            self.file.iter().for_each(|path| message::no_trace(path, &cause));
         }
     }
 

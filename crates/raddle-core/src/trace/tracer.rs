@@ -81,7 +81,7 @@ pub(crate) fn number_of(header: &Header) -> u32 {
             unsafe { Block::of_header(header) }.id.get() as u32
         }
         Kind::OsThread | Kind::Bell | Kind::Worker => 0,
-        Kind::Cell | Kind::Engine => {
+        Kind::Task | Kind::Engine => {
             if header.number.get() == 0 {
                 header.number.set(ids::one() as u32);
             }

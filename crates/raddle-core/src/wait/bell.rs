@@ -30,7 +30,7 @@ pub(crate) struct Bell {
 
 impl Bell {
     fn new(waiter: &Waiter) -> Bell {
-        Bell { header: Header::new(Kind::Bell, 0), waiter, rung: AtomicBool::new(false) }
+        Bell { header: Header::acting(Kind::Bell, 0, Bell::ring), waiter, rung: AtomicBool::new(false) }
     }
 
     fn header(&self) -> *mut Header {
@@ -39,7 +39,7 @@ impl Bell {
 
     /// # Safety
     /// `header` begins a bell whose owner has not seen it rung, and this is its one ring.
-    pub(crate) unsafe fn ring(header: *mut Header) {
+    unsafe fn ring(header: *mut Header) {
         // SAFETY: its owner stays until it is rung.
         let bell = unsafe { &*header.cast::<Bell>() };
         // SAFETY: as above.

@@ -23,7 +23,7 @@ pub struct External {
 
 impl External {
     pub fn new() -> Self {
-        External { header: Header::new(Kind::OsThread, 0), woken: AtomicU32::new(0) }
+        External { header: Header::acting(Kind::OsThread, 0, wake), woken: AtomicU32::new(0) }
     }
 
     /// What is woken. It stays where it is until then.
@@ -77,7 +77,7 @@ fn in_process() -> bool {
 ///
 /// # Safety
 /// `header` is that of an [`External`] whose owner sleeps or is about to, and this is its one wake.
-pub(crate) unsafe fn wake(header: *mut Header) {
+unsafe fn wake(header: *mut Header) {
     // SAFETY: the owner does not leave before `woken` is set; the header is its first field.
     let bed = unsafe { &*header.cast::<External>() };
     let word: *const AtomicU32 = &raw const bed.woken;

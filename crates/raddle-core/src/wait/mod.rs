@@ -3,17 +3,17 @@
 //! Never: what is waited for.
 
 mod bell;
-mod callback;
 pub mod external;
 mod holder;
 pub mod park;
 mod sleeper;
 mod waiter;
 
+pub use crate::block::EXPIRED;
 pub use crate::describe::{
     CallOn, FirstOf, Guarded, Held, MEETINGS, Meeting, Parked, RECV, SEND, Subject, Thing, Wait, held_by,
 };
-pub(crate) use bell::{Bell, wait_loosely};
-pub use callback::Callback;
+pub use crate::worker::Callback;
+pub(crate) use bell::wait_loosely;
 pub use holder::{Holder, Running, who_runs};
-pub use waiter::{EXPIRED, Outcome, Waiter, WakeRight};
+pub use waiter::{Outcome, Waiter, WakeRight};

@@ -12,9 +12,9 @@
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use crate::block::Block;
-use crate::cancel::{self, Node, Ring};
 use crate::choice::{self, point};
 use crate::describe::{CallOn, PARK, Parked, Wait};
+use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::timer::{Alarm, AlarmId};
@@ -101,11 +101,11 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 pub fn yield_now() {
     match caller("csp::yield_now") {
         Caller::Process(block) => {
-            cancel::check_process(block);
+            region::check_process(block);
             yield_process(block);
         }
         Caller::Thread => {
-            cancel::check();
+            region::check();
             std::thread::yield_now();
         }
     }
@@ -174,7 +174,7 @@ fn park_otherwise(site: &'static Location<'static>) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     worker.note_stop("park", 0);
-    if let Some(node) = cancel::current() {
+    if let Some(node) = region::current() {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, None) };
     }
@@ -196,7 +196,7 @@ unsafe fn park_in_region(
 ) {
     if node.listen(Ring::Park(block, block.token.generation())) {
         // The region may be left, and the node go, as soon as somebody wakes the caller.
-        let node = cancel::hold();
+        let node = region::hold();
         let mut timed = Timed { block, alarm, node };
         // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
         unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
@@ -208,7 +208,7 @@ unsafe fn park_in_region(
         worker.timers().cancel(alarm);
     }
     node.unlisten();
-    cancel::check();
+    region::check();
 }
 
 /// As [`park`], and a token that is there already means a yield: others run, even if the caller wakes itself each time.
@@ -257,7 +257,7 @@ pub fn park_timeout(timeout: Duration) {
     let alarm = Alarm::Expire(block, block.token.generation());
     let alarm = worker.timers().set(worker.deadline(timeout), alarm);
     worker.note_stop("park", 0);
-    if let Some(node) = cancel::current() {
+    if let Some(node) = region::current() {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, Some(alarm)) };
     }
@@ -310,14 +310,14 @@ fn park_thread_in_region(node: &Node, timeout: Option<Duration>) {
         timeout.map_or_else(std::thread::park, std::thread::park_timeout);
         node.unlisten();
     }
-    cancel::check();
+    region::check();
 }
 
 /// An OS thread parks by its own means; a process that keeps its OS thread sleeps at its own token.
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
     if header.is_null()
-        && let Some(node) = cancel::current()
+        && let Some(node) = region::current()
     {
         return park_thread_in_region(node, timeout);
     }
@@ -356,7 +356,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 pub fn sleep(duration: Duration) {
     point("sleep");
     let caller = caller("csp::sleep");
-    if cancel::current().is_some() {
+    if region::current().is_some() {
         return sleep_in_region(caller, duration, Location::caller());
     }
     let Caller::Process(block) = caller else { return std::thread::sleep(duration) };
@@ -380,7 +380,7 @@ fn sleep_in_region(caller: Caller, duration: Duration, site: &'static Location<'
     let _shown = wait.as_ref().map(Wait::show);
     let deadline = choice::now().checked_add(duration);
     Waiter::new("csp::sleep").wait(deadline);
-    cancel::check();
+    region::check();
 }
 
 /// Runs on the next context: sets the alarm whose ringing is the only thing that queues the sleeper.
@@ -466,7 +466,7 @@ fn wait_for_child_or_not(
     deadline: Option<Instant>,
     site: &'static Location<'static>,
 ) -> bool {
-    if deadline.is_none() && cancel::current().is_none() {
+    if deadline.is_none() && region::current().is_none() {
         wait_firmly_for_child(child, site);
         return true;
     }
@@ -475,7 +475,7 @@ fn wait_for_child_or_not(
     let register = |joiner| child.join.register_loosely(joiner) == Registered::Waits;
     let over = wait_loosely(JOIN.name(), deadline, register, |joiner| child.join.withdraw(joiner));
     if !over {
-        cancel::check();
+        region::check();
     }
     over
 }

@@ -19,20 +19,17 @@
 //! After the unlock only the [`WakeRight`] is used, which holds the one thing that stays: the sleeper, which cannot run
 //! before it is woken.
 
-use crate::block::Block;
-use crate::cancel::{self, Node, Ring};
+use crate::block::{Block, EXPIRED};
 use crate::choice::now;
+use crate::region::{self, Node, Ring};
 use crate::wait::external::External;
 use crate::wait::park::{Caller, caller};
 use crate::worker::timer::Alarm;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Callback, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
 use std::ptr::NonNull;
 use std::time::Instant;
-
-/// The outcome that an alarm selects.
-pub const EXPIRED: u32 = Selection::OUTCOMES - 1;
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +127,12 @@ impl Waiter {
     }
 
     /// Waits for the outcome, at most until `deadline`, or until the caller is cancelled: it has *expired* then, too,
-    /// and the caller, once it has left whatever it waited in, [checks](cancel::check).
+    /// and the caller, once it has left whatever it waited in, [checks](region::check).
     pub fn wait(&self, deadline: Option<Instant>) -> Outcome {
         if let Some(outcome) = self.outcome() {
             return outcome;
         }
-        match cancel::current() {
+        match region::current() {
             None => self.wait_firmly(deadline),
             Some(node) => self.wait_in_region(node, deadline),
         }
@@ -145,7 +142,8 @@ impl Waiter {
     fn wait_in_region(&self, node: &Node, deadline: Option<Instant>) -> Outcome {
         let ring = match self.process {
             Some(block) => Ring::Select(block, self.number),
-            None => Ring::Outside(self),
+            // SAFETY: it is called, or taken back, under the lock of the node, before this frame goes.
+            None => Ring::Call(unsafe { Callback::new(std::ptr::from_ref(self).cast(), 0, expire) }),
         };
         if node.listen(ring) {
             let outcome = self.wait_firmly(deadline);
@@ -209,6 +207,16 @@ impl Drop for Waiter {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A cancellation ends the wait.
+///
+/// # Safety
+/// `waiter` points to a [`Waiter`] that is there.
+unsafe fn expire(waiter: *const (), _number: u32) {
+    // SAFETY: passed on to the caller.
+    let right = unsafe { &*waiter.cast::<Waiter>() }.try_select(EXPIRED);
+    right.into_iter().for_each(WakeRight::wake);
 }
 
 /// Runs on the next context: the parked one's is saved.

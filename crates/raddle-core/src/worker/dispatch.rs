@@ -14,8 +14,7 @@
 use super::{HOME, Worker};
 use crate::block::Block;
 use crate::counters::Counters;
-use crate::process::entry::entry;
-use crate::wait::{CallOn, Subject, Wait};
+use crate::describe::{CallOn, Subject, Wait};
 use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};
 use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use std::panic::Location;
@@ -606,7 +605,7 @@ impl Worker {
         // SAFETY: we hold the process, so its context is ours.
         let context = unsafe { &mut *block.context.get() };
         // SAFETY: the stack is the block's until its exit gives it back.
-        unsafe { context.prime(&stack, entry) };
+        unsafe { context.prime(&stack, block.body.get().entry) };
         block.stack.set(Some(stack));
         let header = &block.header;
         header.worker.set(self.as_word());

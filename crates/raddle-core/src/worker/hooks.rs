@@ -5,7 +5,7 @@
 //! At the beginning and the end of each of its OS threads, and with panics that nobody waits for. The names are those
 //! of rayon-core's pool, for which they are.
 
-use crate::report;
+use crate::message;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -39,8 +39,8 @@ impl Hooks {
         let handled = self.panic.as_ref().map(|handler| catch_unwind(AssertUnwindSafe(|| handler(panic))));
         match handled {
             Some(Ok(())) => {}
-            Some(Err(_)) => report::fatal(&format!("the panic handler panicked; it was called for {whose}")),
-            None => report::fatal(&format!("{whose} panicked, and nobody waits for it")),
+            Some(Err(_)) => message::fatal(&format!("the panic handler panicked; it was called for {whose}")),
+            None => message::fatal(&format!("{whose} panicked, and nobody waits for it")),
         }
     }
 

@@ -31,6 +31,7 @@
 //! | `trace` | what is recorded of all that |
 
 mod boundary;
+mod callback;
 mod dispatch;
 mod engine;
 mod gates;
@@ -53,17 +54,18 @@ mod turn;
 
 use crate::block::Block;
 pub use crate::block::current_header;
+use crate::block::end_life;
 use crate::block::pool::BlockPool;
 use crate::counters::Counters;
 use crate::explore::Seeded;
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::policy::Futures;
-use crate::process::entry::end_life;
 use crate::trace::Tracer;
 use crate::worker::jobs::{Chunks, Slots};
 use crate::worker::load::Loads;
 use crate::worker::timer::Timers;
+pub use callback::Callback;
 use dispatch::After;
 use gates::Gates;
 use promote::Heart;
@@ -557,12 +559,10 @@ unsafe fn wake_from_outside(header: *mut Header) {
 /// # Safety
 /// `header` is of kind `OsThread` or `Bell`, and this is its one wake.
 unsafe fn wake_otherwise(header: *mut Header) {
-    // SAFETY: the caller vouches that it is alive.
-    if unsafe { &*header }.kind == Kind::Bell {
-        // SAFETY: passed on to the caller.
-        unsafe { crate::wait::Bell::ring(header) };
-    } else {
-        // SAFETY: as above.
-        unsafe { crate::wait::external::wake(header) };
-    }
+    // SAFETY: the caller vouches that it is there.
+    let waiting = unsafe { &*header };
+    // SAFETY: its kind says how it was made.
+    let wake = unsafe { waiting.act() };
+    // SAFETY: passed on to the caller.
+    unsafe { wake(header) };
 }

@@ -21,8 +21,7 @@
 
 use super::Worker;
 use crate::counters::Counters;
-use crate::fork;
-use crate::process::builder;
+use crate::orphan;
 use crate::trace::number_of_job;
 use crate::worker::jobs;
 use raddle_protocol::header::{Header, Runnable};
@@ -81,7 +80,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub fn answer(&self, forks: &Forks) {
-        if fork::is_orphan() {
+        if orphan::is_orphan() {
             return self.jobs.be_deaf();
         }
         if let Some(seeded) = &self.seeded {
@@ -244,7 +243,7 @@ impl Worker {
     fn process_for(&self, job: NonNull<Node>) -> Runnable {
         Counters::add(&self.counters.spawns, 1);
         // SAFETY: the job has just been taken, and nobody else runs it; its frame lives until it has been run.
-        let block = unsafe { builder::make_job(self, job) };
+        let block = unsafe { (self.shared().make_job)(self, job) };
         self.trace_job(Event::JobTaken, number_of_job(job.as_ptr()), block.id.get() as u32);
         // SAFETY: just made: the right to run it is its maker's.
         unsafe { block.as_runnable() }

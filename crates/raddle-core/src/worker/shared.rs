@@ -6,7 +6,7 @@ use crate::block::Block;
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::explore::Seeded;
-use crate::fork;
+use crate::orphan;
 use crate::policy::Policy;
 use crate::trace::{Plan, Session};
 use crate::worker::Worker;
@@ -20,8 +20,10 @@ use raddle_context::SizeClass;
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::{Header, MOVABLE, PLACED, Runnable};
 use raddle_protocol::protocol::idle::IdleSet;
+use raddle_protocol::protocol::jobs::Node;
 use raddle_trace::Event;
 use std::fmt::Write as _;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -38,7 +40,13 @@ pub(crate) struct Looks {
     pub(crate) follows_seed: bool,
     pub(crate) trace: Plan,
     pub(crate) hooks: Hooks,
+    pub(crate) make_job: MakeJob,
 }
+
+/// Makes a process of a worker that runs a job to its end. Nobody has its handle, and it is in no queue.
+///
+/// Unsafe: the job was taken, and is run by this process only.
+pub(crate) type MakeJob = unsafe fn(&Worker, NonNull<Node>) -> &'static Block;
 
 /// What all workers of a runtime see.
 pub struct Shared {
@@ -56,6 +64,7 @@ pub struct Shared {
     pub(crate) sampler: Sampler,
     pub(crate) live: Live,
     pub hooks: Hooks,
+    pub(crate) make_job: MakeJob,
     /// What is spawned and nobody waits for, at each worker.
     pub lines: Box<[Line]>,
     deepest: AtomicUsize,
@@ -101,6 +110,7 @@ impl Shared {
             sampler: Sampler::new(),
             live: Live::default(),
             hooks: looks.hooks,
+            make_job: looks.make_job,
             lines: (0..workers).map(|_| Line::default()).collect(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
@@ -113,7 +123,7 @@ impl Shared {
             dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
-            generation: fork::generation(),
+            generation: orphan::generation(),
             away: AtomicUsize::new(0),
         }
     }
@@ -121,7 +131,7 @@ impl Shared {
     /// Whether its workers are in this process. Not in a child of it: what waits there for them waits for ever, and
     /// what is theirs may be locked for ever.
     pub fn is_here(&self) -> bool {
-        self.generation == fork::generation()
+        self.generation == orphan::generation()
     }
 
     /// Gives the workers, which point back to this, their place. Once, before any of them runs.

@@ -5,8 +5,8 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::hang::watch::note_change;
+use crate::message;
 use crate::policy::STEAL_NS;
-use crate::report;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::idle::{Watch, Woken};
 use std::time::{Duration, Instant};
@@ -155,7 +155,7 @@ impl Worker {
             let work_lies_here = self.inbox.has_mail() || self.shared().has_shared(self.index);
             let since = seen_since.get_or_insert_with(Instant::now);
             if work_lies_here && since.elapsed() >= SUSPECT {
-                report::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
+                message::fatal("a wake was lost: work has waited for seconds at a worker that sleeps");
             }
             seen_since = seen_since.filter(|_| work_lies_here);
         }

@@ -10,7 +10,8 @@
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
 
 use crate::block::Block;
-use crate::wait::{Callback, EXPIRED};
+use crate::block::EXPIRED;
+use crate::worker::Callback;
 use crate::worker::Worker;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};

@@ -12,9 +12,9 @@
 use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
 use crate::counters::Stats;
+use crate::describe::Wait;
 use crate::engine;
 use crate::trace;
-use crate::wait::Wait;
 use crate::worker::load::Always;
 use raddle_context::Context;
 use raddle_protocol::header::{Header, Kind, OWN_TLS};

@@ -5,8 +5,7 @@
 use super::Worker;
 use crate::block::Block;
 use crate::counters::Counters;
-use crate::fork;
-use crate::process::entry;
+use crate::orphan;
 use raddle_context::StackError;
 use raddle_protocol::header::{Kind, Runnable, STARTED};
 
@@ -72,15 +71,18 @@ impl Worker {
 
     fn dispatch(&self, next: Runnable) {
         match next.header().kind {
-            Kind::Cell => {
+            Kind::Task => {
                 Counters::add(&self.counters.polls, 1);
                 if !std::ptr::eq(next.header().worker.get().cast(), self) {
                     self.receive(next.header());
                 }
-                self.trace_turn(next.header(), || crate::cell::poll(next));
-                if fork::is_orphan() {
+                // SAFETY: its kind says how it was made.
+                let poll = unsafe { next.header().act() };
+                // SAFETY: it has just been taken from a queue.
+                self.trace_turn(next.header(), || unsafe { poll(next.as_ptr()) });
+                if orphan::is_orphan() {
                     // Had it panicked, its poll would not have returned.
-                    fork::end_of_orphan(false);
+                    orphan::end_of_orphan(false);
                 }
             }
             Kind::Engine => self.run_engine(next),
@@ -104,12 +106,12 @@ impl Worker {
         let told = self
             .seeded
             .as_ref()
-            .is_some_and(|seeded| seeded.refused(|| crate::report::no_start(block, &refused)));
+            .is_some_and(|seeded| seeded.refused(|| crate::block::no_start(block, &refused)));
         if !told {
-            crate::report::cannot_start(block, &refused);
+            crate::block::cannot_start(block, &refused);
         }
-        // SAFETY: the closure was put and never run; the block is ours.
-        unsafe { (block.body.get().fail)(block, Box::new(refused)) };
-        entry::end(self, block);
+        block.header.worker.set(self.as_word());
+        // SAFETY: the closure was put and never run; the block is ours, and of this worker.
+        unsafe { (block.body.get().refuse)(block, Box::new(refused)) };
     }
 }

@@ -8,8 +8,8 @@
 
 use super::flow::{Flow, Without, in_runtime, with_list};
 use super::waits::JOIN;
-use raddle_core::cancel;
-use raddle_core::fork::{end_of_orphan, is_orphan};
+use raddle_core::orphan::{end_of_orphan, is_orphan};
+use raddle_core::region;
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
 use raddle_core::wait::park;
@@ -283,8 +283,8 @@ fn go_on<RB>(panic: Box<dyn Any + Send>, unwanted: Result<RB>) -> ! {
         // If the drop panics, it is one panic in the place of another.
         Ok(unwanted) => drop(unwanted),
         Err(later) => {
-            let (panic, lost) = cancel::graver(panic, later);
-            cancel::lose(lost);
+            let (panic, lost) = region::graver(panic, later);
+            region::lose(lost);
             resume_unwind(panic)
         }
     }

@@ -12,10 +12,10 @@
 
 use super::broadcast::BroadcastContext;
 use super::flow::{self, Flow, Without, in_runtime, with_list};
-use raddle_core::cancel;
+use raddle_core::message;
 use raddle_core::process::builder::{inject_job, spawn_roomy};
 use raddle_core::process::scope::{LOST, ScopeData};
-use raddle_core::report;
+use raddle_core::region;
 use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
 use raddle_core::trace::name_this_job;
@@ -141,8 +141,8 @@ where
         (Ok(value), None) => value,
         (Ok(_), Some(panic)) | (Err(panic), None) => resume_unwind(panic),
         (Err(panic), Some(later)) => {
-            let (panic, lost) = cancel::graver(panic, later);
-            cancel::lose(lost);
+            let (panic, lost) = region::graver(panic, later);
+            region::lose(lost);
             resume_unwind(panic)
         }
     }
@@ -239,10 +239,10 @@ impl<'scope> Scope<'scope> {
     /// it is cancelled before it has begun, it does not run.
     #[cold]
     #[inline(never)]
-    fn run_in<Body: FnOnce(&Scope<'scope>)>(&self, region: &Arc<cancel::Node>, body: Body) {
-        let _stay = cancel::stay_below(region);
+    fn run_in<Body: FnOnce(&Scope<'scope>)>(&self, region: &Arc<region::Node>, body: Body) {
+        let _stay = region::stay_below(region);
         self.run_plainly(|scope| {
-            cancel::check();
+            region::check();
             body(scope);
         });
     }
@@ -262,11 +262,11 @@ impl<'scope> Scope<'scope> {
             *kept = Some(panic);
             return;
         };
-        let (panic, lost) = cancel::graver(first, panic);
+        let (panic, lost) = region::graver(first, panic);
         *kept = Some(panic);
         // Its drop runs the program's code.
         drop(kept);
-        cancel::lose(lost);
+        region::lose(lost);
     }
 
     /// The owner's flow runs the youngest job of this scope in its list, in which there is one.
@@ -288,7 +288,7 @@ impl<'scope> Scope<'scope> {
             at = forks.unless_base(unsafe { node.as_ref() }.older());
         }
         // Not there: the count and the list would disagree.
-        report::fatal("a scope has lost a job");
+        message::fatal("a scope has lost a job");
     }
 
     /// A job leaves the running flow's list. An owner that is away puts none into its list.

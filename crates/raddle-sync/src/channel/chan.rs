@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use raddle_core::cancel;
+use raddle_core::region;
 use raddle_core::wait::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use raddle_core::wait::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
@@ -125,7 +125,7 @@ impl<T> Chan<T> {
         if light_caller().is_none() {
             // Panics in a cell, and has to before the message is where nobody drops it.
             caller(SEND.name());
-            if cancel::current().is_some() {
+            if region::current().is_some() {
                 return self.send_in_region(message, Location::caller());
             }
         }
@@ -216,7 +216,7 @@ impl<T> Chan<T> {
             _ if expired => {
                 // SAFETY: after an expired wait what was left is void, and nobody has taken the message.
                 let message = unsafe { place.take() };
-                cancel::check();
+                region::check();
                 Err(SendTimeoutError::Timeout(message))
             }
             Left::Done => Ok(()),
@@ -277,7 +277,7 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            let received = if light_caller().is_none() && cancel::current().is_some() {
+            let received = if light_caller().is_none() && region::current().is_some() {
                 self.recv_in_region(site)
             } else {
                 self.recv_waiting(site)
@@ -326,7 +326,7 @@ impl<T> Chan<T> {
             self.recv_or_wait(&place, &entry).then_some(&entry)
         });
         if expired {
-            cancel::check();
+            region::check();
             return None;
         }
         Some(self.received(&place, entry.left()))

@@ -2,8 +2,8 @@
 //! May use: `wait` to sleep.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
-use raddle_core::cancel;
 use raddle_core::choice::now;
+use raddle_core::region;
 use raddle_core::wait::Waiter;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ pub(super) trait Clock {
 /// Waits until then, or without an end.
 pub(super) fn sleep(until: Option<Instant>) {
     Waiter::new("channel::Receiver::recv").wait(until);
-    cancel::check();
+    region::check();
 }
 
 impl Alarm {

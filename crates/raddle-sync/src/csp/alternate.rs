@@ -12,8 +12,8 @@
 
 use super::meet::{self, Party, Refused, Word};
 use raddle_core::block::Block;
-use raddle_core::cancel::{self, Ring};
 use raddle_core::choice::{now, point};
+use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
 use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait};
@@ -229,7 +229,7 @@ pub(super) unsafe fn choose_now<G: Borrow<Guard>>(guards: &[G], first: usize, wa
         if let Some(ready) = unsafe { look(guards, first) } {
             return ready;
         }
-        cancel::check();
+        region::check();
         let chooser = Chooser { word: Alternation::new(), header: Cell::new(std::ptr::null_mut()) };
         if let Some(guard) = chooser.wait_for(guards, earliest, &caller, wait) {
             return Ready { guard, over: guards[guard].borrow().loose.party.over.get() };
@@ -298,9 +298,9 @@ impl Chooser {
         let end = guards.len() as u32;
         let total = end + 2;
         self.word.open(total);
-        let node = cancel::current();
+        let node = region::current();
         let all_shown = guards.iter().enumerate().all(|(number, guard)| guard.borrow().show(self, number));
-        let listens = all_shown && node.is_none_or(|node| node.listen(Ring::Guard(self.guard(end))));
+        let listens = all_shown && node.is_none_or(|node| node.listen(Ring::Call(self.guard(end))));
         let mut again = false;
         let mut alarm = None;
         if listens {

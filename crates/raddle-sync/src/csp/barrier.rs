@@ -4,8 +4,8 @@
 
 use super::chan::after;
 use super::late::{self, Late, Who};
-use raddle_core::cancel;
 use raddle_core::choice::point;
+use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
 use raddle_protocol::protocol::barrier::{self, Phase, Place};
@@ -96,7 +96,7 @@ impl Barrier {
     #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
-        if cancel::current().is_some() {
+        if region::current().is_some() {
             return self.sync_in_region(Location::caller());
         }
         let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());
@@ -150,7 +150,7 @@ impl Barrier {
         point("csp::Barrier::sync_deadline");
         let came = self.sync_until(Some(deadline), Location::caller());
         if !came {
-            cancel::check();
+            region::check();
         }
         came
     }
@@ -159,7 +159,7 @@ impl Barrier {
     #[cold]
     fn sync_in_region(&mut self, site: &'static Location<'static>) {
         while !self.sync_until(None, site) {
-            cancel::check();
+            region::check();
         }
     }
 

@@ -20,8 +20,8 @@
 use super::alternate::{self, Guard, Ready};
 use super::value::{Copy, Hot, Value};
 use raddle_core::block::Block;
-use raddle_core::cancel;
 use raddle_core::choice::{point, settle};
+use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
 use raddle_core::worker::{self, RECORDED, SEEDED, SPINS, Worker};
@@ -321,7 +321,7 @@ unsafe fn exchange_anywhere(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     let wait = Wait::on(call, Meeting::at(word), site);
-    if cancel::current().is_some() {
+    if region::current().is_some() {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_in_region(word, data, copy, &wait) };
     }

@@ -12,10 +12,10 @@
 //! takes such a successor takes half of what is left of the range with it. So indices whose bodies never wait cost a
 //! counter's step each, and those that wait for each other cost a process each, and all of them can run.
 
-use raddle_core::cancel;
 use raddle_core::process::builder::{self, Settings};
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::scope::ScopeData;
+use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::worker::Worker;
 use raddle_protocol::prim::{AtomicU64, Ordering};
@@ -50,8 +50,8 @@ where
 {
     // Refuses a cell here: with a child alive it would be too late to panic.
     park::caller("csp::par!");
-    let region = cancel::for_scope();
-    let first = move || cancel::born_into(region, first);
+    let region = region::for_scope();
+    let first = move || region::born_into(region, first);
     // SAFETY: the child has ended when this returns, even by a panic, so what `first` borrows outlives it.
     let child: Joiner<R> = unsafe { builder::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
         .expect("the default runtime cannot be started");

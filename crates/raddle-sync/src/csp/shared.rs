@@ -8,8 +8,8 @@
 use super::chan::after;
 use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
-use raddle_core::cancel;
 use raddle_core::choice::point;
+use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait};
 use raddle_protocol::protocol::barrier::Place;
@@ -89,7 +89,7 @@ impl<E> Shared<E> {
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
-            if cancel::current().is_some() {
+            if region::current().is_some() {
                 return self.claim_in_region(Location::caller());
             }
             let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
@@ -131,7 +131,7 @@ impl<E> Shared<E> {
         }
         let claimed = self.claim_until(Some(deadline), Location::caller());
         if claimed.is_none() {
-            cancel::check();
+            region::check();
         }
         claimed
     }
@@ -143,7 +143,7 @@ impl<E> Shared<E> {
             if let Some(claimed) = self.claim_until(None, site) {
                 return claimed;
             }
-            cancel::check();
+            region::check();
         }
     }
 

@@ -8,8 +8,8 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
-use raddle_core::cancel;
 use raddle_core::choice::point;
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -114,7 +114,7 @@ impl Barrier {
                 if !in_time {
                     state.arrived -= 1;
                     drop(state);
-                    cancel::check();
+                    region::check();
                     return None;
                 }
                 (state, in_time) = self.changed.wait(&self.state, state, WAIT.name(), until);

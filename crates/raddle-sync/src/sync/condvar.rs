@@ -4,8 +4,8 @@
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
-use raddle_core::cancel;
 use raddle_core::choice::{now, point, settle};
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
 use raddle_protocol::protocol::condvar::CondWord;
 use std::fmt;
@@ -96,10 +96,10 @@ impl Condvar {
             let sleeper = Timed::until(WAIT.name(), until);
             self.word.wait(sleeper, || mutex.unlock(false))
         });
-        if !notified && cancel::is_cancelled_now() {
+        if !notified && region::is_cancelled_now() {
             // Nothing of what the mutex guards was being changed: it is not poisoned by this.
             drop(guard);
-            cancel::unwind();
+            region::unwind();
         }
         (guard, notified)
     }

@@ -10,8 +10,8 @@
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use raddle_core::cancel;
 use raddle_core::choice::{self, is_on, point};
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
 use raddle_core::wait::{Held, Holder, Running};
 use raddle_protocol::protocol::mutex::MutexWord;
@@ -97,13 +97,13 @@ impl RawMutex {
         let _shown = wait.show();
         let mut looks = Looks::default();
         let spin = |only: bool| looks.again(&self.holder, only);
-        let region = cancel::current();
+        let region = region::current();
         if region.is_none() && deadline.is_none() {
             return Some(self.word.lock_slow(LOCK.name(), spin));
         }
         let poisoned = self.word.lock_or_give_up(LOCK.name(), deadline, spin);
-        if poisoned.is_none() && (deadline.is_none() || cancel::is_cancelled_now()) {
-            cancel::unwind();
+        if poisoned.is_none() && (deadline.is_none() || region::is_cancelled_now()) {
+            region::unwind();
         }
         poisoned
     }
@@ -292,9 +292,9 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         let out = wait(&mutex.raw);
         std::mem::forget(self);
         // A cancellation does not end this one: the caller may have been told something.
-        let poisoned = match cancel::current() {
+        let poisoned = match region::current() {
             None => mutex.raw.lock(site),
-            Some(_) => cancel::shield(|| mutex.raw.lock(site)),
+            Some(_) => region::shield(|| mutex.raw.lock(site)),
         };
         // SAFETY: the lock has just been taken.
         (unsafe { MutexGuard::new(mutex, poisoned) }, out)

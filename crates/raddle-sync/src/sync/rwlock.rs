@@ -5,8 +5,8 @@
 use super::mutex::result;
 use super::sleepers::Looks;
 use super::{LockResult, TryLockError, TryLockResult};
-use raddle_core::cancel;
 use raddle_core::choice::{self, point};
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
 use raddle_core::wait::{Held, Holder};
 use raddle_protocol::protocol::rwlock::RwWord;
@@ -58,7 +58,7 @@ fn until_entered(deadline: Option<Instant>, mut enter: impl FnMut() -> bool) -> 
         if enter() {
             return true;
         }
-        cancel::check();
+        region::check();
         if deadline.is_some() {
             return false;
         }

@@ -3,8 +3,8 @@
 //! Never: passing one who has waited longer.
 
 use super::sleepers::{Timed, deadline};
-use raddle_core::cancel;
 use raddle_core::choice::{point, settle};
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Wait};
 use raddle_core::wait::{Held, Holder};
 use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
@@ -180,7 +180,7 @@ impl Semaphore {
         let _shown = wait.show();
         let taken = self.word.take_slow(count, Timed::until(ACQUIRE.name(), until));
         if taken == Err(Refused::TooFew) {
-            cancel::check();
+            region::check();
         }
         taken
     }

@@ -2,7 +2,7 @@
 //! May use: `wait::describe`.
 //! Never: following what it names.
 
-use crate::wait::Subject;
+use crate::describe::Subject;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::join::JoinWord;
 

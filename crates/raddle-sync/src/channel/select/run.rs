@@ -10,8 +10,8 @@
 
 use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
-use raddle_core::cancel;
 use raddle_core::choice::{now, point};
+use raddle_core::region;
 use raddle_core::wait::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, Waiter};
 use raddle_protocol::order;
 use std::cell::Cell;
@@ -247,7 +247,7 @@ fn wait_in(
     let mut others = cases[..waiting].iter().enumerate().filter(|(at, _)| Some(*at) != selected);
     others.by_ref().for_each(|(_, case)| take_out(case));
     if outcome == Outcome::Expired {
-        cancel::check();
+        region::check();
     }
     selected
 }

@@ -9,7 +9,7 @@
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_cell;
-use raddle_core::cancel;
+use raddle_core::region;
 use raddle_core::wait::{CallOn, Wait};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -77,7 +77,7 @@ impl<T> Shared<T> {
             state = again;
             if !told {
                 drop(state);
-                cancel::check();
+                region::check();
                 state = self.state.lock();
             }
         }
@@ -122,7 +122,7 @@ impl<T> Shared<T> {
         drop(state);
         if !is_over {
             // Cancelled; the offer is taken back.
-            cancel::check();
+            region::check();
         }
         Err(SendError(offer.expect("what was not taken is there").1))
     }
@@ -178,7 +178,7 @@ impl<T> Shared<T> {
             }
             if !in_time {
                 drop(state);
-                cancel::check();
+                region::check();
                 return Err(RecvTimeoutError::Timeout);
             }
             refuse_to_wait_in_cell(what);

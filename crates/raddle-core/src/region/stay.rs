@@ -7,9 +7,9 @@
 //! [`light_caller`](crate::wait::park::light_caller) tests at once: so a process in no region pays nothing, and one
 //! in a region takes the long way into each wait. An OS thread has the address in a thread-local.
 
-use super::node::Node;
-use super::unwind;
 use crate::block::Block;
+use crate::region::node::Node;
+use crate::region::unwind;
 use crate::worker::current_header;
 use raddle_protocol::header::{CANCELLABLE, Header, Kind};
 use std::cell::Cell;
@@ -87,7 +87,7 @@ pub fn hold() -> Option<Arc<Node>> {
 
 /// Unwinds if the region that the caller is in has been cancelled, as each wait does: for long computations.
 ///
-/// Does nothing while the caller unwinds, and under a [`shield`](super::shield).
+/// Does nothing while the caller unwinds, and under a [`shield`](crate::cancel::shield).
 #[inline]
 pub fn check() {
     if is_cancelled_now() {
@@ -110,7 +110,7 @@ pub fn is_cancelled_now() -> bool {
 }
 
 /// The stay of whoever runs here in a region, or under a shield. Left by the same, in its order.
-pub(super) struct Stay {
+pub(crate) struct Stay {
     before: *const Node,
     /// Held while it is the current one.
     node: Option<Arc<Node>>,
@@ -120,12 +120,12 @@ pub(super) struct Stay {
 
 impl Stay {
     /// From now on `node` ends the caller's waits; none does if there is none.
-    pub(super) fn new(node: Option<Arc<Node>>) -> Stay {
+    pub(crate) fn new(node: Option<Arc<Node>>) -> Stay {
         let address = node.as_ref().map_or(ptr::null(), Arc::as_ptr);
         Stay { before: replace(address), node, not_send: PhantomData }
     }
 
-    pub(super) fn node(&self) -> Option<&Arc<Node>> {
+    pub(crate) fn node(&self) -> Option<&Arc<Node>> {
         self.node.as_ref()
     }
 }

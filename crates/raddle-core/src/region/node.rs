@@ -2,7 +2,7 @@
 //! May use: a lock of the standard library, for a few instructions; `process::block`, `protocol`.
 //! Never: code of the program, or a wait, under the lock.
 //!
-//! A node is a clock that strikes once. Each [region](super::region) that a process is in has one of its own, so its
+//! A node is a clock that strikes once. Each [region](crate::region::stay) that a process is in has one of its own, so its
 //! lock is hardly ever contended; it hangs below the node of the token that the region was entered with, and below that
 //! of the region around it. What waits in a region leaves a [`Ring`] at its node, as it leaves an alarm with a clock.
 //!
@@ -16,8 +16,9 @@
 //! rung under it, and taken back under it.
 
 use crate::block::Block;
-use crate::wait::{Callback, EXPIRED, Waiter, WakeRight};
+use crate::block::EXPIRED;
 use crate::worker;
+use crate::worker::Callback;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};
 use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
@@ -29,12 +30,10 @@ use std::task::{Wake, Waker};
 pub enum Ring {
     /// The wait of this number of a process: it finds its time over.
     Select(&'static Block, WaitNumber),
-    /// The wait of an OS thread, in its frame.
-    Outside(*const Waiter),
     /// The park of a process in this life.
     Park(&'static Block, Generation),
-    /// A guard of an alternation.
-    Guard(Callback),
+    /// The wait of an OS thread, or a guard of an alternation.
+    Call(Callback),
     /// The park of an OS thread.
     Thread(std::thread::Thread),
 }
@@ -52,25 +51,20 @@ impl Ring {
                     unsafe { worker::wake(block.as_header()) };
                 }
             }
-            Ring::Outside(waiter) => {
-                // SAFETY: its owner takes the ring back, under the lock, before its frame goes.
-                let right = unsafe { &*waiter }.try_select(EXPIRED);
-                right.into_iter().for_each(WakeRight::wake);
-            }
             Ring::Park(block, life) => {
                 if block.token.expire(life) == Notified::Wake {
                     // SAFETY: as for `Select`.
                     unsafe { worker::wake(block.as_header()) };
                 }
             }
-            Ring::Guard(guard) => guard.ring(),
+            Ring::Call(callback) => callback.ring(),
             Ring::Thread(thread) => thread.unpark(),
         }
     }
 }
 
 /// Who is cancelled with a node.
-pub(super) enum Heir {
+pub(crate) enum Heir {
     Node(Weak<Node>),
     /// A cell, which is to look.
     Waker(Waker),
@@ -95,7 +89,7 @@ struct State {
 
 impl Node {
     /// A node that is cancelled with each of `above`.
-    pub(super) fn below<'n>(above: impl IntoIterator<Item = &'n Arc<Node>>) -> Arc<Node> {
+    pub(crate) fn below<'n>(above: impl IntoIterator<Item = &'n Arc<Node>>) -> Arc<Node> {
         let node = Arc::new(Node { struck: AtomicBool::new(false), state: Mutex::default() });
         for upper in above {
             match upper.add(Heir::Node(Arc::downgrade(&node))) {
@@ -143,7 +137,7 @@ impl Node {
     }
 
     /// Has `heir` cancelled with it. `None` if it is cancelled already.
-    pub(super) fn add(&self, heir: Heir) -> Option<usize> {
+    pub(crate) fn add(&self, heir: Heir) -> Option<usize> {
         let mut state = self.lock();
         if state.struck {
             drop(state);
@@ -163,7 +157,7 @@ impl Node {
     }
 
     /// Takes an heir away again.
-    pub(super) fn remove(&self, place: usize) {
+    pub(crate) fn remove(&self, place: usize) {
         let mut state = self.lock();
         let gone = state.heirs.get_mut(place).and_then(Option::take);
         if gone.is_some() {
@@ -175,7 +169,7 @@ impl Node {
     }
 
     /// Cancels it and all below: the first time only.
-    pub(super) fn strike(&self) {
+    pub(crate) fn strike(&self) {
         let mut nodes: Vec<Arc<Node>> = Vec::new();
         self.strike_one(&mut nodes);
         // Not by recursion: nodes may hang deep.

@@ -1,0 +1,46 @@
+//! Owns: the lines that the scheduler itself writes on standard error, and how it ends when it is wrong.
+//! May use: standard error.
+//! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
+
+use crate::observe::Slot;
+use std::io::Write as _;
+
+/// What is to be kept before the program is aborted: what led to it is worth a file, if there is a trace.
+pub(crate) static BEFORE_ABORT: Slot<dyn Fn() + Sync> = Slot::new();
+
+/// The crates of this house, as paths of functions begin: a report looks for the program's own behind them.
+pub(crate) const OWN_CRATES: &[&str] = &[
+    "raddle::",
+    "raddle_context::",
+    "raddle_core::",
+    "raddle_job::",
+    "raddle_protocol::",
+    "raddle_sync::",
+    "raddle_thread::",
+];
+
+/// We are wrong, or an invariant cannot be kept: say so and abort.
+pub fn fatal(what: &str) -> ! {
+    let _unwritable = writeln!(std::io::stderr(), "raddle: fatal: {what}");
+    if let Some(before) = BEFORE_ABORT.get() {
+        before();
+    }
+    std::process::abort();
+}
+
+/// Something begins that no seed decides.
+pub(crate) fn not_by_seed(what: &str) {
+    let why = "is outside of what a seed decides: the same seed may go another way the next time";
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
+}
+
+/// A trace was asked for and cannot be written.
+pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
+    let path = path.display();
+    let _unwritable = writeln!(std::io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
+}
+
+/// The counters, as `RADDLE_STATS` asks; a dump.
+pub(crate) fn say(text: &str) {
+    let _unwritable = std::io::stderr().write_all(text.as_bytes());
+}

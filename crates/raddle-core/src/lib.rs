@@ -22,11 +22,11 @@ pub mod describe;
 pub mod engine;
 pub mod explore;
 pub mod hang;
+pub mod task;
 pub mod trace;
 
 #[doc(hidden)]
 pub mod blocking;
-mod cell;
 #[doc(hidden)]
 pub mod choice;
 mod clock;
@@ -34,8 +34,6 @@ mod clock;
 pub mod config;
 #[doc(hidden)]
 pub mod counters;
-#[doc(hidden)]
-pub mod fork;
 mod idle_times;
 mod ids;
 #[doc(hidden)]
@@ -47,6 +45,8 @@ pub mod orphan;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
+pub mod poll;
+#[doc(hidden)]
 pub mod process;
 #[doc(hidden)]
 pub mod region;
@@ -54,6 +54,8 @@ pub mod region;
 pub mod report;
 #[doc(hidden)]
 pub mod runtime;
+#[doc(hidden)]
+pub mod spawn;
 #[doc(hidden)]
 pub mod wait;
 #[doc(hidden)]
@@ -72,11 +74,4 @@ pub use worker::load::{Load, READY_LENGTHS, READY_NAMES};
 pub mod decisions {
     pub use crate::policy::{QUANTUM_NS, STEAL_NS};
     pub use crate::worker::looks::{Look, Seen};
-}
-
-/// Cells: Rust futures as runnables.
-pub mod task {
-    pub use crate::cell::{
-        JoinHandle, Sleep, YieldNow, block_on, sleep, sleep_until, spawn, spawn_blocking, yield_now,
-    };
 }

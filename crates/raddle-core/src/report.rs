@@ -3,7 +3,7 @@
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
 use crate::block::{Block, describe_process};
-use crate::wait::Wait;
+use crate::describe::Wait;
 use raddle_protocol::header::{Header, Kind};
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -3,10 +3,10 @@
 //! Never: a stack; a thread gets one when it starts.
 
 use super::handle::JoinHandle;
-use raddle_core::process;
-use raddle_core::process::builder::usual_stack_bytes;
 use raddle_core::process::handle::Joiner;
+use raddle_core::process::make::usual_stack_bytes;
 use raddle_core::process::scope::ScopeData;
+use raddle_core::spawn as processes;
 use std::ffi::CString;
 use std::io;
 
@@ -113,7 +113,7 @@ impl Builder {
         F: FnOnce() -> T,
     {
         let bytes = self.stack_size.unwrap_or_else(usual_stack_bytes).max(STACK_BYTES_MIN);
-        let mut process = process::Builder::new().own_tls(true).stack_size(bytes);
+        let mut process = processes::Builder::new().own_tls(true).stack_size(bytes);
         if let Some(name) = self.name {
             drop(CString::new(&*name).expect("thread name may not contain interior null bytes"));
             process = process.name(name);

@@ -34,9 +34,9 @@ pub use crate::region::{Cancelled, check, shield, was_cancelled};
 pub use future::Cancellable;
 pub use scope::{Scope, ScopedHandle, scope};
 
-use crate::cell::Sleep;
 use crate::choice::{now, point, settle};
 use crate::region::{Inherited, Node, Stay, hold, stay_below};
+use crate::task::Sleep;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl Token {
 
     /// Cancels it at `deadline`, unless what is returned is dropped before.
     pub fn cancel_at(&self, deadline: Instant) -> Deadline {
-        let mut alarm = Box::pin(crate::cell::sleep_until(deadline));
+        let mut alarm = Box::pin(crate::task::sleep_until(deadline));
         let waker = Waker::from(self.0.clone());
         if alarm.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
             self.0.strike();

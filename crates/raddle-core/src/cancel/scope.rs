@@ -3,7 +3,8 @@
 //! Never: cancelling the one who has opened it.
 
 use super::{Cancelled, Deadline, Token};
-use crate::process::{self, Builder, Process, ScopedJoinHandle};
+use crate::process::Process;
+use crate::spawn::{self, Builder, ScopedJoinHandle};
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
@@ -14,7 +15,7 @@ use std::time::Instant;
 /// A scope to spawn processes in that can be cancelled; see [`scope`].
 #[derive(Clone)]
 pub struct Scope<'scope, 'env: 'scope> {
-    inner: &'scope process::Scope<'scope, 'env>,
+    inner: &'scope spawn::Scope<'scope, 'env>,
     token: Token,
     deadlines: Rc<RefCell<Vec<Deadline>>>,
 }
@@ -45,7 +46,7 @@ where
     let token = Token::here();
     // They count until the children have ended.
     let deadlines: Rc<RefCell<Vec<Deadline>>> = Rc::default();
-    process::scope(|inner| f(&Scope { inner, token, deadlines: deadlines.clone() }))
+    spawn::scope(|inner| f(&Scope { inner, token, deadlines: deadlines.clone() }))
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {

@@ -3,8 +3,8 @@
 //! Never: following that address.
 //!
 //! A light process that waits at a one-to-one channel leaves three words and the number of its call in the switch
-//! (`raddle_context::note`), instead of showing a [`Wait`](crate::wait::Wait). So a report must know the calls by number, and
-//! what there is to say of a channel without knowing its type.
+//! (`raddle_context::note`), instead of showing a [`Wait`](super::Wait). So a report must know the calls by number,
+//! and what there is to say of a channel without knowing its type.
 
 use crate::describe::thing::Thing;
 use crate::describe::wait::{CallOn, Subject};

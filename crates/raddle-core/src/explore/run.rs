@@ -8,7 +8,7 @@ use super::chance::Chooser;
 use super::failure::Cause;
 use super::schedule::Schedule;
 use super::seeded::Seeded;
-use crate::process::builder::spawn_first;
+use crate::process::make::spawn_first;
 use crate::runtime::Runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -20,12 +20,9 @@
 //! with its other processes; and nothing that relies on last-in-first-out order in a thread-local may be held over
 //! a wait.
 
-pub mod builder;
 pub(crate) mod entry;
 pub mod handle;
+pub mod make;
 pub mod scope;
 
-pub use crate::wait::park::{park, park_timeout, sleep, sleep_until, yield_now};
-pub use builder::{Builder, spawn, spawn_on};
 pub use handle::{JoinHandle, Process, ProcessId, current};
-pub use scope::{Scope, ScopedJoinHandle, scope};

@@ -2,7 +2,7 @@
 //! May use: a lock of the standard library, for a few instructions; `process::block`, `protocol`.
 //! Never: code of the program, or a wait, under the lock.
 //!
-//! A node is a clock that strikes once. Each [region](crate::region::stay) that a process is in has one of its own, so its
+//! A node is a clock that strikes once. Each region that a process is in has one of its own, so its
 //! lock is hardly ever contended; it hangs below the node of the token that the region was entered with, and below that
 //! of the region around it. What waits in a region leaves a [`Ring`] at its node, as it leaves an alarm with a clock.
 //!

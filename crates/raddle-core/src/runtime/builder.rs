@@ -8,7 +8,7 @@ use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::message;
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
-use crate::process::builder::make_job;
+use crate::process::make::make_job;
 use crate::report;
 use crate::runtime::{Runtime, Shared};
 use crate::trace::Level;
@@ -480,7 +480,7 @@ fn prepare_process() {
     static PREPARED: OnceLock<()> = OnceLock::new();
     PREPARED.get_or_init(|| {
         // First, so that a fork of another thread's waits for the rest.
-        crate::fork::install();
+        crate::runtime::at_fork::install();
         overflow::set_describer(|current, out| {
             let _unwritable = report::describe(current.cast(), out);
         });

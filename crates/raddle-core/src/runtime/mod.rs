@@ -11,6 +11,7 @@
 //! deadline, can only be woken from outside, and is abandoned: its stack and its block are left as they are, so that
 //! a late `unpark` finds them, and a line on standard error says how many there are.
 
+pub mod at_fork;
 mod builder;
 mod caller;
 mod default;
@@ -28,8 +29,8 @@ use crate::idle_times::{DECADES, IdleDecade};
 use crate::message;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
-use crate::process::builder::run_in;
-use crate::process::builder::spawn_in;
+use crate::process::make::run_in;
+use crate::process::make::spawn_in;
 use crate::report;
 use crate::trace::Level;
 use crate::wait::park;
@@ -210,7 +211,7 @@ impl Runtime {
         F: Future + Send,
         F::Output: Send,
     {
-        self.run(|| crate::task::block_on(future))
+        self.run(|| crate::poll::block_on(future))
     }
 
     /// Waits until nothing can run, and ends the workers. What [`drop`] does, with its outcome.

@@ -129,7 +129,7 @@ fn yield_process(block: &'static Block) {
     worker.yield_process(block);
 }
 
-/// Waits until somebody calls [`Process::unpark`](crate::process::Process::unpark) for the caller, or takes the token of an
+/// Waits until somebody calls `Process::unpark` for the caller, or takes the token of an
 /// earlier call. May return for no reason, as `std::thread::park`. On an OS thread of the program it is that.
 ///
 /// # Panics

@@ -141,7 +141,7 @@ pub(crate) struct Always {
 impl Always {
     /// Name and value of each figure that is not in [`Stats`].
     pub(crate) fn beside(&self) -> impl Iterator<Item = (String, u64)> {
-        let idle = crate::DECADE_NAMES.into_iter().zip(self.idle);
+        let idle = crate::idle_times::DECADE_NAMES.into_iter().zip(self.idle);
         let idle = idle.flat_map(|(name, decade)| {
             [(format!("idle {name}"), decade.incidents), (format!("idle {name}, ns"), decade.ns)]
         });
@@ -171,7 +171,7 @@ impl fmt::Display for Always {
     /// The counters, then a line for each length of idle times and of ready queues that there was.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.stats.fmt(f)?;
-        let idle = crate::DECADE_NAMES.into_iter().zip(self.idle);
+        let idle = crate::idle_times::DECADE_NAMES.into_iter().zip(self.idle);
         for (name, decade) in idle.filter(|(_, decade)| decade.incidents > 0) {
             writeln!(f, "{:20} {} in {} ns", format!("idle {name}"), decade.incidents, decade.ns)?;
         }

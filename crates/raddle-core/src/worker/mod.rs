@@ -33,7 +33,7 @@
 mod boundary;
 mod callback;
 mod dispatch;
-mod engine;
+pub(crate) mod engine;
 mod gates;
 pub mod hooks;
 pub mod jobs;

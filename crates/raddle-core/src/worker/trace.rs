@@ -9,11 +9,11 @@
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
 //! ([`Worker::note_stop`]); a switch without such a note is a yield.
 
+use super::engine;
 use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
 use crate::counters::Stats;
 use crate::describe::Wait;
-use crate::engine;
 use crate::trace;
 use crate::worker::load::Always;
 use raddle_context::Context;

@@ -3,7 +3,7 @@
 //! Never: a worker left out, or a job taken by another one.
 
 use super::spawn::run;
-use raddle_core::process::builder::spawn_roomy;
+use raddle_core::process::make::spawn_roomy;
 use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
 use raddle_core::wait::park;

@@ -10,7 +10,7 @@
 //! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
-use raddle_core::process::builder;
+use raddle_core::process::make;
 use raddle_core::runtime::{self, Shared};
 use raddle_core::worker::{Worker, current_header};
 use raddle_protocol::header::{AWAY, Header, Kind};
@@ -154,7 +154,7 @@ unsafe fn place_without_list(node: *mut Node) {
             let runtime =
                 runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
             // SAFETY: passed on to the caller.
-            unsafe { builder::inject_job(runtime, node) };
+            unsafe { make::inject_job(runtime, node) };
         }
     }
 }
@@ -198,5 +198,5 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
 /// Runs `f` in a process of the default runtime, for an OS thread, which waits.
 pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     let runtime = runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
-    builder::run_in(runtime, f)
+    make::run_in(runtime, f)
 }

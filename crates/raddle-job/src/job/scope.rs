@@ -13,7 +13,7 @@
 use super::broadcast::BroadcastContext;
 use super::flow::{self, Flow, Without, in_runtime, with_list};
 use raddle_core::message;
-use raddle_core::process::builder::{inject_job, spawn_roomy};
+use raddle_core::process::make::{inject_job, spawn_roomy};
 use raddle_core::process::scope::{LOST, ScopeData};
 use raddle_core::region;
 use raddle_core::runtime::Shared;

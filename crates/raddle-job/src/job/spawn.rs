@@ -4,11 +4,12 @@
 //!
 //! Of what one worker has spawned and nobody has begun, Rayon begins the youngest first, and in the place of a job of
 //! `spawn_fifo` the oldest of those. What the scheduler queues, it takes in order. So what it queues for a job is only
-//! the *turn* of one; the jobs wait in the `Line` (`raddle_core::worker::jobs`) of the worker that has spawned them, and
+//! the *turn* of one; the jobs wait in the `Line` of the worker that has spawned them, and
 //! whoever has a turn of that line takes what its rules say. (Before, each job was a process: then all were in order.)
 
-use raddle_core::process::builder::{spawn_alone, spawn_roomy};
+use raddle_core::process::make::spawn_roomy;
 use raddle_core::runtime::{self, Shared};
+use raddle_core::spawn::spawn_alone;
 use raddle_core::worker::Worker;
 use raddle_core::worker::hooks::Hooks;
 use raddle_core::worker::jobs::Order;

@@ -31,7 +31,7 @@ pub use launch::ThreadBuilder;
 pub use old::{Configuration, initialize};
 
 use crate::job::{self, BroadcastContext, Scope, ScopeFifo};
-use raddle_core::process::builder::run_in;
+use raddle_core::process::make::run_in;
 use raddle_core::runtime::Shared;
 use raddle_core::wait::park;
 use raddle_core::worker::jobs::Order;

@@ -60,8 +60,7 @@ pub use barrier::Barrier;
 pub use chan::{IntoIter, Receiver, Sender, channel};
 pub use macros::{alt, par, pri_alt};
 pub use par::{par_for, par2};
-pub use raddle_core::process::{
-    Builder, JoinHandle, Process, ProcessId, Scope, ScopedJoinHandle, current, park, park_timeout, scope,
-    sleep, sleep_until, spawn, spawn_on, yield_now,
-};
+pub use raddle_core::process::{JoinHandle, Process, ProcessId, current};
+pub use raddle_core::spawn::{Builder, Scope, ScopedJoinHandle, scope, spawn, spawn_on};
+pub use raddle_core::wait::park::{park, park_timeout, sleep, sleep_until, yield_now};
 pub use shared::{Claimed, Shared, SharedReceiver, SharedSender};

@@ -12,10 +12,11 @@
 //! takes such a successor takes half of what is left of the range with it. So indices whose bodies never wait cost a
 //! counter's step each, and those that wait for each other cost a process each, and all of them can run.
 
-use raddle_core::process::builder::{self, Settings};
 use raddle_core::process::handle::Joiner;
+use raddle_core::process::make::Settings;
 use raddle_core::process::scope::ScopeData;
 use raddle_core::region;
+use raddle_core::spawn;
 use raddle_core::wait::park;
 use raddle_core::worker::Worker;
 use raddle_protocol::prim::{AtomicU64, Ordering};
@@ -53,7 +54,7 @@ where
     let region = region::for_scope();
     let first = move || region::born_into(region, first);
     // SAFETY: the child has ended when this returns, even by a panic, so what `first` borrows outlives it.
-    let child: Joiner<R> = unsafe { builder::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
+    let child: Joiner<R> = unsafe { spawn::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
         .expect("the default runtime cannot be started");
     let last = catch_unwind(AssertUnwindSafe(last));
     match (child.join_or_run(), last) {
@@ -181,7 +182,7 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         }
         let entered = self.runners.enter();
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
-        let runner = unsafe { builder::spawn_with(set, &self.runners, move || self.run(indices, home)) };
+        let runner = unsafe { spawn::spawn_with(set, &self.runners, move || self.run(indices, home)) };
         drop(runner.expect("the default runtime cannot be started"));
         entered.keep();
     }

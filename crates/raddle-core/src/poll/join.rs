@@ -17,10 +17,10 @@ enum Meeting<T> {
 }
 
 /// Where a cell's output and the one who waits for it meet.
-pub(super) struct Slot<T>(Mutex<Meeting<T>>);
+pub(crate) struct Slot<T>(Mutex<Meeting<T>>);
 
 impl<T> Slot<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Slot(Mutex::new(Meeting::Nobody))
     }
 
@@ -31,7 +31,7 @@ impl<T> Slot<T> {
 
     /// Brings the output. Gives it back if nobody will ask for it.
     #[must_use = "an output that nobody wants is dropped by who knows what to do if that panics"]
-    pub(super) fn fill(&self, output: Result<T>) -> Option<Result<T>> {
+    pub(crate) fn fill(&self, output: Result<T>) -> Option<Result<T>> {
         let mut meeting = self.lock();
         if matches!(*meeting, Meeting::Over) {
             return Some(output);
@@ -53,7 +53,7 @@ pub struct JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    pub(super) fn new(slot: Arc<Slot<T>>) -> Self {
+    pub(crate) fn new(slot: Arc<Slot<T>>) -> Self {
         JoinHandle { slot }
     }
 

@@ -21,12 +21,12 @@ const ONE_REF: usize = 8;
 
 /// The word.
 #[derive(Debug)]
-pub(super) struct State(AtomicUsize);
+pub(crate) struct State(AtomicUsize);
 
 /// After a poll that returned `Pending`.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Parked {
+pub(crate) enum Parked {
     /// It waits for a wake; the caller drops its reference.
     Waits,
     /// It was woken during the poll: the caller queues it again.
@@ -35,33 +35,33 @@ pub(super) enum Parked {
 
 impl State {
     /// In its first queue; references: handle and queue.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         State(AtomicUsize::new(SCHEDULED + 2 * ONE_REF))
     }
 
     /// Taken from a queue to be polled.
-    pub(super) fn begin_poll(&self) {
+    pub(crate) fn begin_poll(&self) {
         // Acquire pairs with the release of the last `end_poll` or of a `wake`.
         let before = self.0.fetch_xor(SCHEDULED | RUNNING, Ordering::Acquire);
         debug_assert!(before & (SCHEDULED | RUNNING | DONE) == SCHEDULED, "a cell was polled out of turn");
     }
 
     /// The poll returned `Pending`.
-    pub(super) fn end_poll(&self) -> Parked {
+    pub(crate) fn end_poll(&self) -> Parked {
         // Release pairs with the acquire of the next `begin_poll`; acquire with the release of a `wake`.
         let before = self.0.fetch_and(!RUNNING, Ordering::AcqRel);
         if before & SCHEDULED == 0 { Parked::Waits } else { Parked::Again }
     }
 
     /// The future has ended.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         // Release pairs with the acquire of the last `drop_ref`.
         self.0.fetch_or(DONE, Ordering::Release);
     }
 
     /// Wakes. True if the caller must queue it; a reference for the queue has been taken.
     #[must_use]
-    pub(super) fn wake(&self) -> bool {
+    pub(crate) fn wake(&self) -> bool {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             if seen & (SCHEDULED | DONE) != 0 {
@@ -85,7 +85,7 @@ impl State {
     }
 
     /// One more reference, made from one that the caller holds.
-    pub(super) fn add_ref(&self) {
+    pub(crate) fn add_ref(&self) {
         let before = self.0.fetch_add(ONE_REF, Ordering::Relaxed);
         if before > usize::MAX / 2 {
             crate::message::fatal("more wakers of one cell than fit into a word");
@@ -94,14 +94,14 @@ impl State {
 
     /// One reference less. True if it was the last: the caller frees the cell.
     #[must_use]
-    pub(super) fn drop_ref(&self) -> bool {
+    pub(crate) fn drop_ref(&self) -> bool {
         // Release pairs with the acquire of whoever is last.
         let before = self.0.fetch_sub(ONE_REF, Ordering::AcqRel);
         before / ONE_REF == 1
     }
 
     /// Whether the future has ended.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         // Acquire pairs with the release in `end`.
         self.0.load(Ordering::Acquire) & DONE != 0
     }

@@ -2,9 +2,9 @@
 //! May use: `cell::state`, `header`, `worker`.
 //! Never: two polls at once; the state word sees to that.
 
-use super::join::{JoinHandle, Slot};
-use super::state::{Parked, State};
 use crate::orphan;
+use crate::poll::join::{JoinHandle, Slot};
+use crate::poll::state::{Parked, State};
 use crate::worker::{self, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use std::cell::UnsafeCell;
@@ -22,9 +22,9 @@ struct Table {
 
 /// The part of a cell that does not depend on the future's type.
 #[repr(C)]
-pub(super) struct Head {
+pub(crate) struct Head {
     header: Header,
-    pub(super) state: State,
+    pub(crate) state: State,
     table: &'static Table,
 }
 
@@ -43,7 +43,7 @@ trait HasTable: Future + Sized {
 impl<F: Future> HasTable for F {}
 
 /// Makes a cell, scheduled but in no queue yet.
-pub(super) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
+pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
     let slot = Arc::new(Slot::new());
     let head =
         Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: State::new(), table: &F::TABLE };

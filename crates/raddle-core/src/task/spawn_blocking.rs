@@ -2,10 +2,10 @@
 //! May use: `blocking` for the OS threads, the slot in which a cell leaves its output.
 //! Never: a cell: what blocks is a function, and only its end is awaited.
 
-use super::join::{JoinHandle, Slot};
 use crate::blocking::run_detached;
 use crate::message;
 use crate::orphan;
+use crate::poll::{JoinHandle, Slot};
 use crate::runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,21 +1,19 @@
-//! Owns: `spawn` and `Builder`: how a process is made.
-//! May use: `worker` and `runtime` to hand it over, `process::entry` for its body.
+//! Owns: how a process is made, in a runtime that is given.
+//! May use: `worker` to hand it over, `process::entry` for its body.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::block::Block;
 use crate::block::pool;
-use crate::choice::point;
 use crate::process::entry;
-use crate::process::handle::{JoinHandle, Joiner};
+use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
-use crate::runtime::{self, Shared};
 use crate::trace::{note_job, number_of_job};
+use crate::worker::Shared;
 use crate::worker::Worker;
-use raddle_context::{SizeClass, tls};
+use raddle_context::SizeClass;
 use raddle_protocol::header::{CANCELLABLE, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::jobs::{How, Node};
 use raddle_trace::Event;
-use std::io;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -24,31 +22,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What `std` gives a thread that does not ask for another size.
 const STACK_BYTES: usize = 2 << 20;
 
-/// Settings of a process that is to be spawned: name, stack size, worker.
-///
-/// ```
-/// use raddle::csp;
-/// let sum = csp::Builder::new().name("adder").stack_size(256 * 1024).spawn(|| 1 + 2)?;
-/// assert_eq!(sum.join().unwrap(), 3);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug, Default, Clone)]
-#[must_use = "a builder does nothing until `spawn`"]
-pub struct Builder {
-    name: Option<String>,
-    stack_bytes: Option<usize>,
-    worker: Option<usize>,
-    own_tls: bool,
-}
-
-/// A checked [`Builder`].
+/// The settings of a process, checked.
 pub struct Settings {
-    name: Option<Arc<str>>,
-    class: Option<SizeClass>,
-    worker: Option<usize>,
-    own_tls: bool,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) class: Option<SizeClass>,
+    pub(crate) worker: Option<usize>,
+    pub(crate) own_tls: bool,
     /// It need not start as long as anything else can run where it is spawned.
-    later: bool,
+    pub(crate) later: bool,
 }
 
 impl Settings {
@@ -62,143 +43,11 @@ impl Settings {
     }
 }
 
-impl Builder {
-    /// No name, the runtime's stack size, any worker.
-    pub fn new() -> Self {
-        Builder::default()
-    }
-
-    /// The name that reports and panics show.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// The least number of bytes of stack; rounded up to the next size class.
-    pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_bytes = Some(bytes);
-        self
-    }
-
-    /// Places the process on the worker of this number, counted from 0. It starts there and stays.
-    pub fn worker(mut self, worker: usize) -> Self {
-        self.worker = Some(worker);
-        self
-    }
-
-    /// Makes it a *thread*: with thread-local storage of its own, so that it may change workers after it has started.
-    #[doc(hidden)]
-    pub fn own_tls(mut self, own: bool) -> Self {
-        self.own_tls = own;
-        self
-    }
-
-    /// Spawns the process.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the runtime has no worker of this number, or no size class is large enough; `Unsupported` if
-    /// it is to be a thread with storage of its own, and the machine has none; and what
-    /// starting the default runtime answers, if this is its first use.
-    #[track_caller]
-    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        // SAFETY: closure and result are `'static`.
-        let joiner = unsafe { self.spawn_unchecked(std::ptr::null(), f) }?;
-        Ok(JoinHandle(joiner))
-    }
-
-    /// # Safety
-    /// What `f` and its result borrow outlives the process; `scope` is null or outlives it too.
-    #[track_caller]
-    pub unsafe fn spawn_unchecked<F, T>(self, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
-    where
-        F: FnOnce() -> T,
-    {
-        let settings = self.checked()?;
-        // SAFETY: passed on to the caller.
-        unsafe { spawn_with(settings, scope, f) }
-    }
-
-    fn checked(self) -> io::Result<Settings> {
-        let invalid = |e: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, e.to_string());
-        let class = self.stack_bytes.map(SizeClass::for_bytes).transpose().map_err(|e| invalid(&e))?;
-        if let Some(wanted) = self.worker {
-            let workers = runtime::here()?.workers().len();
-            if wanted >= workers {
-                return Err(invalid(&format_args!(
-                    "no worker {wanted}: the runtime has {workers}, numbered from 0; see RADDLE_WORKERS"
-                )));
-            }
-        }
-        if self.own_tls {
-            tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
-        }
-        Ok(Settings {
-            name: self.name.map(Arc::from),
-            class,
-            worker: self.worker,
-            own_tls: self.own_tls,
-            later: false,
-        })
-    }
-}
-
-/// Makes the block and hands it to a worker, or to the injection queue.
-///
-/// Compiled into each caller, most of whose settings are constants; what is seldom done is not.
-///
-/// # Safety
-/// As [`Builder::spawn_unchecked`].
-#[inline(always)]
-#[track_caller]
-pub unsafe fn spawn_with<F, T>(set: Settings, scope: *const ScopeData, f: F) -> io::Result<Joiner<T>>
-where
-    F: FnOnce() -> T,
-{
-    let site = Location::caller();
-    // SAFETY: passed on to the caller.
-    let Some(worker) = Worker::current() else { return unsafe { spawn_elsewhere(set, scope, site, f) } };
-    let block = worker.take_block();
-    let class = set.class.unwrap_or(worker.stack_class());
-    fill(block, set.name, class, scope, site, worker.next_id(), f);
-    mark_thread(block, set.own_tls || worker.only_threads);
-    if set.later {
-        worker.submit_later(block, set.worker);
-    } else {
-        worker.submit(block, set.worker);
-    }
-    point("spawn");
-    // SAFETY: just made for a result of type `T`; this is its one handle.
-    Ok(unsafe { Joiner::new(block) })
-}
-
-/// As [`spawn_with`], on an OS thread that is no worker, or in a `blocking`.
-///
-/// # Safety
-/// As there.
-#[cold]
-#[inline(never)]
-unsafe fn spawn_elsewhere<F, T>(
-    set: Settings,
-    scope: *const ScopeData,
-    site: &'static Location<'static>,
-    f: F,
-) -> io::Result<Joiner<T>>
-where
-    F: FnOnce() -> T,
-{
-    // SAFETY: passed on to the caller.
-    Ok(unsafe { spawn_outside(runtime::here()?, set, scope, site, f) })
-}
-
 /// Makes the block and injects it into a runtime.
 ///
 /// # Safety
-/// As [`Builder::spawn_unchecked`].
-unsafe fn spawn_outside<F, T>(
+/// As `spawn::Builder::spawn_unchecked`.
+pub(crate) unsafe fn spawn_outside<F, T>(
     runtime: &Shared,
     set: Settings,
     scope: *const ScopeData,
@@ -219,7 +68,7 @@ where
 /// Spawns a plain process in a given runtime.
 ///
 /// # Safety
-/// As [`Builder::spawn_unchecked`].
+/// As `spawn::Builder::spawn_unchecked`.
 #[track_caller]
 pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Joiner<T> {
     // SAFETY: passed on to the caller.
@@ -237,7 +86,7 @@ pub(crate) fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
 /// As [`spawn_in`], with the stack of a job; placed on `worker`, if there is one.
 ///
 /// # Safety
-/// As [`Builder::spawn_unchecked`].
+/// As `spawn::Builder::spawn_unchecked`.
 #[track_caller]
 pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<usize>, f: F) -> Joiner<T> {
     let set = Settings { class: Some(roomy(runtime.stack_class)), worker, ..Settings::PLAIN };
@@ -245,18 +94,10 @@ pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<
     unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
 }
 
-/// Spawns on the caller's runtime what nobody waits for, with the stack of a job.
-#[track_caller]
-pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let set = Settings { class: Some(roomy(runtime::here()?.stack_class)), ..Settings::PLAIN };
-    // SAFETY: the closure is `'static`.
-    unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
-}
-
 /// Jobs recurse: they get at least what a thread gets, of which only what is touched is memory.
 ///
 /// AddressSanitizer clears its marks of the whole stack with each start.
-fn roomy(class: SizeClass) -> SizeClass {
+pub(crate) fn roomy(class: SizeClass) -> SizeClass {
     let usual = if cfg!(raddle_asan) { 1 << 20 } else { usual_stack_bytes() };
     SizeClass::for_bytes(usual).map_or(class, |usual| usual.max(class))
 }
@@ -322,7 +163,7 @@ pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static B
 }
 
 #[inline(always)]
-fn fill<F: FnOnce() -> T, T>(
+pub(crate) fn fill<F: FnOnce() -> T, T>(
     block: &'static Block,
     name: Option<Arc<str>>,
     class: SizeClass,
@@ -348,51 +189,11 @@ fn fill<F: FnOnce() -> T, T>(
 
 /// A block that was just filled becomes a thread's.
 #[inline(always)]
-fn mark_thread(block: &Block, own_tls: bool) {
+pub(crate) fn mark_thread(block: &Block, own_tls: bool) {
     if own_tls {
         block.header.flags.set(MOVABLE | OWN_TLS);
         block.pins.set(0);
     }
-}
-
-/// Spawns a light process on the caller's runtime (from an OS thread: the default one, which starts on first use).
-///
-/// It runs when its worker's current batch is dry or has had its time, or earlier on a worker that is idle.
-///
-/// # Panics
-/// If the default runtime cannot be started; [`Builder::spawn`] returns that as an error.
-///
-/// ```
-/// let answer = raddle::csp::spawn(|| 6 * 7);
-/// assert_eq!(answer.join().unwrap(), 42);
-/// ```
-#[inline]
-#[track_caller]
-pub fn spawn<F, T>(f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    // SAFETY: closure and result are `'static`.
-    let joiner = unsafe { spawn_with(Settings::PLAIN, std::ptr::null(), f) };
-    JoinHandle(joiner.expect("the default runtime cannot be started"))
-}
-
-/// Spawns a light process on the worker of this number, where it stays: explicit placement.
-///
-/// # Panics
-/// If there is no such worker; [`Builder::spawn`] returns that as an error.
-///
-/// ```
-/// raddle::csp::spawn_on(0, || println!("on the first worker")).join().unwrap();
-/// ```
-#[track_caller]
-pub fn spawn_on<F, T>(worker: usize, f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    Builder::new().worker(worker).spawn(f).unwrap_or_else(|e| panic!("spawn_on({worker}): {e}"))
 }
 
 /// Runs `f` in a process of `runtime`, with the stack of a job, for whoever calls, who waits.

@@ -1,50 +1,12 @@
-//! Owns: cells: Rust futures as runnables, without a stack.
-//! May use: `worker` to be scheduled, `timer`.
-//! Never: blocking; a cell waits by returning `Pending`.
-//!
-//! A cell is one allocation: header, state word, future, and the place for its output. It may run on any worker at
-//! each poll (its future is `Send`), so it is the kind that moves most freely; a woken cell comes to its waker.
-
-mod join;
-mod raw;
-mod sleep;
-mod spawn_blocking;
-mod state;
-
-pub use join::JoinHandle;
-pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
-pub use spawn_blocking::spawn_blocking;
+//! Owns: `block_on`: a future run to its end by whoever calls.
+//! May use: `process` and `wait` to park.
+//! Never: a worker blocked by it.
 
 use crate::process::{self, Process};
-use crate::runtime;
 use crate::wait::park::{self, Caller};
-use crate::worker::Worker;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-
-/// Spawns a future as a cell of the caller's runtime (from an OS thread: the default one, which starts on first use).
-///
-/// # Panics
-/// If the default runtime cannot be started.
-///
-/// ```
-/// use raddle::task;
-/// let sum = task::block_on(async { task::spawn(async { 1 + 2 }).await.unwrap() });
-/// assert_eq!(sum, 3);
-/// ```
-pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let (cell, handle) = raw::new(future);
-    match Worker::current() {
-        Some(worker) => worker.submit_cell(cell),
-        None => runtime::here().expect("the default runtime cannot be started").inject_cell(cell),
-    }
-    handle
-}
 
 /// Unparks a process or an OS thread.
 enum Sleeper {

@@ -2,18 +2,17 @@
 //! May use: the batch, the fresh list.
 //! Never: a budget overdrawn: boundaries come as with everything else.
 
-use super::Worker;
 use crate::counters::Counters;
-use crate::engine;
+use crate::worker::Worker;
 use raddle_protocol::header::{Header, Kind, Runnable};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 impl Worker {
-    pub(super) fn run_engine(&self, next: Runnable) {
+    pub(in crate::worker) fn run_engine(&self, next: Runnable) {
         Counters::add(&self.counters.polls, 1);
         next.header().worker.set(self.as_word());
-        self.trace_turn(next.header(), || engine::run(self, next));
+        self.trace_turn(next.header(), || super::run(self, next));
     }
 
     /// Queues an engine's, which waited, or has just been made: as [`wake`](Worker::wake), knowing what it is. True if

@@ -1,0 +1,15 @@
+//! Owns: Rust futures as runnables: the allocation behind one, its state, its handle; and running one to its end.
+//! May use: `worker` to be queued, `wait` to park.
+//! Never: two polls at once.
+//!
+//! A *task* is a future that was spawned. It has no stack: a worker polls it on its own. What programs call is `task`.
+
+mod block_on;
+mod join;
+mod raw;
+mod state;
+
+pub use block_on::block_on;
+pub use join::JoinHandle;
+pub(crate) use join::Slot;
+pub(crate) use raw::new;

@@ -1,0 +1,9 @@
+//! Owns: processes as programs have them made: on the caller's runtime, or on the default one.
+//! May use: `runtime`, `process`.
+//! Never: deciding who runs.
+
+mod builder;
+mod scope;
+
+pub use builder::{Builder, spawn, spawn_alone, spawn_on, spawn_with};
+pub use scope::{Scope, ScopedJoinHandle, scope};

@@ -1,0 +1,37 @@
+//! Owns: tasks as programs use them: spawning, sleeping, calls that block.
+//! May use: `runtime` for the default one, `poll`, `blocking`.
+//! Never: a wait inside a poll.
+
+mod sleep;
+mod spawn_blocking;
+
+pub use crate::poll::{JoinHandle, block_on};
+pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
+pub use spawn_blocking::spawn_blocking;
+
+use crate::poll;
+use crate::runtime;
+use crate::worker::Worker;
+
+/// Spawns a future as a cell of the caller's runtime (from an OS thread: the default one, which starts on first use).
+///
+/// # Panics
+/// If the default runtime cannot be started.
+///
+/// ```
+/// use raddle::task;
+/// let sum = task::block_on(async { task::spawn(async { 1 + 2 }).await.unwrap() });
+/// assert_eq!(sum, 3);
+/// ```
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (cell, handle) = poll::new(future);
+    match Worker::current() {
+        Some(worker) => worker.submit_cell(cell),
+        None => runtime::here().expect("the default runtime cannot be started").inject_cell(cell),
+    }
+    handle
+}

@@ -16,7 +16,6 @@
 
 pub mod cancel;
 pub mod engine;
-pub mod explore;
 pub mod hang;
 pub mod trace;
 
@@ -40,9 +39,9 @@ mod ids;
 pub mod jobs;
 mod live;
 #[doc(hidden)]
-pub mod observe;
-#[doc(hidden)]
 pub mod load;
+#[doc(hidden)]
+pub mod observe;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]

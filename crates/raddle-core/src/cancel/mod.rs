@@ -142,7 +142,8 @@ impl Token {
     }
 
     /// As [`cancel`](Self::cancel), by whoever may not wait, nor leave its stack.
-    pub(crate) fn strike(&self) {
+    #[doc(hidden)]
+    pub fn strike(&self) {
         self.0.strike();
     }
 

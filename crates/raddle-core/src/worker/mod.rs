@@ -45,11 +45,11 @@ mod trace;
 mod turn;
 
 use crate::counters::Counters;
-use crate::explore::Seeded;
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::jobs::{Chunks, Slots};
 use crate::load::Loads;
+use crate::observe::Seeded;
 use crate::policy::Futures;
 use crate::process::block::Block;
 use crate::process::entry::end_life;

@@ -101,10 +101,8 @@ impl Worker {
         // SAFETY: the caller has seen that its kind is a process.
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         Counters::add(&self.counters.stacks_refused, 1);
-        let told = self
-            .seeded
-            .as_ref()
-            .is_some_and(|seeded| seeded.refused(|| crate::report::no_start(block, &refused)));
+        let seeded = self.seeded.as_ref();
+        let told = seeded.is_some_and(|seeded| seeded.refused(&crate::report::no_start(block, &refused)));
         if !told {
             crate::report::cannot_start(block, &refused);
         }

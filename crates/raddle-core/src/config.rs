@@ -6,8 +6,8 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
-use crate::explore::{Plan, Strategy};
 use crate::hang::{DeadlockHandler, OnDeadlock, Plan as HangPlan};
+use crate::observe::{EXPLORER, Seed};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 use crate::trace::{Level, Plan as TracePlan};
 use raddle_context::SizeClass;
@@ -186,7 +186,7 @@ pub const SETTINGS: &[Setting] = &[
         variable: "RADDLE_SEED",
         allowed: "a number from 0, or a schedule as `12:1,30:2`",
         what: "one worker, which takes every choice from this seed: one number, one schedule; time is virtual",
-        read: |c, v| seed(v).map(|plan| c.seed = Some(plan)),
+        read: |c, v| seed(v).map(|seed| c.seed = Some(seed)),
     },
 ];
 
@@ -266,7 +266,7 @@ pub(crate) struct Config {
     pub(crate) deadlock: Option<OnDeadlock>,
     pub(crate) sigquit: Option<bool>,
     pub(crate) slow_slice: Option<Option<Duration>>,
-    pub(crate) seed: Option<Plan>,
+    pub(crate) seed: Option<Seed>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) trace_level: Option<Level>,
     pub(crate) trace_last: Option<usize>,
@@ -414,9 +414,19 @@ fn in_range(value: &str, least: usize, most: usize) -> Option<usize> {
     value.parse().ok().filter(|n| (least..=most).contains(n))
 }
 
-fn seed(value: &str) -> Option<Plan> {
-    let number = || value.parse().ok().map(|seed| Plan::Seed(seed, Strategy::Mixed));
-    number().or_else(|| value.parse().ok().map(Plan::Steps))
+/// A number, or a schedule. Without an explorer nobody can judge a text, and no runtime is built.
+fn seed(value: &str) -> Option<Seed> {
+    let is_schedule = || EXPLORER.get().is_none_or(|explorer| explorer.is_schedule(value));
+    let schedule = || is_schedule().then(|| Seed::Schedule(value.to_owned()));
+    value.parse().ok().map(Seed::Number).or_else(schedule)
+}
+
+/// `RADDLE_SEED`, for whoever explores.
+///
+/// # Errors
+/// If the environment has a setting that is wrong.
+pub fn seed_of_environment() -> Result<Option<Seed>, ConfigError> {
+    Config::from_env().map(|config| config.seed)
 }
 
 fn tick_fits(tick: &Duration) -> bool {
@@ -480,7 +490,8 @@ mod tests {
             wrong("RADDLE_BALANCE", "stael"),
             "RADDLE_BALANCE is `stael`; it can be steal, share, fair, none"
         );
-        for setting in SETTINGS {
+        // Whoever makes schedules judges the text of one.
+        for setting in SETTINGS.iter().filter(|setting| setting.variable != "RADDLE_SEED") {
             let said = wrong(setting.variable, "nonsense");
             assert!(said.contains(setting.allowed), "{said}");
         }

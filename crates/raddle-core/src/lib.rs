@@ -20,15 +20,12 @@ pub mod cancel;
 #[doc(hidden)]
 pub mod describe;
 pub mod engine;
-pub mod explore;
 pub mod hang;
 pub mod task;
 pub mod trace;
 
 #[doc(hidden)]
 pub mod blocking;
-#[doc(hidden)]
-pub mod choice;
 mod clock;
 #[doc(hidden)]
 pub mod config;
@@ -67,6 +64,8 @@ pub use counters::Stats;
 pub use idle_times::{DECADE_NAMES, DECADES, IdleDecade};
 pub use policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 pub use runtime::{BuildError, Builder, Runtime};
+#[doc(hidden)]
+pub use worker::choice;
 pub use worker::load::{Load, READY_LENGTHS, READY_NAMES};
 
 /// Decisions of the scheduler as values that know no worker, for `raddle lab simulate`: what it simulates is what runs.

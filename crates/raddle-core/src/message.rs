@@ -9,10 +9,11 @@ use std::io::Write as _;
 pub(crate) static BEFORE_ABORT: Slot<dyn Fn() + Sync> = Slot::new();
 
 /// The crates of this house, as paths of functions begin: a report looks for the program's own behind them.
-pub(crate) const OWN_CRATES: &[&str] = &[
+pub const OWN_CRATES: &[&str] = &[
     "raddle::",
     "raddle_context::",
     "raddle_core::",
+    "raddle_explore::",
     "raddle_job::",
     "raddle_protocol::",
     "raddle_sync::",

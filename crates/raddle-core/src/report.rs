@@ -70,7 +70,7 @@ pub(crate) fn install_panic_hook() {
         crate::message::BEFORE_ABORT.attach(&save_trace);
         let next = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
-            if crate::choice::takes_panic(info) {
+            if crate::worker::choice::takes_panic(info) {
                 return;
             }
             let header: *mut Header = raddle_context::current::get().cast();

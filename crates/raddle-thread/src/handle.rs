@@ -4,9 +4,9 @@
 
 use super::id::ThreadId;
 use super::wait::refuse_in_cell;
-use raddle_core::choice::now;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::{self, Process};
+use raddle_core::worker::choice::now;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::thread::Result;

@@ -2,10 +2,10 @@
 //! May use: `process::wait`.
 //! Never: another meaning than `process::wait` gives them.
 
-use raddle_core::choice::{now, yields};
 use raddle_core::region;
 use raddle_core::wait::park::{self, Caller, caller};
 use raddle_core::worker::Worker;
+use raddle_core::worker::choice::{now, yields};
 use std::time::{Duration, Instant};
 
 /// Panics in a cell, with the name that the program used.

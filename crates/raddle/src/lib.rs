@@ -1,5 +1,5 @@
 //! Owns: the public Rust face of Raddle.
-//! May use: `raddle-core`, whose items it re-exports.
+//! May use: the crates of what users hold and of what observes it, whose items it re-exports.
 //! Never: a mechanism of its own.
 //!
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
@@ -74,6 +74,14 @@
 //! [`Runtime::builder`] makes others, [`Builder::build_global`] configures the default one, and the environment
 //! configures all of them; a wrong value is an error that lists what is allowed.
 #![doc = settings_table!()]
+//! # Features
+//!
+//! Each is there by default; a program without one is built without that crate, and a setting that asks for it is
+//! refused with a message.
+//!
+//! | feature | what |
+//! |---|---|
+//! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
 macro_rules! settings_table {
@@ -109,13 +117,17 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::blocking::blocking;
-pub use raddle_core::explore::explore;
 pub use raddle_core::hang::dump;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
-pub use raddle_core::{SETTINGS, Setting, cancel, explore, hang, task, trace};
+pub use raddle_core::{SETTINGS, Setting, cancel, hang, task, trace};
+#[cfg(feature = "explore")]
+#[doc(inline)]
+pub use raddle_explore as explore;
+#[cfg(feature = "explore")]
+pub use raddle_explore::explore;
 pub use raddle_job::{
     BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
     in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,

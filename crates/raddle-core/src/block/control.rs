@@ -22,6 +22,7 @@ use raddle_protocol::protocol::join::JoinWord;
 use raddle_protocol::protocol::selection::Selection;
 use raddle_protocol::protocol::token::Token;
 use std::cell::{Cell, UnsafeCell};
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,7 +62,7 @@ pub struct Block {
     pub(crate) payload: Payload,
     pub(crate) stack: Cell<Option<Stack>>,
     pub(crate) name: UnsafeCell<Option<Arc<str>>>,
-    pub(crate) site: Cell<&'static Location<'static>>,
+    pub site: Cell<&'static Location<'static>>,
     pub(crate) id: Cell<u64>,
     /// The scope that waits for it; `process::scope` knows what that is.
     pub(crate) scope: Cell<*const ()>,
@@ -166,6 +167,18 @@ impl Block {
         unsafe { &*self.stack.as_ptr() }.as_ref()
     }
 
+    /// The part of its stack that is in use, between its start and its end, while it does not run.
+    ///
+    /// # Safety
+    /// It neither starts nor runs nor ends meanwhile.
+    pub unsafe fn kept(&self) -> Option<Range<usize>> {
+        // SAFETY: it neither starts nor ends.
+        let stack = unsafe { self.stack_there() }?;
+        // SAFETY: it does not run: nobody writes its context.
+        let context = unsafe { &*self.context.get() };
+        Some(raddle_context::walk::kept(context, stack))
+    }
+
     /// The number of the life that the block is in; for whoever walks over all blocks, at any time.
     pub(crate) fn number(&self) -> Option<u64> {
         // Acquire pairs with the release in `begin_life`.
@@ -200,7 +213,7 @@ impl Block {
     ///
     /// # Safety
     /// The process is alive: the caller is it, holds it, or holds its handle.
-    pub(crate) unsafe fn name(&self) -> Option<&Arc<str>> {
+    pub unsafe fn name(&self) -> Option<&Arc<str>> {
         // SAFETY: written at spawn only, and taken out at the end of the life.
         unsafe { &*self.name.get() }.as_ref()
     }

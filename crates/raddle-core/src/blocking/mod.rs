@@ -65,7 +65,7 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    crate::choice::outside("a `blocking` call");
+    crate::worker::choice::outside("a `blocking` call");
     let Caller::Process(block) = caller(BLOCKING.name()) else { return f() };
     let wait = Wait::on(const { &BLOCKING }, block, Location::caller());
     let _shown = wait.show_at(block);

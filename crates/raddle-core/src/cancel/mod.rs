@@ -34,9 +34,10 @@ pub use crate::region::{Cancelled, check, shield, was_cancelled};
 pub use future::Cancellable;
 pub use scope::{Scope, ScopedHandle, scope};
 
-use crate::choice::{now, point, settle};
-use crate::region::{Inherited, Node, Stay, hold, stay_below};
+use crate::region::{Node, Stay, hold};
 use crate::task::Sleep;
+use crate::worker::choice::{now, point, settle};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -60,9 +61,10 @@ use std::time::{Duration, Instant};
 pub struct Token(Arc<Node>);
 
 impl Token {
-    /// The stay of a process in a region below this one.
-    pub(crate) fn below(&self) -> Inherited {
-        stay_below(&self.0)
+    /// Its region, for a schedule whose processes are born into it.
+    #[doc(hidden)]
+    pub fn region(&self) -> Arc<dyn Any + Send + Sync> {
+        self.0.clone()
     }
 }
 
@@ -97,7 +99,8 @@ impl Token {
     }
 
     /// As [`cancel`](Self::cancel), by whoever may not wait, nor leave its stack.
-    pub(crate) fn strike(&self) {
+    #[doc(hidden)]
+    pub fn strike(&self) {
         self.0.strike();
     }
 

@@ -14,13 +14,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thing {
     /// In the words of the field: `channel`.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// By which two waits for the same thing are known; 0 of a time.
-    pub(crate) subject: usize,
+    pub subject: usize,
     /// Who has it has a pointer to a place from here,
-    pub(crate) begin: usize,
+    pub begin: usize,
     /// to before here.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl Thing {

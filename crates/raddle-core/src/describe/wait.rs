@@ -199,7 +199,7 @@ impl<'s> Wait<'s> {
     }
 
     /// Where in the program it waits.
-    pub(crate) fn site(&self) -> &'static Location<'static> {
+    pub fn site(&self) -> &'static Location<'static> {
         self.site
     }
 
@@ -209,18 +209,18 @@ impl<'s> Wait<'s> {
     }
 
     /// What kind of thing it waits for.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         self.call.kind
     }
 
     /// What the subject says of itself.
-    pub(crate) fn write_state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub fn write_state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         // SAFETY: as in `held`.
         unsafe { (self.call.state)(self.subject, out) }
     }
 
     /// The address by which two waits for the same object are known.
-    pub(crate) fn subject(&self) -> *const () {
+    pub fn subject(&self) -> *const () {
         self.subject
     }
 
@@ -231,13 +231,13 @@ impl<'s> Wait<'s> {
     }
 
     /// The things by which others could end it.
-    pub(crate) fn things(&self, each: &mut dyn FnMut(Thing)) {
+    pub fn things(&self, each: &mut dyn FnMut(Thing)) {
         // SAFETY: as in `held`.
         unsafe { (self.call.things)(self.subject, each) };
     }
 
     /// Who holds it, if that is known.
-    pub(crate) fn held(&self) -> Option<Held> {
+    pub fn held(&self) -> Option<Held> {
         // SAFETY: the subject is borrowed, and of the call's type.
         unsafe { (self.call.held)(self.subject) }
     }
@@ -339,7 +339,7 @@ impl Block {
     ///
     /// # Safety
     /// It is the caller, or it has left its stack and does not run meanwhile; and what is returned is dropped before.
-    pub(crate) unsafe fn shows<'a>(&self) -> Option<Wait<'a>> {
+    pub unsafe fn shows<'a>(&self) -> Option<Wait<'a>> {
         let shown = self.waits.get();
         if shown.addr() & PARKED != 0 {
             let parked = shown.map_addr(|address| address & !PARKED).cast::<Parked>();

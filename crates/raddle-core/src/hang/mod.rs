@@ -29,7 +29,8 @@ mod json;
 mod muster;
 mod partial;
 mod quit;
-pub(crate) mod reach;
+#[doc(hidden)]
+pub mod reach;
 mod roll;
 pub(crate) mod seat;
 mod slow;

@@ -1,5 +1,5 @@
 //! Owns: the places at which an observer is attached to the scheduler: hang reports, exploration, the recorder.
-//! May use: nothing.
+//! May use: plain types of the scheduler.
 //! Never: knowing an observer; what it is told and asked is a trait that stands here.
 //!
 //! An observer is a crate above this one. It attaches itself before `main` begins, from a function that its object file
@@ -7,6 +7,11 @@
 //! scheduler looks into the [`Slot`] when a runtime begins, and at moments that are rare; what is frequent it writes
 //! itself, into words that observers read.
 
+mod seed;
+
+pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
+
+use std::fmt;
 use std::sync::OnceLock;
 
 /// Where one kind of observer is attached.
@@ -29,3 +34,33 @@ impl<T: ?Sized> Slot<T> {
         self.0.get().copied()
     }
 }
+
+/// A setting asks for an observer that the program has not linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotLinked {
+    /// What asks for it, in the words of a sentence.
+    pub asked: &'static str,
+    /// The crate that is missing.
+    pub package: &'static str,
+    /// The feature of the crate `raddle` that links it.
+    pub feature: &'static str,
+}
+
+impl NotLinked {
+    /// A seed was set.
+    pub const EXPLORER: NotLinked =
+        NotLinked { asked: "a seed is set (RADDLE_SEED)", package: "raddle-explore", feature: "explore" };
+}
+
+impl fmt::Display for NotLinked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotLinked { asked, package, feature } = self;
+        write!(
+            f,
+            "{asked}, and this program is built without `{package}`; build it with the feature `{feature}` of the \
+             crate `raddle`"
+        )
+    }
+}
+
+impl std::error::Error for NotLinked {}

@@ -8,11 +8,11 @@
 //! started on it, since an end saves nothing.
 
 use crate::block::{Block, Body};
-use crate::choice;
 use crate::orphan;
 use crate::process::scope::ScopeData;
 use crate::region::{self, Inherited};
 use crate::worker::Worker;
+use crate::worker::choice;
 use raddle_context::{Context, tls};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
@@ -90,7 +90,7 @@ fn inherit(block: &Block) -> Option<Inherited> {
     // SAFETY: it begins by this.
     let scope = unsafe { block.scope() };
     let region = scope.and_then(ScopeData::region).map(region::stay_below);
-    region.or_else(|| choice::region().map(|run| run.below()))
+    region.or_else(|| choice::region().and_then(region::stay_below_run))
 }
 
 /// The first frame of every process.

@@ -4,10 +4,10 @@
 
 use crate::block::Block;
 use crate::block::pool;
-use crate::choice::{self, point, settle};
 use crate::describe::Held;
 use crate::orphan;
 use crate::wait::park;
+use crate::worker::choice::{self, point, settle};
 use crate::worker::{self, Worker, current_header};
 use raddle_protocol::header::{Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -85,7 +85,7 @@ impl Process {
         }
     }
 
-    /// The name it was given by [`Builder::name`](crate::process::Builder::name).
+    /// The name it was given by [`Builder::name`](crate::spawn::Builder::name).
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

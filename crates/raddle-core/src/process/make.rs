@@ -76,7 +76,7 @@ pub(crate) unsafe fn spawn_in<F: FnOnce() -> T, T>(runtime: &Shared, f: F) -> Jo
 }
 
 /// Spawns the first process of a runtime: `main`, as roomy as one expects. Nobody waits for its end.
-pub(crate) fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
+pub fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
     let (name, class) = (Some(Arc::from("main")), Some(roomy(runtime.stack_class)));
     let set = Settings { name, class, ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.

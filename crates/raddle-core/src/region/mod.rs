@@ -12,7 +12,7 @@ pub use node::{Node, Ring};
 pub(crate) use stay::Stay;
 pub use stay::{check, check_process, current, hold, is_cancelled_now};
 
-use crate::choice;
+use crate::worker::choice;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -96,6 +96,11 @@ pub fn born_into<T>(region: Option<Arc<Node>>, f: impl FnOnce() -> T) -> T {
 /// Enters a region of its own below `above`, until what is returned goes.
 pub fn stay_below(above: &Arc<Node>) -> Inherited {
     Inherited::new(above)
+}
+
+/// As [`stay_below`], below the region of a run that is explored: the node of a token, whose type the run does not know.
+pub(crate) fn stay_below_run(run: Arc<dyn Any + Send + Sync>) -> Option<Inherited> {
+    run.downcast::<Node>().ok().map(|above| stay_below(&above))
 }
 
 /// The stay of a process in what it was born into.

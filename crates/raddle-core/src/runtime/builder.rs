@@ -3,10 +3,10 @@
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
 use crate::config::{Config, ConfigError};
-use crate::explore::{Board, Plan as SeedPlan, Strategy};
 use crate::hang::seat::Seated;
 use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::message;
+use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::process::make::make_job;
 use crate::report;
@@ -43,7 +43,7 @@ pub struct Builder {
     stack_bytes: Option<usize>,
     name: Option<String>,
     scatters: bool,
-    board: Option<Arc<Board>>,
+    explorer: Option<Arc<dyn Explorer>>,
     on_deadlock: Option<DeadlockHandler>,
     hooks: Hooks,
     /// The first worker's OS thread is the caller's.
@@ -69,6 +69,8 @@ pub enum BuildError {
     Threads(tls::Unsupported),
     /// [`Builder::build_global`] came too late: the default runtime runs already.
     AlreadyStarted,
+    /// A setting asks for a part of Raddle that the program is built without.
+    NotLinked(NotLinked),
 }
 
 impl fmt::Display for BuildError {
@@ -86,6 +88,7 @@ impl fmt::Display for BuildError {
             BuildError::AlreadyStarted => f.write_str(
                 "the default runtime runs already; build it before its first use, first thing in `main`",
             ),
+            BuildError::NotLinked(e) => e.fmt(f),
         }
     }
 }
@@ -98,6 +101,7 @@ impl std::error::Error for BuildError {
             BuildError::Stack(e) => Some(e),
             BuildError::Threads(e) => Some(e),
             BuildError::AlreadyStarted => None,
+            BuildError::NotLinked(e) => Some(e),
         }
     }
 }
@@ -106,7 +110,7 @@ impl From<BuildError> for io::Error {
     fn from(error: BuildError) -> io::Error {
         let kind = match &error {
             BuildError::Thread { cause, .. } => cause.kind(),
-            BuildError::Threads(_) => io::ErrorKind::Unsupported,
+            BuildError::Threads(_) | BuildError::NotLinked(_) => io::ErrorKind::Unsupported,
             _ => io::ErrorKind::InvalidInput,
         };
         io::Error::new(kind, error)
@@ -244,7 +248,7 @@ impl Builder {
 
     /// One worker, which takes every choice from this seed: the same program goes the same way again. Time is virtual.
     ///
-    /// It wins over [`workers`](Self::workers). See [`explore`](crate::explore) for what a seed decides and what not.
+    /// It wins over [`workers`](Self::workers). See `raddle::explore` for what a seed decides and what not.
     ///
     /// ```
     /// use raddle::{Runtime, csp};
@@ -257,14 +261,15 @@ impl Builder {
     /// assert_ne!(way(1), way(2));
     /// ```
     pub fn seed(mut self, seed: u64) -> Self {
-        self.config.seed = Some(SeedPlan::Seed(seed, Strategy::Mixed));
+        self.config.seed = Some(Seed::Number(seed));
         self
     }
 
-    /// One run of an exploration.
-    pub(crate) fn explored(mut self, plan: SeedPlan, board: Arc<Board>) -> Self {
-        self.config.seed = Some(plan);
-        self.board = Some(board);
+    /// One worker, for which `explorer` decides.
+    #[doc(hidden)]
+    pub fn explored(mut self, explorer: Arc<dyn Explorer>) -> Self {
+        self.config.seed = Some(Seed::Number(0));
+        self.explorer = Some(explorer);
         self
     }
 
@@ -388,7 +393,7 @@ fn start(
     hangs: Plan,
     launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
-    let Builder { scatters, board, hooks, caller_works, .. } = builder;
+    let Builder { scatters, explorer, hooks, caller_works, .. } = builder;
     let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
@@ -399,7 +404,8 @@ fn start(
     if only_threads {
         tls::supported().map_err(BuildError::Threads)?;
     }
-    let follows_seed = config.seed.is_some();
+    let mut seeded = seeded(config, explorer.as_deref())?;
+    let follows_seed = seeded.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = config.trace_plan();
     let look =
@@ -408,8 +414,8 @@ fn start(
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
     let worker = |index| {
-        let seeded = config.seed.as_ref().map(|plan| plan.seeded(board.clone()));
-        Worker::new(index, &shared, count, asymmetric, StackPool::new(depot.clone())).follow(seeded)
+        let stacks = StackPool::new(depot.clone());
+        Worker::new(index, &shared, count, asymmetric, stacks).follow(seeded.take())
     };
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
@@ -446,6 +452,14 @@ fn start(
         watch::enrol(&runtime.shared, hangs);
     }
     Ok(runtime)
+}
+
+/// What decides for the one worker, if there is a seed.
+fn seeded(config: &Config, explorer: Option<&dyn Explorer>) -> Result<Option<Seeded>, BuildError> {
+    let Some(seed) = &config.seed else { return Ok(None) };
+    let explorer = explorer.or(EXPLORER.get()).ok_or(BuildError::NotLinked(NotLinked::EXPLORER))?;
+    crate::worker::choice::turn_on();
+    Ok(Some(explorer.follow(seed)))
 }
 
 /// Held while a runtime is made, as far as what is asked of the system once is concerned; and over a fork, so that the

@@ -66,7 +66,8 @@ impl Runtime {
         Builder::default()
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    #[doc(hidden)]
+    pub fn shared(&self) -> &Shared {
         &self.shared
     }
 

@@ -2,12 +2,12 @@
 //! May use: `runtime` for the default one, `process::make`.
 //! Never: a stack; a process gets one when it starts.
 
-use crate::choice::point;
 use crate::process::handle::{JoinHandle, Joiner};
 use crate::process::make::{Settings, fill, mark_thread, roomy, spawn_outside};
 use crate::process::scope::ScopeData;
 use crate::runtime;
 use crate::worker::Worker;
+use crate::worker::choice::point;
 use raddle_context::{SizeClass, tls};
 use std::io;
 use std::panic::Location;

@@ -2,9 +2,9 @@
 //! May use: `timer`.
 //! Never: a thread of its own.
 
-use crate::choice::now;
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
+use crate::worker::choice::now;
 use crate::worker::timer::{Alarm, AlarmId};
 use std::fmt;
 use std::pin::Pin;

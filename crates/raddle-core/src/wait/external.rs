@@ -5,9 +5,9 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
-use crate::choice;
 use crate::hang::seat::{Asleep, note_wake};
 use crate::report;
+use crate::worker::choice;
 use crate::worker::current_header;
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};

@@ -12,11 +12,11 @@
 //! | a cell, or the scheduler itself | a panic that says to use `.await` |
 
 use crate::block::Block;
-use crate::choice::{self, point};
 use crate::describe::{CallOn, PARK, Parked, Wait};
 use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
+use crate::worker::choice::{self, point};
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{RECORDED, SEEDED, Worker, current_header};
 use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS};

@@ -20,10 +20,10 @@
 //! before it is woken.
 
 use crate::block::{Block, EXPIRED};
-use crate::choice::now;
 use crate::region::{self, Node, Ring};
 use crate::wait::external::External;
 use crate::wait::park::{Caller, caller};
+use crate::worker::choice::now;
 use crate::worker::timer::Alarm;
 use crate::worker::{self, Callback, Worker};
 use raddle_protocol::header::Header;

@@ -32,6 +32,7 @@
 
 mod boundary;
 mod callback;
+pub mod choice;
 mod dispatch;
 pub(crate) mod engine;
 mod gates;
@@ -57,9 +58,9 @@ pub use crate::block::current_header;
 use crate::block::end_life;
 use crate::block::pool::BlockPool;
 use crate::counters::Counters;
-use crate::explore::Seeded;
 use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
+use crate::observe::Seeded;
 use crate::policy::Futures;
 use crate::trace::Tracer;
 use crate::worker::jobs::{Chunks, Slots};

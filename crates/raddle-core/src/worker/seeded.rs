@@ -1,5 +1,5 @@
 //! Owns: how a worker that follows a seed goes from one runnable to the next.
-//! May use: every queue of its own, `explore`, the virtual clock.
+//! May use: every queue of its own, what decides (`observe`), the virtual clock.
 //! Never: a turn that the seed has not given.
 //!
 //! Such a worker is its runtime's only one. Its budget is always one dispatch, so that whoever leaves its stack comes
@@ -11,8 +11,8 @@
 
 use super::{SEEDED, Worker};
 use crate::block::Block;
-use crate::choice::{outside, point};
-use crate::explore::Seeded;
+use crate::observe::{Run, Seeded};
+use crate::worker::choice::{outside, point};
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::jobs::Forks;
 
@@ -41,20 +41,21 @@ impl Worker {
     /// Who is next. `None` if nothing can run.
     pub(super) fn next_by_seed(&self, seeded: &Seeded) -> Option<Runnable> {
         self.budget.set(COME_HOME);
-        if seeded.is_over() {
-            if !seeded.begins_again() {
-                return None;
+        match seeded.run() {
+            Run::GoesOn => {}
+            Run::IsOver => return None,
+            Run::Begins => {
+                self.shared().clock.jump_to(0);
+                self.restart_clock(0);
             }
-            self.shared().clock.jump_to(0);
-            self.restart_clock(0);
         }
         loop {
             self.gather(seeded);
             if seeded.has_failed() {
-                seeded.break_up(self.alive());
+                self.break_up(seeded);
                 continue;
             }
-            if seeded.ending().is_broken_off() {
+            if seeded.is_broken_off() {
                 return self.end_by_seed(seeded);
             }
             if self.timers.next_ns().is_some() && seeded.time_flies() && self.pass_time(seeded) {
@@ -66,10 +67,16 @@ impl Worker {
             if self.shared().is_anybody_away() || !seeded.has_begun() {
                 return None;
             }
-            if !self.pass_time(seeded) && !seeded.break_up(self.alive()) {
+            if !self.pass_time(seeded) && !self.break_up(seeded) {
                 return self.end_by_seed(seeded);
             }
         }
+    }
+
+    /// What is left of the run unwinds. False if nobody can run any more.
+    fn break_up(&self, seeded: &Seeded) -> bool {
+        // SAFETY: this worker looks for its next runnable, and `choice::ended` tells each end.
+        unsafe { seeded.break_up(self.alive()) }
     }
 
     fn alive(&self) -> u64 {
@@ -101,15 +108,20 @@ impl Worker {
 
     /// The running process, which unwinds, would block this worker: if its run is over it does not go on.
     pub(crate) fn abandon_by_seed(&self, block: &'static Block) {
-        let Some(seeded) = self.seeded.as_ref().filter(|seeded| seeded.ending().has_begun()) else { return };
-        seeded.ending().break_off();
+        let Some(seeded) = self.seeded.as_ref().filter(|seeded| seeded.is_ending()) else { return };
+        seeded.break_off();
         // SAFETY: `block` is what runs here, and nobody will resume it.
         unsafe { self.leave_after(block, nobody_resumes, std::ptr::null_mut()) };
         unreachable!("nobody resumes it");
     }
 
-    /// Puts everything that can run into the pool.
-    fn gather(&self, seeded: &Seeded) {
+    /// Puts everything that can run into the pool. True if that was anybody.
+    fn gather(&self, seeded: &Seeded) -> bool {
+        let mut any = false;
+        let mut put = |ready| {
+            seeded.put(ready);
+            any = true;
+        };
         self.fire_timers(self.shared().clock.now_ns());
         if self.inbox.has_mail() {
             self.take_mail();
@@ -117,35 +129,36 @@ impl Worker {
         }
         self.take_shared(usize::MAX);
         while let Some(ready) = self.batch.pop() {
-            seeded.put(ready);
+            put(ready);
         }
         // SAFETY: this is the owner's OS thread.
         while let Some(ready) = unsafe { self.ready.pop() } {
-            seeded.put(ready);
+            put(ready);
         }
         // SAFETY: as above.
         while let Some(ready) = unsafe { self.fresh.pop() } {
-            seeded.put(ready);
+            put(ready);
         }
         // SAFETY: as above.
         while let Some(ready) = unsafe { self.later.pop() } {
-            seeded.put(ready);
+            put(ready);
         }
         while let Some(ready) = self.take_own_job() {
-            seeded.put(ready);
+            put(ready);
         }
+        any
     }
 
     /// The running process is about to do something; perhaps another one goes on first.
     pub(crate) fn preempt_by_seed(&self, block: &'static Block, operation: &'static str) {
         let Some(seeded) = &self.seeded else { return };
-        seeded.note_operation(block.as_header(), operation);
+        seeded.note_operation(block.as_header(), operation, false);
         self.gather(seeded);
         self.perhaps_yield(seeded, block);
     }
 
     fn perhaps_yield(&self, seeded: &Seeded, block: &'static Block) {
-        if seeded.has_failed() || !seeded.goes_on(block.as_header()) {
+        if !seeded.goes_on(block.as_header()) {
             self.yield_process(block);
         }
     }
@@ -153,10 +166,8 @@ impl Worker {
     /// The running process has done something; if that has made somebody ready, perhaps another one goes on now.
     pub(crate) fn settle_by_seed(&self, block: &'static Block, operation: &'static str) {
         let Some(seeded) = &self.seeded else { return };
-        let before = seeded.ready();
-        self.gather(seeded);
-        if seeded.ready() > before {
-            seeded.note_done(block.as_header(), operation);
+        if self.gather(seeded) {
+            seeded.note_operation(block.as_header(), operation, true);
             self.perhaps_yield(seeded, block);
         }
     }

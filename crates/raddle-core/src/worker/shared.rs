@@ -5,7 +5,6 @@
 use crate::block::Block;
 use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
-use crate::explore::Seeded;
 use crate::orphan;
 use crate::policy::Policy;
 use crate::trace::{Plan, Session};
@@ -323,7 +322,7 @@ impl Shared {
 
     /// Whether an exploration hears of how this runtime ends.
     pub(crate) fn is_explored(&self) -> bool {
-        self.workers().iter().any(|worker| worker.seeded.as_ref().is_some_and(Seeded::is_explored))
+        self.workers().iter().any(|worker| worker.seeded.as_ref().is_some_and(|seeded| seeded.is_explored))
     }
 
     /// Whether something of this runtime is on a spare OS thread.

@@ -103,10 +103,8 @@ impl Worker {
         // SAFETY: the caller has seen that its kind is a process.
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         Counters::add(&self.counters.stacks_refused, 1);
-        let told = self
-            .seeded
-            .as_ref()
-            .is_some_and(|seeded| seeded.refused(|| crate::block::no_start(block, &refused)));
+        let seeded = self.seeded.as_ref();
+        let told = seeded.is_some_and(|seeded| seeded.refused(&crate::block::no_start(block, &refused)));
         if !told {
             crate::block::cannot_start(block, &refused);
         }

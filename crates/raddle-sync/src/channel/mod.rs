@@ -46,7 +46,7 @@ pub use sender::Sender;
 
 use chan::Chan;
 use clock::{Alarm, Tick};
-use raddle_core::choice::now;
+use raddle_core::worker::choice::now;
 use receiver::Kind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

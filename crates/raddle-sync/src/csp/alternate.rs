@@ -12,11 +12,11 @@
 
 use super::meet::{self, Party, Refused, Word};
 use raddle_core::block::Block;
-use raddle_core::choice::{now, point};
 use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
 use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait};
+use raddle_core::worker::choice::{now, point};
 use raddle_core::worker::timer::{Alarm, AlarmId};
 use raddle_core::worker::{self, Worker};
 use raddle_protocol::header::Header;

@@ -4,10 +4,10 @@
 
 use super::chan::after;
 use super::late::{self, Late, Who};
-use raddle_core::choice::point;
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
+use raddle_core::worker::choice::point;
 use raddle_protocol::protocol::barrier::{self, Phase, Place};
 use std::cell::Cell;
 use std::fmt;

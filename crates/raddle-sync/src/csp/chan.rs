@@ -11,8 +11,8 @@
 
 use super::meet::{self, Refused, Word};
 use super::value::{Copying, Value};
-use raddle_core::choice::{now, point};
 use raddle_core::wait::{CallOn, Meeting};
+use raddle_core::worker::choice::{now, point};
 use raddle_protocol::protocol::rendezvous::{Ended, Seen};
 use std::fmt;
 use std::marker::PhantomData;

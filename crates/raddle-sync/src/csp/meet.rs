@@ -20,10 +20,10 @@
 use super::alternate::{self, Guard, Ready};
 use super::value::{Copy, Hot, Value};
 use raddle_core::block::Block;
-use raddle_core::choice::{point, settle};
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
+use raddle_core::worker::choice::{point, settle};
 use raddle_core::worker::{self, RECORDED, SEEDED, SPINS, Worker};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
 use raddle_protocol::prim;

@@ -8,10 +8,10 @@
 use super::chan::after;
 use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
-use raddle_core::choice::point;
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait};
+use raddle_core::worker::choice::point;
 use raddle_protocol::protocol::barrier::Place;
 use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
 use std::cell::{Cell, UnsafeCell};

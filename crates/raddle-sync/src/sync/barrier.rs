@@ -8,9 +8,9 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
-use raddle_core::choice::point;
 use raddle_core::region;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait};
+use raddle_core::worker::choice::point;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};

@@ -2,9 +2,9 @@
 //! May use: `protocol::once` for the word.
 //! Never: what is done.
 
-use raddle_core::choice::point;
 use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
 use raddle_core::wait::{Held, Holder};
+use raddle_core::worker::choice::point;
 use raddle_protocol::protocol::once::{Begun, OnceWord};
 use std::cell::Cell;
 use std::fmt;

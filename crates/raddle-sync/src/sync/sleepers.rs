@@ -3,11 +3,11 @@
 //! Never: a queue.
 
 use super::crowd::Crowd;
-use raddle_core::choice::now;
 use raddle_core::wait::Holder;
 use raddle_core::wait::park::{let_others_run, others_wait_here, wait_entered};
 use raddle_core::wait::{Outcome, Waiter, WakeRight};
 use raddle_core::worker;
+use raddle_core::worker::choice::now;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
 use raddle_protocol::protocol::turn::Turn;

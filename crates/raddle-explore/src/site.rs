@@ -2,35 +2,35 @@
 //! May use: a backtrace of the caller's own stack.
 //! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
 
-use crate::message::OWN_CRATES;
+use raddle_core::message::OWN_CRATES;
 use std::backtrace::{Backtrace, BacktraceStatus};
 
 /// A place that was noted down; none in a run that nobody reads about.
 #[derive(Debug, Default)]
-pub(super) struct Site(Option<Backtrace>);
+pub(crate) struct Site(Option<Backtrace>);
 
 /// Notes places down, if they are wanted.
 #[derive(Debug)]
-pub(super) struct Sites {
+pub(crate) struct Sites {
     wanted: bool,
 }
 
 impl Sites {
-    pub(super) fn new(wanted: bool) -> Sites {
+    pub(crate) fn new(wanted: bool) -> Sites {
         Sites { wanted }
     }
 
-    pub(super) fn are_wanted(&self) -> bool {
+    pub(crate) fn are_wanted(&self) -> bool {
         self.wanted
     }
 
     /// Where the caller stands.
-    pub(super) fn here(&self) -> Site {
+    pub(crate) fn here(&self) -> Site {
         Site(self.wanted.then(Backtrace::force_capture))
     }
 
     /// ` at FILE:LINE:COLUMN`, if that is known.
-    pub(super) fn text(&self, site: &Site) -> Option<String> {
+    pub(crate) fn text(&self, site: &Site) -> Option<String> {
         let trace = site.0.as_ref().filter(|trace| trace.status() == BacktraceStatus::Captured)?;
         place_in(&trace.to_string()).map(|place| format!(" at {place}"))
     }
@@ -52,13 +52,13 @@ fn place_in(trace: &str) -> Option<String> {
 /// Code of the standard library, or of ours, by its place: with few debug symbols an inlined function has no path, and
 /// a closure of the program that is dropped as it is called goes by the closure's name.
 fn is_elsewhere(place: &str) -> bool {
-    let own = file!().trim_end_matches("explore/site.rs");
+    let own = file!().trim_end_matches("site.rs");
     let mut ours = OWN_CRATES
         .iter()
-        .map(|name| own.replace("raddle-core", &name.trim_end_matches(':').replace('_', "-")));
+        .map(|name| own.replace("raddle-explore", &name.trim_end_matches(':').replace('_', "-")));
     let of_std =
         || ["core", "alloc", "std"].iter().any(|name| place.contains(&format!("/library/{name}/src/")));
-    let mut is_ours = || own.contains("raddle-core") && ours.any(|root| place.contains(&root));
+    let mut is_ours = || own.contains("raddle-explore") && ours.any(|root| place.contains(&root));
     place.starts_with("at /rustc/") || is_ours() || of_std()
 }
 
@@ -77,15 +77,15 @@ mod tests {
         let trace = "
    0: std::backtrace::Backtrace::force_capture
              at /rustc/lib.rs:1:2
-   1: raddle_core::choice::point
-             at ./src/explore/point.rs:30:9
+   1: raddle_core::worker::choice::point
+             at ./src/choice.rs:30:9
    2: <raddle_core::sync::mutex::MutexGuard<T> as core::ops::drop::Drop>::drop
              at ./src/sync/mutex.rs:30:9
    3: core::ptr::drop_in_place
    3: <dining::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once
              at /rustc/0a1b/library/core/src/ops/function.rs:250:5
    3: here
-             at /home/weaver/crates/raddle-core/src/explore/site.rs:28:26
+             at /home/weaver/crates/raddle-core/src/choice.rs:28:26
    4: dining::eat
              at ./tests/dining.rs:12:5
    5: dining::main

@@ -2,14 +2,12 @@
 //! May use: the blocks of processes that have not ended, on a worker that runs nothing; `hang::reach`.
 //! Never: a look at what has ended.
 
-use super::failure::{Cause, Waiting};
-use super::known::Known;
-use super::site::Sites;
-use crate::block::Block;
-use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
-use crate::wait::held_by;
-use crate::wait::{Thing, Wait};
-use raddle_context::walk::kept;
+use crate::failure::{Cause, Waiting};
+use crate::known::Known;
+use crate::site::Sites;
+use raddle_core::block::Block;
+use raddle_core::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
+use raddle_core::wait::{Thing, Wait, held_by};
 use raddle_protocol::header::{Header, Kind};
 use std::collections::HashMap;
 
@@ -21,7 +19,7 @@ const THINGS_MAX: usize = 10_000;
 const PEERS_MAX: usize = 3;
 
 /// Those who wait.
-pub(super) struct Stuck<'s> {
+pub(crate) struct Stuck<'s> {
     known: &'s HashMap<*mut Header, Known>,
     sites: &'s Sites,
     /// In the order in which they came.
@@ -30,8 +28,11 @@ pub(super) struct Stuck<'s> {
 }
 
 impl<'s> Stuck<'s> {
-    /// Looks at all that are known: nothing runs on the worker that calls, and they belong to no other.
-    pub(super) fn of(known: &'s HashMap<*mut Header, Known>, sites: &'s Sites) -> Stuck<'s> {
+    /// Looks at all that are known.
+    ///
+    /// # Safety
+    /// They have not ended, nothing runs on the worker that calls, and they belong to no other.
+    pub(crate) unsafe fn of(known: &'s HashMap<*mut Header, Known>, sites: &'s Sites) -> Stuck<'s> {
         let processes = known.iter().filter(|(_, known)| known.kind == Kind::Process);
         let mut waiting: Vec<_> = processes.map(|(header, known)| (*header, known)).collect();
         waiting.sort_by_key(|(_, known)| known.number);
@@ -41,7 +42,7 @@ impl<'s> Stuck<'s> {
     }
 
     /// What is told. `alive` have not ended.
-    pub(super) fn cause(&self, alive: u64) -> Cause {
+    pub(crate) fn cause(&self, alive: u64) -> Cause {
         let cells = alive.saturating_sub(self.waiting.len() as u64);
         let place = |whom: usize| self.waiting.iter().position(|(other, _)| other.addr() == whom);
         let next: Vec<Option<usize>> =
@@ -65,10 +66,8 @@ impl<'s> Stuck<'s> {
         for (header, _) in &self.waiting {
             // SAFETY: it has not ended.
             let block = unsafe { Block::of_header(*header) };
-            // SAFETY: it neither starts nor ends now.
-            let Some(stack) = (unsafe { block.stack_there() }) else { continue };
-            // SAFETY: nothing runs on this worker, and it belongs to no other: nobody writes its context.
-            let memory = kept(unsafe { &*block.context.get() }, stack);
+            // SAFETY: nothing runs on this worker, and it belongs to no other.
+            let Some(memory) = (unsafe { block.kept() }) else { continue };
             // SAFETY: as above.
             unsafe { search.look_through(header.addr(), memory) };
         }

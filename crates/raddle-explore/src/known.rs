@@ -1,31 +1,31 @@
 //! Owns: `Known`, what reports say of one process or cell.
-//! May use: `process::block`, while it is held, for its name and the place of its spawn.
+//! May use: the block of a process, while it is held, for its name and the place of its spawn.
 //! Never: a look at a block that may have ended.
 
-use super::site::Site;
-use crate::block::Block;
+use crate::site::Site;
+use raddle_core::block::Block;
 use raddle_protocol::header::{Kind, Runnable};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
 /// Somebody that was seen, and has not ended as far as we know.
-pub(super) struct Known {
+pub(crate) struct Known {
     /// In the order in which they were first seen, from 0.
-    pub(super) number: u32,
-    pub(super) kind: Kind,
+    pub(crate) number: u32,
+    pub(crate) kind: Kind,
     name: Option<Arc<str>>,
     site: &'static Location<'static>,
     /// What it did last, and where.
-    pub(super) at: &'static str,
-    pub(super) place: Site,
+    pub(crate) at: &'static str,
+    pub(crate) place: Site,
     /// That is done already.
-    pub(super) is_past: bool,
+    pub(crate) is_past: bool,
 }
 
 impl Known {
     /// Of one that has just become ready, and is held.
-    pub(super) fn of(number: u32, ready: Runnable) -> Known {
+    pub(crate) fn of(number: u32, ready: Runnable) -> Known {
         let kind = ready.header().kind;
         let (mut name, mut site) = (None, Location::caller());
         if kind == Kind::Process {
@@ -41,7 +41,7 @@ impl Known {
 
 impl Known {
     /// ` (spawned at FILE:LINE)`, unless its name says so: where it is when nothing of the user's is on its stack.
-    pub(super) fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         let is_told = self.name.is_none() || self.kind != Kind::Process;
         if is_told {
             String::new()

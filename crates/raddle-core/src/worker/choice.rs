@@ -1,5 +1,5 @@
 //! Owns: the places at which a seed may have another go on, and the one switch that turns them on.
-//! May use: `worker`.
+//! May use: `worker`, and what decides for one that follows a seed (`observe`).
 //! Never: more than a load and a branch in a program that uses no seed, and has no trace of its operations.
 //!
 //! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is
@@ -8,10 +8,11 @@
 //! who was woken may go on before the caller does anything more.
 
 use crate::block::Block;
-use crate::cancel::Token;
-use crate::explore::Ending;
+use crate::observe::Seeded;
 use crate::worker::{Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
+use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 static ON: AtomicBool = AtomicBool::new(false);
 
 /// Turns the points on, for good.
-pub(crate) fn turn_on() {
+pub fn turn_on() {
     // Relaxed: workers that follow a seed are started, or given work, after this, which orders it.
     ON.store(true, Ordering::Relaxed);
 }
@@ -137,19 +138,19 @@ fn say_outside(what: &str) {
 
 /// What a process that begins here is born into: the region of the run that is explored, if one is.
 #[inline(always)]
-pub(crate) fn region() -> Option<Token> {
+pub(crate) fn region() -> Option<Arc<dyn Any + Send + Sync>> {
     if is_on() { region_by_seed() } else { None }
 }
 
 #[cold]
-fn region_by_seed() -> Option<Token> {
-    Worker::current()?.seeded.as_ref()?.ending().region()
+fn region_by_seed() -> Option<Arc<dyn Any + Send + Sync>> {
+    Worker::current()?.seeded.as_ref()?.region()
 }
 
-/// The run of whoever runs here is over, and what is left in it unwinds.
-fn ending<'e>() -> Option<&'e Ending> {
-    let ending = is_on().then(|| Worker::current()?.seeded.as_ref()).flatten()?.ending();
-    ending.has_begun().then_some(ending)
+/// If the run of whoever runs here is over, and what is left in it unwinds.
+fn ending<'e>() -> Option<&'e Seeded> {
+    let seeded = is_on().then(|| Worker::current()?.seeded.as_ref()).flatten()?;
+    seeded.is_ending().then_some(seeded)
 }
 
 /// Whether a lock is in doubt whose holder unwinds: not by the taking down of a run. Drops need not reckon with that.
@@ -207,7 +208,7 @@ pub(crate) fn unseen_panic() {
 }
 
 /// The process that an exploration began with has come to its end.
-pub(crate) fn first_has_ended(panicked: bool) {
+pub fn first_has_ended(panicked: bool) {
     if let Some(seeded) = Worker::current().and_then(|worker| worker.seeded.as_ref()) {
         seeded.first_has_ended(panicked);
     }

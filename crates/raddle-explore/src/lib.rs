@@ -1,12 +1,14 @@
 //! Owns: schedules from a seed, and the search among them for one that fails.
-//! May use: `worker` and `runtime`, which ask it at every choice.
+//! May use: `raddle-core`, which asks it at every choice; `hang::reach`.
 //! Never: a cost to a program that uses no seed but one branch an operation.
 //!
-//! A runtime that was given a seed ([`Builder::seed`](crate::Builder::seed), or `RADDLE_SEED`) has one worker and takes
-//! every choice from it: who runs next, whether another one goes on at an operation of a lock, a channel, a timer or a
-//! process, whether a fork is taken, which possible case a selection takes. Time is virtual: it stands still while
-//! anything can run, and jumps to the next alarm when nothing can. The same program with the same seed goes the same
-//! way.
+//! A runtime that was given a seed ([`Builder::seed`](raddle_core::Builder::seed), or `RADDLE_SEED`) has one worker
+//! and takes every choice from it: who runs next, whether another one goes on at an operation of a lock, a channel, a
+//! timer or a process, whether a fork is taken, which possible case a selection takes. Time is virtual: it stands still
+//! while anything can run, and jumps to the next alarm when nothing can. The same program with the same seed goes the
+//! same way.
+//!
+//! The scheduler does not know this crate: a program that links it has it, by `attach`.
 //!
 //! [`explore()`] runs a closure under many seeds and tells of the first that fails: by a panic, a deadlock, or by not
 //! ending. It shows the schedule that it took, cut down to the choices that matter, and how to see it again.
@@ -17,39 +19,38 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `point` | where a seed may have another go on |
+//! | `raddle_core::worker::choice` | where a seed may have another go on |
+//! | `attach` | what the scheduler finds when the program has linked this crate |
 //! | `chance` | how a choice follows from a seed |
 //! | `schedule` | the choices that were not the obvious ones |
-//! | `seeded`, `known` | what the worker remembers: who could run, who was chosen, who is who |
+//! | `seeded` | what the worker asks |
+//! | `state`, `known` | what it remembers: who could run, who was chosen, who is who |
 //! | `board` | between who explores and the worker |
 //! | `ending` | what is left of a run unwinds |
 //! | `run`, `search` | one run; many, and the shrinking |
 //! | `stuck` | who waits when nothing can run |
 //! | `failure`, `site` | what is told, and where in the user's code it was |
 
+mod attach;
 mod board;
 mod chance;
 mod ending;
 mod failure;
 mod known;
-pub mod run;
+mod run;
 mod schedule;
 mod search;
 mod seeded;
 mod site;
+mod state;
 mod stuck;
 
-pub(crate) use board::Board;
 pub use failure::{Failure, Kind};
-
-pub(crate) use ending::Ending;
-pub(crate) use run::Plan;
 pub use schedule::{NoSchedule, Schedule};
-pub(crate) use seeded::Seeded;
 
-use crate::config::Config;
 use board::{Asked, TURNS_MAX};
-use run::Runs;
+use raddle_core::config::seed_of_environment;
+use run::{Plan, Runs};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -145,7 +146,8 @@ pub fn explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) {
     }
 }
 
-/// As [`explore()`], with the failure as a value. Gives the [hash](crate::Runtime::schedule_hash) of the last run.
+/// As [`explore()`], with the failure as a value. Gives the [hash](raddle_core::Runtime::schedule_hash) of the last
+/// run.
 ///
 /// # Errors
 /// The first run that failed.
@@ -154,7 +156,8 @@ pub fn explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) {
 /// If no runtime can be built, or `RADDLE_SEED` is wrong.
 pub fn try_explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) -> Result<u64, Box<Failure>> {
     let runs = &mut Runs::of(Arc::new(f));
-    match seed_of_environment() {
+    let plan = seed_of_environment().unwrap_or_else(|error| panic!("{error}"));
+    match plan.as_ref().map(Plan::of) {
         Some(Plan::Seed(seed, _)) => search::search(&options, &[seed], runs),
         Some(Plan::Steps(schedule)) => search::by_schedule(&options, &schedule, runs),
         None => {
@@ -163,10 +166,6 @@ pub fn try_explore<F: Fn() + Send + Sync + 'static>(options: Options, f: F) -> R
             search::search(&options, &seeds, runs)
         }
     }
-}
-
-fn seed_of_environment() -> Option<Plan> {
-    Config::from_env().unwrap_or_else(|error| panic!("{error}")).seed
 }
 
 /// As [`explore()`], at random: each of those who could run is as likely as the others.
@@ -215,5 +214,5 @@ pub fn replay<F: Fn() + Send + Sync + 'static>(f: F, schedule: &str) {
 /// }, 3);
 /// ```
 pub fn now() -> Instant {
-    crate::choice::now()
+    raddle_core::worker::choice::now()
 }

@@ -2,38 +2,38 @@
 //! May use: locks of the standard library.
 //! Never: anything about how choices are made.
 
-use super::chance::Chooser;
-use super::failure::Cause;
-use super::schedule::{Rules, Schedule};
+use crate::chance::Chooser;
+use crate::failure::Cause;
+use crate::schedule::{Rules, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What is asked of a run, besides its choices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// It fails if it has had so many turns.
-    pub(super) turns_max: u64,
+    pub(crate) turns_max: u64,
     /// What still waits when the first process has ended and nothing can run is no failure.
-    pub(super) daemons: bool,
+    pub(crate) daemons: bool,
     /// An alarm may ring while others could still run.
-    pub(super) early_alarms: bool,
+    pub(crate) early_alarms: bool,
     /// Somebody will read what happened.
-    pub(super) logs: bool,
+    pub(crate) logs: bool,
 }
 
-/// As [`Options::turns_max`](super::Options::turns_max) is by default.
-pub(super) const TURNS_MAX: u64 = 100_000;
+/// As [`Options::turns_max`](crate::Options::turns_max) is by default.
+pub(crate) const TURNS_MAX: u64 = 100_000;
 
 impl Asked {
     /// Those of its options that are not the usual ones.
-    pub(super) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> Rules {
         let Asked { turns_max, daemons, early_alarms, .. } = *self;
         Rules { early_alarms, daemons, turns_max: (turns_max != TURNS_MAX).then_some(turns_max) }
     }
 
     /// The same, by the rules of a schedule, too.
-    pub(super) fn by(self, rules: Rules) -> Asked {
+    pub(crate) fn by(self, rules: Rules) -> Asked {
         Asked {
             early_alarms: self.early_alarms || rules.early_alarms,
             daemons: self.daemons || rules.daemons,
@@ -45,16 +45,16 @@ impl Asked {
 
 /// How a run ended.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) cause: Option<Cause>,
-    pub(super) hash: u64,
-    pub(super) steps: u64,
+pub(crate) struct Outcome {
+    pub(crate) cause: Option<Cause>,
+    pub(crate) hash: u64,
+    pub(crate) steps: u64,
     /// The choices that were not the obvious ones.
-    pub(super) schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// What happened, line by line, if it was asked for.
-    pub(super) log: Vec<String>,
+    pub(crate) log: Vec<String>,
     /// Nothing is left: the runtime can have another run.
-    pub(super) is_clean: bool,
+    pub(crate) is_clean: bool,
 }
 
 /// Where an order for a run lies, and then its outcome.
@@ -77,27 +77,27 @@ impl Board {
     }
 
     /// Asks for a run. Its first process is handed over next.
-    pub(super) fn order(&self, chooser: Chooser, asked: Asked) {
+    pub(crate) fn order(&self, chooser: Chooser, asked: Asked) {
         self.places().order = Some((chooser, asked));
     }
 
     /// The run that is asked for, if one is.
-    pub(super) fn take_order(&self) -> Option<(Chooser, Asked)> {
+    pub(crate) fn take_order(&self) -> Option<(Chooser, Asked)> {
         self.places().order.take()
     }
 
     /// The run moves.
-    pub(super) fn note_turns(&self, turns: u64) {
+    pub(crate) fn note_turns(&self, turns: u64) {
         self.turns.store(turns, Ordering::Relaxed);
     }
 
-    pub(super) fn post(&self, outcome: Outcome) {
+    pub(crate) fn post(&self, outcome: Outcome) {
         self.places().outcome = Some(outcome);
         self.ended.notify_all();
     }
 
     /// Waits for the outcome; `None` if nothing has moved for so long.
-    pub(super) fn wait(&self, patience: Duration) -> Option<Outcome> {
+    pub(crate) fn wait(&self, patience: Duration) -> Option<Outcome> {
         let mut places = self.places();
         loop {
             if let Some(outcome) = places.outcome.take() {

@@ -14,8 +14,8 @@
 //! is. If a drop panics all the same, the failure is told first. (To leave the stack in the panic hook was tried: the
 //! standard library's lock of the hook is held then, and libtest wants it when the tests are over.)
 
-use super::board::Outcome;
-use crate::cancel::Token;
+use crate::board::Outcome;
+use raddle_core::cancel::Token;
 use raddle_protocol::header::Header;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ pub(crate) struct Ending {
 
 impl Ending {
     /// A run begins.
-    pub(super) fn prepare(&self) {
+    pub(crate) fn prepare(&self) {
         *self.region.borrow_mut() = Some(Token::new());
         self.begun.set(false);
         self.turns.set(0);
@@ -60,7 +60,7 @@ impl Ending {
     }
 
     /// The run is over, with this outcome.
-    pub(super) fn begin(&self, outcome: Outcome, cancels: bool) {
+    pub(crate) fn begin(&self, outcome: Outcome, cancels: bool) {
         *self.outcome.borrow_mut() = Some(outcome);
         self.begun.set(true);
         if cancels && let Some(region) = self.region() {
@@ -69,7 +69,7 @@ impl Ending {
     }
 
     /// One of those that are left gets a turn. False if there have been too many.
-    pub(super) fn takes_turn(&self) -> bool {
+    pub(crate) fn takes_turn(&self) -> bool {
         self.turns.set(self.turns.get().saturating_add(1));
         self.turns.get() <= TURNS_MAX
     }
@@ -97,7 +97,7 @@ impl Ending {
     }
 
     /// What whoever explores is told. `alive` are left.
-    pub(super) fn outcome(&self, alive: u64) -> Outcome {
+    pub(crate) fn outcome(&self, alive: u64) -> Outcome {
         let outcome = self.outcome.borrow_mut().take().unwrap_or_default();
         Outcome { is_clean: alive == 0 && !self.is_broken_off(), ..outcome }
     }

@@ -11,22 +11,22 @@
 //! ordered events bring about with a probability of at least 1 in `n * k^(depth - 1)`, for `n` processes and `k` steps.
 //! The paper takes `k` from an earlier run; here it is drawn from the powers of two, so that a seed alone says it all.
 
-use super::Strategy;
-use super::schedule::Schedule;
+use crate::Strategy;
+use crate::schedule::Schedule;
 
 /// Random numbers from a seed.
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 /// One round of mixing: each bit of the input changes half of the output's.
-pub(super) fn mix(word: u64) -> u64 {
+pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ word >> 31
 }
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Chance {
+    pub(crate) fn new(seed: u64) -> Chance {
         // Neighbouring seeds shall not begin alike.
         Chance(mix(seed))
     }
@@ -37,14 +37,14 @@ impl Chance {
     }
 
     /// A number below `n`.
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 }
 
 /// Who runs, by priorities.
 #[derive(Debug)]
-pub(super) struct Priorities {
+pub(crate) struct Priorities {
     chance: Chance,
     /// By number of process.
     of: Vec<u64>,
@@ -93,14 +93,14 @@ impl Priorities {
 
 /// Where choices come from.
 #[derive(Debug)]
-pub(super) enum Chooser {
+pub(crate) enum Chooser {
     Random(Chance),
     Priorities(Priorities),
     Steps(Schedule),
 }
 
 impl Chooser {
-    pub(super) fn new(strategy: Strategy, seed: u64) -> Chooser {
+    pub(crate) fn new(strategy: Strategy, seed: u64) -> Chooser {
         let chance = Chance::new(seed);
         match strategy {
             Strategy::Random => Chooser::Random(chance),
@@ -111,12 +111,12 @@ impl Chooser {
     }
 
     /// Whether it is a schedule that was found with early alarms.
-    pub(super) fn rings_early(&self) -> bool {
+    pub(crate) fn rings_early(&self) -> bool {
         matches!(self, Chooser::Steps(schedule) if schedule.rules().early_alarms)
     }
 
     /// Who of these runs next; the first one is whom nobody need make way for.
-    pub(super) fn pick(&mut self, step: u64, who: &[u32]) -> usize {
+    pub(crate) fn pick(&mut self, step: u64, who: &[u32]) -> usize {
         match self {
             Chooser::Random(chance) => chance.below(who.len()),
             Chooser::Priorities(priorities) => priorities.pick(step, who),
@@ -125,7 +125,7 @@ impl Chooser {
     }
 
     /// A number below `n`.
-    pub(super) fn choose(&mut self, step: u64, n: usize) -> usize {
+    pub(crate) fn choose(&mut self, step: u64, n: usize) -> usize {
         match self {
             Chooser::Random(chance) => chance.below(n),
             Chooser::Priorities(priorities) => priorities.chance.below(n),
@@ -134,7 +134,7 @@ impl Chooser {
     }
 
     /// The process says that others should run: it may be waiting for them in a loop.
-    pub(super) fn yields(&mut self, process: u32) {
+    pub(crate) fn yields(&mut self, process: u32) {
         if let Chooser::Priorities(priorities) = self {
             priorities.fall(process);
         }

@@ -2,14 +2,15 @@
 //! May use: `runtime`.
 //! Never: a run in a runtime in which an earlier one has left something.
 
-use super::Strategy;
-use super::board::{Asked, Board, Outcome};
-use super::chance::Chooser;
-use super::failure::Cause;
-use super::schedule::Schedule;
-use super::seeded::Seeded;
-use crate::process::make::spawn_first;
-use crate::runtime::Runtime;
+use crate::Strategy;
+use crate::attach::ByOrder;
+use crate::board::{Asked, Board, Outcome};
+use crate::chance::Chooser;
+use crate::failure::Cause;
+use crate::schedule::Schedule;
+use raddle_core::Runtime;
+use raddle_core::observe::Seed;
+use raddle_core::process::make::spawn_first;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,31 +26,36 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    fn chooser(&self) -> Chooser {
+    /// The plan of a runtime with this seed.
+    ///
+    /// # Panics
+    /// If it is no schedule, which [`is_schedule`](raddle_core::observe::Explorer::is_schedule) has seen.
+    pub(crate) fn of(seed: &Seed) -> Plan {
+        match seed {
+            Seed::Number(seed) => Plan::Seed(*seed, Strategy::Mixed),
+            Seed::Schedule(text) => Plan::Steps(text.parse().unwrap_or_else(|error| panic!("{error}"))),
+        }
+    }
+
+    pub(crate) fn chooser(&self) -> Chooser {
         match self {
             Plan::Seed(seed, strategy) => Chooser::new(*strategy, *seed),
             Plan::Steps(schedule) => Chooser::Steps(schedule.clone()),
         }
     }
-
-    /// What the worker of a runtime with this plan remembers; or of one that gets its plans from a board.
-    pub(crate) fn seeded(&self, board: Option<Arc<Board>>) -> Seeded {
-        crate::choice::turn_on();
-        board.map_or_else(|| Seeded::new(self.chooser()), Seeded::explored)
-    }
 }
 
 /// What is explored.
-pub(super) type Subject = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Subject = Arc<dyn Fn() + Send + Sync>;
 
 /// Runs of one closure.
-pub(super) struct Runs {
+pub(crate) struct Runs {
     subject: Subject,
     bed: Option<(Runtime, Arc<Board>)>,
 }
 
 impl Runs {
-    pub(super) fn of(subject: Subject) -> Runs {
+    pub(crate) fn of(subject: Subject) -> Runs {
         Runs { subject, bed: None }
     }
 
@@ -57,13 +63,13 @@ impl Runs {
     ///
     /// # Panics
     /// If no runtime can be built.
-    pub(super) fn run(&mut self, plan: &Plan, asked: Asked) -> Outcome {
-        let (runtime, board) = self.bed.take().unwrap_or_else(|| bed(plan));
+    pub(crate) fn run(&mut self, plan: &Plan, asked: Asked) -> Outcome {
+        let (runtime, board) = self.bed.take().unwrap_or_else(bed);
         board.order(plan.chooser(), asked);
         let f = self.subject.clone();
         spawn_first(runtime.shared(), move || {
             let ended = catch_unwind(AssertUnwindSafe(|| f()));
-            crate::choice::first_has_ended(ended.is_err());
+            raddle_core::worker::choice::first_has_ended(ended.is_err());
         });
         let Some(outcome) = board.wait(PATIENCE) else {
             // Its worker does not come back from there: to wait for its end would be to wait for ever.
@@ -78,8 +84,8 @@ impl Runs {
 }
 
 /// A runtime that waits for orders.
-fn bed(plan: &Plan) -> (Runtime, Arc<Board>) {
+fn bed() -> (Runtime, Arc<Board>) {
     let board = Arc::new(Board::default());
-    let runtime = Runtime::builder().explored(plan.clone(), board.clone()).build();
+    let runtime = Runtime::builder().explored(Arc::new(ByOrder(board.clone()))).build();
     (runtime.unwrap_or_else(|error| panic!("no runtime to explore in: {error}")), board)
 }

@@ -2,27 +2,27 @@
 //! May use: `schedule`.
 //! Never: the first line without what, where, and the seed.
 
-use super::schedule::Schedule;
+use crate::schedule::Schedule;
 use std::fmt;
 
 /// One that waits when nothing can run any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
-    pub(super) who: String,
-    pub(super) at: String,
+pub(crate) struct Waiting {
+    pub(crate) who: String,
+    pub(crate) at: String,
 }
 
 /// In what order those who wait are told.
-pub(super) struct Told {
-    pub(super) all: Vec<usize>,
+pub(crate) struct Told {
+    pub(crate) all: Vec<usize>,
     /// So many of them stand in the first line: they make up a cycle, or wait for no other's end.
-    pub(super) first: usize,
+    pub(crate) first: usize,
 }
 
 impl Waiting {
     /// A cycle first, each before whom it waits for; else those who wait for nobody who is there, or at least not for
     /// another's end. `next` says whom each waits for, if that is one.
-    pub(super) fn in_order(next: &[Option<usize>], joins: impl Fn(usize) -> bool) -> Told {
+    pub(crate) fn in_order(next: &[Option<usize>], joins: impl Fn(usize) -> bool) -> Told {
         let from = |start: usize| {
             let mut walk = vec![start];
             while let Some(one) = next[walk[walk.len() - 1]].filter(|one| !walk.contains(one)) {
@@ -55,7 +55,7 @@ impl Waiting {
 
 /// What went wrong in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     Panic(String),
     /// The `first` of those who wait stand in the first line.
     Deadlock {
@@ -77,7 +77,7 @@ pub enum Kind {
     Panic,
     /// Nothing can run, no alarm is set, and somebody waits: a cycle of waits, or a wake that was lost.
     Deadlock,
-    /// It did not end within [`Options::turns_max`](super::Options::turns_max).
+    /// It did not end within [`Options::turns_max`](crate::Options::turns_max).
     Endless,
     /// A process has not come to any operation for ten seconds: a loop without one, or a call that blocks.
     Held,
@@ -94,14 +94,14 @@ pub enum Kind {
 /// Its text begins with what went wrong, where, and the seed; then come who waits and the schedule in few words.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    pub(super) cause: Cause,
-    pub(super) seed: Option<u64>,
+    pub(crate) cause: Cause,
+    pub(crate) seed: Option<u64>,
     /// Of how many runs, the how manieth.
-    pub(super) run: (u32, u32),
-    pub(super) schedule: Schedule,
-    pub(super) before_shrinking: usize,
-    pub(super) log: Vec<String>,
-    pub(super) repeats: bool,
+    pub(crate) run: (u32, u32),
+    pub(crate) schedule: Schedule,
+    pub(crate) before_shrinking: usize,
+    pub(crate) log: Vec<String>,
+    pub(crate) repeats: bool,
 }
 
 /// So many members of a cycle stand in the first line, and so many others.
@@ -112,7 +112,7 @@ const LINES: usize = 40;
 
 impl Cause {
     /// The last of these panics that does not only say that another process had panicked before.
-    pub(super) fn panic(panics: &[String]) -> Cause {
+    pub(crate) fn panic(panics: &[String]) -> Cause {
         const PASSED_ON: [&str; 3] =
             ["an `Err` value: Any {", "an `Err` value: PoisonError {", ": a scoped "];
         let passed_on = |panic: &&String| PASSED_ON.iter().any(|text| panic.contains(text));
@@ -120,7 +120,7 @@ impl Cause {
         Cause::Panic(last.cloned().unwrap_or_else(|| "a process panicked".to_owned()))
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Cause::Panic(_) => Kind::Panic,
             Cause::Deadlock { .. } => Kind::Deadlock,
@@ -131,7 +131,7 @@ impl Cause {
     }
 
     /// What identifies it: shrinking must not end at another bug.
-    pub(super) fn is_like(&self, other: &Cause) -> bool {
+    pub(crate) fn is_like(&self, other: &Cause) -> bool {
         match (self, other) {
             (Cause::Panic(one), Cause::Panic(other)) => place_of(one) == place_of(other),
             _ => self.kind() == other.kind(),
@@ -193,7 +193,7 @@ impl Failure {
         self.seed
     }
 
-    /// The schedule, shrunk, for [`replay`](super::replay).
+    /// The schedule, shrunk, for [`replay`](crate::replay).
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }

@@ -31,10 +31,10 @@ pub struct Schedule {
 
 /// The options of the run, as far as they are not the usual ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Rules {
-    pub(super) early_alarms: bool,
-    pub(super) daemons: bool,
-    pub(super) turns_max: Option<u64>,
+pub(crate) struct Rules {
+    pub(crate) early_alarms: bool,
+    pub(crate) daemons: bool,
+    pub(crate) turns_max: Option<u64>,
 }
 
 impl Rules {
@@ -58,11 +58,11 @@ pub struct NoSchedule {
 
 impl Schedule {
     /// That of a run by these rules, which has not begun.
-    pub(super) fn by(rules: Rules) -> Schedule {
+    pub(crate) fn by(rules: Rules) -> Schedule {
         Schedule { rules, steps: Vec::new() }
     }
 
-    pub(super) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> Rules {
         self.rules
     }
 
@@ -77,12 +77,12 @@ impl Schedule {
     }
 
     /// The choice at this step.
-    pub(super) fn at(&self, step: u64) -> u32 {
+    pub(crate) fn at(&self, step: u64) -> u32 {
         self.steps.binary_search_by_key(&step, |choice| choice.0).map_or(0, |at| self.steps[at].1)
     }
 
     /// The next choice. Steps grow.
-    pub(super) fn note(&mut self, step: u64, choice: u32) {
+    pub(crate) fn note(&mut self, step: u64, choice: u32) {
         debug_assert!(self.steps.last().is_none_or(|last| last.0 < step), "steps grow");
         if choice != 0 {
             self.steps.push((step, choice));
@@ -90,7 +90,7 @@ impl Schedule {
     }
 
     /// Without `count` choices from the one of this index on.
-    pub(super) fn without(&self, from: usize, count: usize) -> Schedule {
+    pub(crate) fn without(&self, from: usize, count: usize) -> Schedule {
         let to = (from + count).min(self.len());
         Schedule { rules: self.rules, steps: [&self.steps[..from], &self.steps[to..]].concat() }
     }

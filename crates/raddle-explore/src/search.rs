@@ -2,17 +2,17 @@
 //! May use: `run`.
 //! Never: a failure told of that was not seen.
 
-use super::Options;
-use super::board::{Asked, Outcome};
-use super::failure::{Cause, Failure};
-use super::run::{Plan, Runs};
-use super::schedule::Schedule;
+use crate::Options;
+use crate::board::{Asked, Outcome};
+use crate::failure::{Cause, Failure};
+use crate::run::{Plan, Runs};
+use crate::schedule::Schedule;
 
 /// Shrinking stops after so many runs.
 const SHRINKING_RUNS: u32 = 300;
 
 /// Runs once for each seed, until one fails. Gives the hash of the last run.
-pub(super) fn search(options: &Options, seeds: &[u64], runs: &mut Runs) -> Result<u64, Box<Failure>> {
+pub(crate) fn search(options: &Options, seeds: &[u64], runs: &mut Runs) -> Result<u64, Box<Failure>> {
     let asked = options.asked();
     let mut hash = 0;
     for (at, seed) in seeds.iter().enumerate() {
@@ -61,7 +61,7 @@ fn check_repeats(
 }
 
 /// Runs once by a schedule.
-pub(super) fn by_schedule(
+pub(crate) fn by_schedule(
     options: &Options,
     schedule: &Schedule,
     runs: &mut Runs,

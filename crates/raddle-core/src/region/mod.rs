@@ -98,7 +98,7 @@ pub fn stay_below(above: &Arc<Node>) -> Inherited {
     Inherited::new(above)
 }
 
-/// As [`stay_below`], below the region of a run that is explored: the node of a token, whose type the run does not know.
+/// As [`stay_below`], below the region of a run that is explored: the node of a token, which the run does not know.
 pub(crate) fn stay_below_run(run: Arc<dyn Any + Send + Sync>) -> Option<Inherited> {
     run.downcast::<Node>().ok().map(|above| stay_below(&above))
 }

@@ -21,7 +21,6 @@ pub mod cancel;
 pub mod describe;
 pub mod engine;
 pub mod explore;
-pub mod hang;
 pub mod task;
 pub mod trace;
 
@@ -43,6 +42,8 @@ pub mod observe;
 #[doc(hidden)]
 pub mod orphan;
 #[doc(hidden)]
+pub mod os_thread;
+#[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod poll;
@@ -56,6 +57,10 @@ pub mod report;
 pub mod runtime;
 #[doc(hidden)]
 pub mod spawn;
+#[doc(hidden)]
+pub mod stack_search;
+#[doc(hidden)]
+pub mod stamp;
 #[doc(hidden)]
 pub mod wait;
 #[doc(hidden)]

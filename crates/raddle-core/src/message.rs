@@ -9,10 +9,11 @@ use std::io::Write as _;
 pub(crate) static BEFORE_ABORT: Slot<dyn Fn() + Sync> = Slot::new();
 
 /// The crates of this house, as paths of functions begin: a report looks for the program's own behind them.
-pub(crate) const OWN_CRATES: &[&str] = &[
+pub const OWN_CRATES: &[&str] = &[
     "raddle::",
     "raddle_context::",
     "raddle_core::",
+    "raddle_hang::",
     "raddle_job::",
     "raddle_protocol::",
     "raddle_sync::",
@@ -41,6 +42,6 @@ pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
 }
 
 /// The counters, as `RADDLE_STATS` asks; a dump.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     let _unwritable = std::io::stderr().write_all(text.as_bytes());
 }

@@ -31,7 +31,7 @@ impl Held {
     }
 
     /// What tells the holder from all others that live: compared, never followed.
-    pub(crate) fn who(&self) -> *const () {
+    pub fn who(&self) -> *const () {
         self.who
     }
 

@@ -5,7 +5,7 @@
 //! A mutex knows its holder. A channel does not know who has its other end, nor a barrier who has not come: to note
 //! that at each use would cost each use. But whoever has an end has a pointer to the channel somewhere, mostly in its
 //! frames. So a wait says at which addresses such a pointer points, and a report looks through the stacks of all who
-//! stand still (`hang::reach`).
+//! stand still (`stack_search`).
 
 use crate::describe::wait::Subject;
 use std::fmt;
@@ -14,13 +14,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thing {
     /// In the words of the field: `channel`.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// By which two waits for the same thing are known; 0 of a time.
-    pub(crate) subject: usize,
+    pub subject: usize,
     /// Who has it has a pointer to a place from here,
-    pub(crate) begin: usize,
+    pub begin: usize,
     /// to before here.
-    pub(crate) end: usize,
+    pub end: usize,
 }
 
 impl Thing {

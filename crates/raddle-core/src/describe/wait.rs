@@ -20,8 +20,8 @@ use crate::block::current_header;
 use crate::describe::Held;
 use crate::describe::meeting::MEETINGS;
 use crate::describe::thing::Thing;
-use crate::hang::age::Stamp;
-use crate::hang::seat;
+use crate::os_thread;
+use crate::stamp::Stamp;
 use raddle_context::note;
 use raddle_protocol::header::{AWAY, Kind};
 use std::fmt;
@@ -146,10 +146,10 @@ impl<'s> Wait<'s> {
         self.show_at(unsafe { Block::of_header(header) })
     }
 
-    /// Shows it at the seat of the OS thread.
+    /// Shows it at the record of the OS thread.
     #[cold]
     fn show_outside(&self) -> Shown<'_> {
-        let before = Before::OsThread(seat::show_outside(std::ptr::from_ref(self).cast()));
+        let before = Before::OsThread(os_thread::show_wait(std::ptr::from_ref(self).cast()));
         Shown { before, wait: PhantomData }
     }
 
@@ -199,45 +199,45 @@ impl<'s> Wait<'s> {
     }
 
     /// Where in the program it waits.
-    pub(crate) fn site(&self) -> &'static Location<'static> {
+    pub fn site(&self) -> &'static Location<'static> {
         self.site
     }
 
     /// When it began to.
-    pub(crate) fn since(&self) -> Stamp {
+    pub fn since(&self) -> Stamp {
         self.since
     }
 
     /// What kind of thing it waits for.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         self.call.kind
     }
 
     /// What the subject says of itself.
-    pub(crate) fn write_state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub fn write_state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         // SAFETY: as in `held`.
         unsafe { (self.call.state)(self.subject, out) }
     }
 
     /// The address by which two waits for the same object are known.
-    pub(crate) fn subject(&self) -> *const () {
+    pub fn subject(&self) -> *const () {
         self.subject
     }
 
     /// Who alone could end the wait, if that is known: compared, never followed.
-    pub(crate) fn awaits(&self) -> *const () {
+    pub fn awaits(&self) -> *const () {
         // SAFETY: as in `held`.
         unsafe { (self.call.awaits)(self.subject) }
     }
 
     /// The things by which others could end it.
-    pub(crate) fn things(&self, each: &mut dyn FnMut(Thing)) {
+    pub fn things(&self, each: &mut dyn FnMut(Thing)) {
         // SAFETY: as in `held`.
         unsafe { (self.call.things)(self.subject, each) };
     }
 
     /// Who holds it, if that is known.
-    pub(crate) fn held(&self) -> Option<Held> {
+    pub fn held(&self) -> Option<Held> {
         // SAFETY: the subject is borrowed, and of the call's type.
         unsafe { (self.call.held)(self.subject) }
     }
@@ -328,7 +328,7 @@ impl Drop for Shown<'_> {
     fn drop(&mut self) {
         match self.before {
             Before::Process(block, before) => block.waits.set(before),
-            Before::OsThread(before) => drop(seat::show_outside(before)),
+            Before::OsThread(before) => drop(os_thread::show_wait(before)),
             Before::Nothing => {}
         }
     }
@@ -339,7 +339,7 @@ impl Block {
     ///
     /// # Safety
     /// It is the caller, or it has left its stack and does not run meanwhile; and what is returned is dropped before.
-    pub(crate) unsafe fn shows<'a>(&self) -> Option<Wait<'a>> {
+    pub unsafe fn shows<'a>(&self) -> Option<Wait<'a>> {
         let shown = self.waits.get();
         if shown.addr() & PARKED != 0 {
             let parked = shown.map_addr(|address| address & !PARKED).cast::<Parked>();
@@ -356,7 +356,7 @@ impl Block {
     /// # Safety
     /// It has not begun, or it has left its stack, by a switch that is done, and does not run meanwhile, here or away;
     /// and what is returned is dropped before.
-    pub(crate) unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
+    pub unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
         // SAFETY: it neither starts nor ends meanwhile.
         let stack = unsafe { self.stack_there() };
         // SAFETY: nobody resumes it, so nobody writes its context.

@@ -1,12 +1,12 @@
 //! Owns: `Stuck`: who waits when nothing can run any more, for what, and who could have ended it.
-//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `hang::reach`.
+//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `stack_search`.
 //! Never: a look at what has ended.
 
 use super::failure::{Cause, Waiting};
 use super::known::Known;
 use super::site::Sites;
 use crate::block::Block;
-use crate::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
+use crate::stack_search::{Candidate, ON_NO_STACK, Reached, Search, could};
 use crate::wait::held_by;
 use crate::wait::{Thing, Wait};
 use raddle_context::walk::kept;
@@ -74,9 +74,9 @@ impl<'s> Stuck<'s> {
         }
         search.end(|who| {
             let Some((header, known)) = self.waiting.iter().find(|(header, _)| header.addr() == who) else {
-                return Stander::default();
+                return Candidate::default();
             };
-            Stander {
+            Candidate {
                 waits_for: things_of(*header).iter().map(|thing| thing.subject).collect(),
                 just_joins: wait_of(*header).is_some_and(|wait| joins(&wait)),
                 born: u64::from(known.number),

@@ -13,9 +13,9 @@ use super::target;
 use super::waits::Waits;
 use crate::block::Block;
 use crate::choice;
-use crate::hang::seat::{Seated, Sitter};
 use crate::message;
 use crate::orphan;
+use crate::os_thread::{Registration, Role};
 use crate::runtime::Shared;
 use raddle_trace::clock::Source;
 use raddle_trace::{Event, Level};
@@ -361,7 +361,7 @@ impl Session {
 /// The helper's life.
 fn watch(shared: &Shared) {
     // Who looks for deadlocks knows that nobody waits for it.
-    let _seat = Seated::here(Sitter::Helper);
+    let _registration = Registration::new(Role::Helper);
     let session = &shared.trace;
     let mut waits = Waits::default();
     let mut control = session.control();

@@ -6,7 +6,7 @@
 //! is a store and a futex call.
 
 use crate::choice;
-use crate::hang::seat::{Asleep, note_wake};
+use crate::os_thread::{Asleep, note_wake};
 use crate::report;
 use crate::worker::current_header;
 use raddle_protocol::header::{AWAY, Header, Kind};

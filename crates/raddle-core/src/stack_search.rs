@@ -24,7 +24,7 @@ const SAME_MAX: usize = 64;
 
 /// The search for some things.
 #[derive(Debug, Default)]
-pub(crate) struct Search {
+pub struct Search {
     things: Vec<Thing>,
     /// All of them lie in here.
     span: Range<usize>,
@@ -34,20 +34,20 @@ pub(crate) struct Search {
 
 impl Search {
     /// Room for so many things.
-    pub(crate) fn with_room(things: usize) -> Search {
+    pub fn with_room(things: usize) -> Search {
         let found = Vec::with_capacity(4 * things);
         Search { things: Vec::with_capacity(things), span: 0..0, found }
     }
 
     /// Looks for this, too, if there is room.
-    pub(crate) fn add(&mut self, thing: Thing) {
+    pub fn add(&mut self, thing: Thing) {
         if thing != Thing::TIME && self.things.len() < self.things.capacity() {
             self.things.push(thing);
         }
     }
 
     /// All have been added.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.things.sort_unstable_by_key(|thing| thing.begin);
         self.things.dedup_by_key(|thing| thing.begin);
         let end = self.things.iter().map(|thing| thing.end).max();
@@ -56,7 +56,7 @@ impl Search {
 
     /// `who` has this word.
     #[inline]
-    pub(crate) fn note(&mut self, who: usize, word: usize) {
+    pub fn note(&mut self, who: usize, word: usize) {
         if !self.span.contains(&word) {
             return;
         }
@@ -72,7 +72,7 @@ impl Search {
     ///
     /// # Safety
     /// It may be read, and nobody writes it meanwhile.
-    pub(crate) unsafe fn look_through(&mut self, who: usize, memory: Range<usize>) {
+    pub unsafe fn look_through(&mut self, who: usize, memory: Range<usize>) {
         let end = memory.end.min(memory.start.saturating_add(DEPTH_BYTES));
         // SAFETY: passed on to the caller.
         unsafe {
@@ -84,7 +84,7 @@ impl Search {
     }
 
     /// Of each thing that was found, with whom; those who wait for it themselves left out, and the likeliest first.
-    pub(crate) fn end(self, of: impl Fn(usize) -> Stander) -> Reached {
+    pub fn end(self, of: impl Fn(usize) -> Candidate) -> Reached {
         let mut reached: HashMap<usize, Vec<usize>> = HashMap::new();
         for (subject, who) in self.found {
             let with = reached.entry(subject).or_default();
@@ -105,31 +105,31 @@ impl Search {
 
 /// What matters of one on whose stack something was found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stander {
+pub struct Candidate {
     /// The things that it waits for itself.
-    pub(crate) waits_for: Vec<usize>,
+    pub waits_for: Vec<usize>,
     /// It waits for another's end.
-    pub(crate) just_joins: bool,
+    pub just_joins: bool,
     /// A number that is larger for who was made later.
-    pub(crate) born: u64,
+    pub born: u64,
 }
 
 /// Who could end the waits for a thing.
 #[derive(Debug, Default)]
-pub(crate) struct Reached(HashMap<usize, Vec<usize>>);
+pub struct Reached(HashMap<usize, Vec<usize>>);
 
 impl Reached {
     /// The likeliest first.
-    pub(crate) fn with(&self, thing: &Thing) -> &[usize] {
+    pub fn with(&self, thing: &Thing) -> &[usize] {
         self.0.get(&thing.subject).map_or(&[], Vec::as_slice)
     }
 }
 
 /// So one says that nobody was found who has the other end of a channel.
-pub(crate) const ON_NO_STACK: &str = ", the other end is on no other stack";
+pub const ON_NO_STACK: &str = ", the other end is on no other stack";
 
 /// In what words one says who could end a wait in this call for such a thing.
-pub(crate) fn could(call: &str, kind: &str) -> &'static str {
+pub fn could(call: &str, kind: &str) -> &'static str {
     match kind {
         "channel" | "choice" if call.contains("send") => "could go to",
         "channel" | "choice" => "could come from",

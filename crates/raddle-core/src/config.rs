@@ -6,7 +6,7 @@
 //! what is allowed, and the help of the command line derive from it. What the program says in code wins over the
 //! environment, since a program that fixes its number of workers has a reason.
 
-use crate::hang::{DeadlockHandler, OnDeadlock, Plan as HangPlan};
+use crate::observe::{DeadlockHandler, HangPlan, OnDeadlock};
 use crate::observe::{EXPLORER, Seed};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
 use crate::trace::{Level, Plan as TracePlan};
@@ -223,6 +223,13 @@ pub enum ConfigError {
         /// Why, and what to change.
         why: &'static str,
     },
+    /// A setting asks for something that the program has been built without.
+    LeftOut {
+        /// The setting.
+        setting: &'static str,
+        /// The feature of the crate `raddle` that has it.
+        feature: &'static str,
+    },
 }
 
 impl fmt::Display for ConfigError {
@@ -239,6 +246,10 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Contradiction { first, second, why } => {
                 write!(f, "{first} contradicts {second}: {why}")
+            }
+            ConfigError::LeftOut { setting, feature } => {
+                write!(f, "{setting} asks for what this program is built without: ")?;
+                write!(f, "turn on the feature `{feature}` of the crate `raddle`, or leave {setting} out")
             }
         }
     }
@@ -374,11 +385,26 @@ impl Config {
         })
     }
 
-    /// What is done about hangs.
-    pub(crate) fn hang_plan(&self, handler: Option<DeadlockHandler>) -> HangPlan {
-        let deadlock = self.deadlock.unwrap_or_default();
-        let slow_slice = self.slow_slice.unwrap_or(Some(Duration::from_millis(100)));
-        HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true), slow_slice }
+    /// What is done about hangs; without a watcher nothing, and who asks for something is refused.
+    pub(crate) fn hang_plan(
+        &self,
+        handler: Option<DeadlockHandler>,
+        is_watched: bool,
+    ) -> Result<HangPlan, ConfigError> {
+        if is_watched {
+            let deadlock = self.deadlock.unwrap_or_default();
+            let slow_slice = self.slow_slice.unwrap_or(Some(Duration::from_millis(100)));
+            return Ok(HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true), slow_slice });
+        }
+        let asked = [
+            (self.deadlock.is_some_and(|on| on != OnDeadlock::Off), "RADDLE_DEADLOCK"),
+            (self.slow_slice.flatten().is_some(), "RADDLE_SLOW_SLICE"),
+            (self.sigquit == Some(true), "RADDLE_SIGQUIT"),
+            (handler.is_some(), "Builder::on_deadlock"),
+        ];
+        let setting = asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, setting)| *setting);
+        let none = HangPlan { deadlock: OnDeadlock::Off, ..HangPlan::default() };
+        setting.map_or(Ok(none), |setting| Err(ConfigError::LeftOut { setting, feature: "hang" }))
     }
 
     /// What is to be recorded, and where it goes.
@@ -506,6 +532,27 @@ mod tests {
         let said = check(&[("RADDLE_WORKER", "2")]).unwrap_err();
         assert!(said.starts_with("RADDLE_WORKER is no setting; there are RADDLE_WORKERS, "), "{said}");
         assert_eq!(check(&[("OTHER", "2")]).unwrap(), Policy::default());
+    }
+
+    #[test]
+    fn without_a_watcher_reports_of_hangs_are_refused_only_to_who_asks_for_them() {
+        let plan = |name: &str, value: &str| {
+            let vars = [(OsString::from(name), OsString::from(value))];
+            let config = Config::from_vars(vars.into_iter()).unwrap();
+            assert!(config.hang_plan(None, true).is_ok(), "with a watcher all is granted");
+            config.hang_plan(None, false)
+        };
+        for (name, value) in
+            [("RADDLE_DEADLOCK", "exit"), ("RADDLE_SLOW_SLICE", "2s"), ("RADDLE_SIGQUIT", "on")]
+        {
+            let said = plan(name, value).unwrap_err().to_string();
+            assert!(said.starts_with(name) && said.contains("feature `hang`"), "{said}");
+        }
+        for name in ["RADDLE_DEADLOCK", "RADDLE_SLOW_SLICE", "RADDLE_SIGQUIT"] {
+            let granted = plan(name, "off").unwrap();
+            assert!(granted.deadlock == OnDeadlock::Off && granted.slow_slice.is_none() && !granted.on_quit);
+        }
+        assert!(plan("RADDLE_WORKERS", "2").is_ok(), "what nobody asks for is left out");
     }
 
     #[test]

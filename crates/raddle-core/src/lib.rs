@@ -20,7 +20,6 @@ pub mod cancel;
 #[doc(hidden)]
 pub mod describe;
 pub mod engine;
-pub mod hang;
 pub mod task;
 pub mod trace;
 
@@ -40,6 +39,8 @@ pub mod observe;
 #[doc(hidden)]
 pub mod orphan;
 #[doc(hidden)]
+pub mod os_thread;
+#[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
 pub mod poll;
@@ -53,6 +54,10 @@ pub mod report;
 pub mod runtime;
 #[doc(hidden)]
 pub mod spawn;
+#[doc(hidden)]
+pub mod stack_search;
+#[doc(hidden)]
+pub mod stamp;
 #[doc(hidden)]
 pub mod wait;
 #[doc(hidden)]

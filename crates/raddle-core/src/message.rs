@@ -14,6 +14,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_context::",
     "raddle_core::",
     "raddle_explore::",
+    "raddle_hang::",
     "raddle_job::",
     "raddle_protocol::",
     "raddle_sync::",
@@ -42,6 +43,6 @@ pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
 }
 
 /// The counters, as `RADDLE_STATS` asks; a dump.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     let _unwritable = std::io::stderr().write_all(text.as_bytes());
 }

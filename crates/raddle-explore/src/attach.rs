@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 // SAFETY: what it calls needs nothing that is set up after the functions of this list.
 #[used]
-#[unsafe(link_section = ".init_array")]
+#[unsafe(link_section = ".init_array.00101")]
 static ATTACH: extern "C" fn() = attach;
 
 extern "C" fn attach() {

@@ -1,12 +1,12 @@
 //! Owns: `Stuck`: who waits when nothing can run any more, for what, and who could have ended it.
-//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `hang::reach`.
+//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `stack_search`.
 //! Never: a look at what has ended.
 
 use crate::failure::{Cause, Waiting};
 use crate::known::Known;
 use crate::site::Sites;
 use raddle_core::block::Block;
-use raddle_core::hang::reach::{ON_NO_STACK, Reached, Search, Stander, could};
+use raddle_core::stack_search::{Candidate, ON_NO_STACK, Reached, Search, could};
 use raddle_core::wait::{Thing, Wait, held_by};
 use raddle_protocol::header::{Header, Kind};
 use std::collections::HashMap;
@@ -73,9 +73,9 @@ impl<'s> Stuck<'s> {
         }
         search.end(|who| {
             let Some((header, known)) = self.waiting.iter().find(|(header, _)| header.addr() == who) else {
-                return Stander::default();
+                return Candidate::default();
             };
-            Stander {
+            Candidate {
                 waits_for: things_of(*header).iter().map(|thing| thing.subject).collect(),
                 just_joins: wait_of(*header).is_some_and(|wait| joins(&wait)),
                 born: u64::from(known.number),

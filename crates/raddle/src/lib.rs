@@ -117,17 +117,21 @@ macro_rules! settings_table {
 use settings_table;
 
 pub use raddle_core::blocking::blocking;
-pub use raddle_core::hang::dump;
 pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
-pub use raddle_core::{SETTINGS, Setting, cancel, hang, task, trace};
+pub use raddle_core::{SETTINGS, Setting, cancel, task, trace};
 #[cfg(feature = "explore")]
 #[doc(inline)]
 pub use raddle_explore as explore;
 #[cfg(feature = "explore")]
 pub use raddle_explore::explore;
+#[cfg(feature = "hang")]
+#[doc(inline)]
+pub use raddle_hang as hang;
+#[cfg(feature = "hang")]
+pub use raddle_hang::dump;
 pub use raddle_job::{
     BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
     in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,

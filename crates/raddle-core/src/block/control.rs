@@ -162,7 +162,7 @@ impl Block {
     ///
     /// # Safety
     /// It neither starts nor ends meanwhile.
-    pub(crate) unsafe fn stack_there(&self) -> Option<&Stack> {
+    pub unsafe fn stack_there(&self) -> Option<&Stack> {
         // SAFETY: nobody writes it, the caller says.
         unsafe { &*self.stack.as_ptr() }.as_ref()
     }
@@ -180,13 +180,13 @@ impl Block {
     }
 
     /// The number of the life that the block is in; for whoever walks over all blocks, at any time.
-    pub(crate) fn number(&self) -> Option<u64> {
+    pub fn number(&self) -> Option<u64> {
         // Acquire pairs with the release in `begin_life`.
         Some(self.life().load(Ordering::Acquire)).filter(|number| *number != 0)
     }
 
     /// Where in whose frame it says what it waits for; 0 if nowhere. Not to be followed.
-    pub(crate) fn waits_at(&self) -> usize {
+    pub fn waits_at(&self) -> usize {
         self.waits.get().addr()
     }
 

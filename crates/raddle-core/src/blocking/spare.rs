@@ -3,8 +3,8 @@
 //! Never: a worker's private half. It is no worker.
 
 use super::pool;
-use crate::hang::seat::{Seated, Sitter};
 use crate::message;
+use crate::os_thread::{Registration, Role};
 use raddle_context::overflow::AltStack;
 use raddle_context::tls;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,7 +85,7 @@ pub(super) fn start(job: Job) -> Result<(), Job> {
 }
 
 fn work(bed: &Arc<Bed>) {
-    let _seat = Seated::here(Sitter::Spare);
+    let _registration = Registration::new(Role::Spare);
     pool::arrive();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();

@@ -5,7 +5,7 @@
 //! A mutex knows its holder. A channel does not know who has its other end, nor a barrier who has not come: to note
 //! that at each use would cost each use. But whoever has an end has a pointer to the channel somewhere, mostly in its
 //! frames. So a wait says at which addresses such a pointer points, and a report looks through the stacks of all who
-//! stand still (`hang::reach`).
+//! stand still (`stack_search`).
 
 use crate::describe::wait::Subject;
 use std::fmt;

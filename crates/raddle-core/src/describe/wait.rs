@@ -20,8 +20,8 @@ use crate::block::current_header;
 use crate::describe::Held;
 use crate::describe::meeting::MEETINGS;
 use crate::describe::thing::Thing;
-use crate::hang::age::Stamp;
-use crate::hang::seat;
+use crate::os_thread;
+use crate::stamp::Stamp;
 use raddle_context::note;
 use raddle_protocol::header::{AWAY, Kind};
 use std::fmt;
@@ -146,10 +146,10 @@ impl<'s> Wait<'s> {
         self.show_at(unsafe { Block::of_header(header) })
     }
 
-    /// Shows it at the seat of the OS thread.
+    /// Shows it at the record of the OS thread.
     #[cold]
     fn show_outside(&self) -> Shown<'_> {
-        let before = Before::OsThread(seat::show_outside(std::ptr::from_ref(self).cast()));
+        let before = Before::OsThread(os_thread::show_wait(std::ptr::from_ref(self).cast()));
         Shown { before, wait: PhantomData }
     }
 
@@ -204,7 +204,7 @@ impl<'s> Wait<'s> {
     }
 
     /// When it began to.
-    pub(crate) fn since(&self) -> Stamp {
+    pub fn since(&self) -> Stamp {
         self.since
     }
 
@@ -225,7 +225,7 @@ impl<'s> Wait<'s> {
     }
 
     /// Who alone could end the wait, if that is known: compared, never followed.
-    pub(crate) fn awaits(&self) -> *const () {
+    pub fn awaits(&self) -> *const () {
         // SAFETY: as in `held`.
         unsafe { (self.call.awaits)(self.subject) }
     }
@@ -328,7 +328,7 @@ impl Drop for Shown<'_> {
     fn drop(&mut self) {
         match self.before {
             Before::Process(block, before) => block.waits.set(before),
-            Before::OsThread(before) => drop(seat::show_outside(before)),
+            Before::OsThread(before) => drop(os_thread::show_wait(before)),
             Before::Nothing => {}
         }
     }
@@ -356,7 +356,7 @@ impl Block {
     /// # Safety
     /// It has not begun, or it has left its stack, by a switch that is done, and does not run meanwhile, here or away;
     /// and what is returned is dropped before.
-    pub(crate) unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
+    pub unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
         // SAFETY: it neither starts nor ends meanwhile.
         let stack = unsafe { self.stack_there() };
         // SAFETY: nobody resumes it, so nobody writes its context.

@@ -1,11 +1,21 @@
 //! Owns: the places at which an observer is attached to the scheduler: hang reports, exploration, the recorder.
-//! May use: plain types of the scheduler.
+//! May use: what the scheduler shows of itself.
 //! Never: knowing an observer; what it is told and asked is a trait that stands here.
 //!
 //! An observer is a crate above this one. It attaches itself before `main` begins, from a function that its object file
-//! lists in `.init_array`, so that a program has it by linking it and pays nothing for one that it does not link. The
-//! scheduler looks into the [`Slot`] when a runtime begins, and at moments that are rare; what is frequent it writes
-//! itself, into words that observers read.
+//! lists in `.init_array.00101`, so that a program has it by linking it and pays nothing for one that it does not link.
+//! The number puts it before those without one, in which a program may start a runtime. The scheduler looks into the
+//! [`Slot`] when a runtime begins, and at moments that are rare; what is frequent it writes itself, into words that
+//! observers read.
+
+mod dump;
+mod inspect;
+mod watcher;
+
+pub use dump::{Content, Dump};
+pub use inspect::{Blocks, blocks, spares_are_idle};
+pub(crate) use watcher::note_change;
+pub use watcher::{DeadlockHandler, HangPlan, HeldOverFork, OnDeadlock, WATCH_WORD, WATCHER, Watcher};
 
 mod seed;
 

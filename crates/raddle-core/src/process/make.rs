@@ -127,7 +127,7 @@ impl Block {
     ///
     /// # Safety
     /// Its life neither begins nor ends meanwhile.
-    pub(crate) unsafe fn job(&self) -> Option<*const Node> {
+    pub unsafe fn job(&self) -> Option<*const Node> {
         let is_job = std::ptr::eq(self.site.get(), JOB_SITE) && !self.header.is(CANCELLABLE);
         // SAFETY: what `make_job` has put there; it stays there when it has been taken, since a job returns nothing.
         let job = is_job.then(|| unsafe { self.payload.peek::<*const Node>() });

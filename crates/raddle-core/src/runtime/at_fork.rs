@@ -30,8 +30,9 @@
 
 use crate::block::pool;
 use crate::blocking;
-use crate::hang::{self, seat::Seats, watch::Runtimes};
+use crate::observe::{HeldOverFork, WATCHER};
 use crate::orphan;
+use crate::os_thread::{self, Records};
 use crate::runtime::{self, Shared};
 use crate::trace;
 use crate::worker::Worker;
@@ -46,12 +47,12 @@ use std::sync::MutexGuard;
 struct Held {
     _starting: MutexGuard<'static, ()>,
     _building: MutexGuard<'static, ()>,
-    runtimes: Runtimes,
+    watched: Option<Box<dyn HeldOverFork>>,
     _traces: trace::SessionsGuard,
     _blocks: pool::DepotGuard,
     _jobs: jobs::DepotGuard,
     spares: blocking::PoolGuard,
-    seats: Seats,
+    os_threads: Records,
     storages: tls::Held,
     _queues: Option<HeldQueues>,
 }
@@ -87,12 +88,12 @@ extern "C" fn prepare() {
     hold(Some(Held {
         _starting: runtime::starting(),
         _building: runtime::building(),
-        runtimes: hang::watch::runtimes(),
+        watched: WATCHER.get().map(|watcher| watcher.hold_over_fork()),
         _traces: trace::sessions(),
         _blocks: pool::depot(),
         _jobs: jobs::depot(),
         spares: blocking::lock_pool(),
-        seats: hang::seat::seats(),
+        os_threads: os_thread::records(),
         storages: tls::Held::take(),
         _queues: HeldQueues::of_caller(),
     }));
@@ -113,8 +114,8 @@ extern "C" fn child() {
     let is_thread = running.is_some_and(|running| running.is(OWN_TLS));
     if let Some(mut held) = hold(None) {
         held.spares.forget();
-        held.runtimes.clear();
-        hang::seat::forget(&mut held.seats);
+        held.watched.iter_mut().for_each(|watched| watched.in_child());
+        os_thread::forget(&mut held.os_threads);
         held.storages.in_child(is_thread);
     }
     orphan::begin_generation();

@@ -3,10 +3,10 @@
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
 use crate::config::{Config, ConfigError};
-use crate::hang::seat::Seated;
-use crate::hang::{DeadlockHandler, Dump, OnDeadlock, Plan, watch};
 use crate::message;
+use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock, WATCHER};
 use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
+use crate::os_thread::Registration;
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::process::make::make_job;
 use crate::report;
@@ -285,7 +285,7 @@ impl Builder {
         self
     }
 
-    /// What a deadlock leads to; default: a report on standard error, and exit code 3. See [`crate::hang`].
+    /// What a deadlock leads to; default: a report on standard error, and exit code 3. See `docs/HANGS.md`.
     pub fn deadlock(mut self, on: OnDeadlock) -> Self {
         self.config.deadlock = Some(on);
         self
@@ -367,7 +367,8 @@ impl Builder {
     /// As [`build`](Self::build), on OS threads that `launch` gets.
     pub fn build_with(self, launch: &mut Launch<'_>) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
-        let hangs = config.hang_plan(self.on_deadlock.clone());
+        let hangs = config.hang_plan(self.on_deadlock.clone(), WATCHER.get().is_some());
+        let hangs = hangs.map_err(BuildError::Config)?;
         start(&config, self, hangs, launch)
     }
 
@@ -390,7 +391,7 @@ impl Builder {
 fn start(
     config: &Config,
     builder: Builder,
-    hangs: Plan,
+    hangs: HangPlan,
     launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
     let Builder { scatters, explorer, hooks, caller_works, .. } = builder;
@@ -447,9 +448,9 @@ fn start(
             }
         }
     }
-    if !runtime.shared.is_explored() {
+    if let Some(watcher) = WATCHER.get().filter(|_| !runtime.shared.is_explored()) {
         let _only_one = building();
-        watch::enrol(&runtime.shared, hangs);
+        watcher.runtime_begins(&runtime.shared, hangs);
     }
     Ok(runtime)
 }
@@ -477,7 +478,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
-    let _seat = Seated::worker(shared.worker(index));
+    let _registration = Registration::of_worker(shared.worker(index));
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.

@@ -24,9 +24,9 @@ pub use caller::Caller;
 pub use default::{forget as forget_default, here, install as install_default, starting};
 
 use crate::counters::Stats;
-use crate::hang::watch;
 use crate::idle_times::{DECADES, IdleDecade};
 use crate::message;
+use crate::observe::WATCHER;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::make::run_in;
@@ -274,7 +274,7 @@ impl Runtime {
 
 /// The last words of a runtime whose workers have ended. Returns how many it abandons.
 fn settle(shared: &Arc<Shared>) -> u64 {
-    watch::strike(shared);
+    WATCHER.get().inspect(|watcher| watcher.runtime_ends(shared));
     shared.trace.finish(shared, true);
     if shared.prints_stats {
         message::say(&shared.stats_text());

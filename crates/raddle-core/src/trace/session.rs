@@ -12,9 +12,9 @@ use super::outside::Outside;
 use super::target;
 use super::waits::Waits;
 use crate::block::Block;
-use crate::hang::seat::{Seated, Sitter};
 use crate::message;
 use crate::orphan;
+use crate::os_thread::{Registration, Role};
 use crate::runtime::Shared;
 use crate::worker::choice;
 use raddle_trace::clock::Source;
@@ -361,7 +361,7 @@ impl Session {
 /// The helper's life.
 fn watch(shared: &Shared) {
     // Who looks for deadlocks knows that nobody waits for it.
-    let _seat = Seated::here(Sitter::Helper);
+    let _registration = Registration::new(Role::Helper);
     let session = &shared.trace;
     let mut waits = Waits::default();
     let mut control = session.control();

@@ -5,7 +5,7 @@
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
 //! is a store and a futex call.
 
-use crate::hang::seat::{Asleep, note_wake};
+use crate::os_thread::{Asleep, note_wake};
 use crate::report;
 use crate::worker::choice;
 use crate::worker::current_header;

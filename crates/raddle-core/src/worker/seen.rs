@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 
 impl Worker {
     /// What is another after each dispatch, boundary and sleep.
-    pub(crate) fn progress(&self) -> [u64; 3] {
+    pub fn progress(&self) -> [u64; 3] {
         let parks = self.counters.parks.load(Ordering::Relaxed);
         [u64::from(self.budget.get()), self.pace.last_boundary(), parks]
     }
 
     /// How many wait for their turn here, at a glance.
-    pub(crate) fn waiting_behind(&self) -> usize {
+    pub fn waiting_behind(&self) -> usize {
         let threads = self.ready.len_hint() + self.fresh.len_hint();
         self.batch.len_hint() + threads + usize::from(self.inbox.has_mail())
     }

@@ -296,7 +296,7 @@ impl Shared {
 
     /// If nobody runs, is about to, or has an alarm set: a number that is another as soon as anybody has lain down
     /// anew. Argued in `protocol/idle.md`.
-    pub(crate) fn is_quiet(&self) -> Option<u64> {
+    pub fn is_quiet(&self) -> Option<u64> {
         fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
         let before = self.idle.all_asleep()?;
         let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();

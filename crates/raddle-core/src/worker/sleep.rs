@@ -4,8 +4,8 @@
 
 use super::Worker;
 use crate::counters::Counters;
-use crate::hang::watch::note_change;
 use crate::message;
+use crate::observe::note_change;
 use crate::policy::STEAL_NS;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::idle::{Watch, Woken};

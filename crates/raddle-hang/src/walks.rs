@@ -1,14 +1,14 @@
-//! Owns: `Walks`, the functions in which those of a roll are: return addresses, noted while the workers stand still.
-//! May use: `raddle_context::walk`; what the handler of `stop` has noted at a `seat`.
+//! Owns: `Walks`, the functions in which those of a snapshot are: return addresses, noted while all stand still.
+//! May use: `raddle_context::walk`; what the handler of `stop` has noted in a record.
 //! Never: an allocation while it walks; a walk for each of a million, which would keep the workers for seconds.
 //!
 //! A walk takes a microsecond or two. So a number of processes are walked as they come, and after that the first of
 //! each place: those who were spawned at one place and wait at one place are mostly in the same functions.
 
-use super::roll::Span;
-use super::seat::Seat;
-use crate::block::Block;
+use crate::process_table::Span;
 use raddle_context::walk::{Tables, walk, walk_interrupted};
+use raddle_core::block::Block;
+use raddle_core::os_thread::Record;
 use raddle_protocol::header::{Header, Kind};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -20,7 +20,7 @@ const PLACES_MAX: usize = 1024;
 
 /// The addresses of all, one after the other.
 #[derive(Debug)]
-pub(super) struct Walks {
+pub(crate) struct Walks {
     tables: Tables,
     addresses: Vec<usize>,
     places: HashSet<(usize, usize)>,
@@ -29,7 +29,7 @@ pub(super) struct Walks {
 
 impl Walks {
     /// Room for `most` of `everybody`, and for one of each place. Before the workers are stopped.
-    pub(super) fn with_room(everybody: usize, most: usize) -> Walks {
+    pub(crate) fn with_room(everybody: usize, most: usize) -> Walks {
         Walks {
             tables: Tables::of_program(),
             addresses: Vec::with_capacity(everybody.min(most + PLACES_MAX) * FRAMES_EACH),
@@ -39,7 +39,7 @@ impl Walks {
     }
 
     /// The addresses of a piece.
-    pub(super) fn get(&self, span: &Span) -> &[usize] {
+    pub(crate) fn get(&self, span: &Span) -> &[usize] {
         &self.addresses[span.start as usize..span.end as usize]
     }
 
@@ -47,7 +47,7 @@ impl Walks {
     ///
     /// # Safety
     /// It is suspended, and nobody resumes it meanwhile.
-    pub(super) unsafe fn of_suspended(&mut self, block: &Block, place: (usize, usize)) -> Span {
+    pub(crate) unsafe fn of_suspended(&mut self, block: &Block, place: (usize, usize)) -> Span {
         let is_first = self.places.len() < PLACES_MAX && self.places.insert(place);
         if !is_first && self.left == 0 {
             return 0..0;
@@ -56,7 +56,7 @@ impl Walks {
         // SAFETY: it does not end meanwhile.
         let Some(stack) = (unsafe { block.stack_there() }) else { return 0..0 };
         // SAFETY: as above: nobody writes it.
-        let context = unsafe { &*block.context.get() };
+        let context = unsafe { block.context_there() };
         let (begin, end) = self.room();
         let addresses = &mut self.addresses;
         // SAFETY: passed on to the caller. A library that is unloaded while processes are in it is lost anyway.
@@ -72,8 +72,8 @@ impl Walks {
     }
 
     /// The functions in which a worker that stands at the gate has been interrupted, with `running` on it.
-    pub(super) fn of_worker(&mut self, seat: &Seat, running: *mut Header) -> Span {
-        let interrupted = seat.interrupted();
+    pub(crate) fn of_worker(&mut self, record: &Record, running: *mut Header) -> Span {
+        let interrupted = record.interrupted();
         // SAFETY: null, or what runs on a worker that stands still.
         let process = unsafe { running.as_ref() }.filter(|header| header.kind == Kind::Process);
         // SAFETY: the kind says that it is a block.
@@ -82,7 +82,7 @@ impl Walks {
         let own = block.and_then(|block| unsafe { block.stack_there() });
         let own = own.map(|stack| stack.limit().addr()..stack.top().addr());
         let stands_in = |memory: &Range<usize>| memory.contains(&interrupted.stack_pointer());
-        let Some(memory) = own.into_iter().chain([seat.stack()]).find(stands_in) else { return 0..0 };
+        let Some(memory) = own.into_iter().chain([record.stack()]).find(stands_in) else { return 0..0 };
         let (begin, end) = self.room();
         let addresses = &mut self.addresses;
         // SAFETY: it stands still, on this stack. The tables as for `of_suspended`.

@@ -1,12 +1,12 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: what a worker shows from outside (`worker::seen`), `/proc`, `roll` for the place.
+//! May use: what a worker shows from outside (`worker::seen`), `/proc`, a snapshot for the place.
 //! Never: a second report for one place; a report of what the kernel has not let run.
 
-use super::roll::{How, Roll};
-use super::seat::{self, Seat, Sitter};
-use super::symbol;
-use super::watch::Watched;
-use crate::message;
+use crate::process_table::{How, ProcessTable};
+use crate::runtimes::Watched;
+use crate::symbol;
+use raddle_core::message;
+use raddle_core::os_thread::{self, Record, Role};
 use std::collections::{HashMap, HashSet};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ struct Seen {
     progress: [u64; 3],
     since: Instant,
     on_processor_ns: u64,
-    is_told: bool,
+    is_reported: bool,
     /// How often it has been seen since. Where the whole program was stopped, or the machine is too busy for the
     /// watcher, time passes and nobody looks.
     looks: u32,
@@ -24,21 +24,21 @@ struct Seen {
 
 /// The workers that have been busy at one thing.
 #[derive(Default)]
-pub(super) struct Slow {
+pub(crate) struct Slow {
     seen: HashMap<usize, Seen>,
-    told: HashSet<String>,
+    reported: HashSet<String>,
     /// What is to be said, and the functions that it is about: when the list of runtimes is free again.
     to_tell: Vec<(String, Vec<usize>)>,
 }
 
 impl Slow {
     /// Looks at all workers of a runtime, whose slices should not be longer than `most`.
-    pub(super) fn look(&mut self, runtimes: &[Watched], watched: &Watched, most: Duration) {
+    pub(crate) fn look(&mut self, runtimes: &[Watched], watched: &Watched, most: Duration) {
         let shared = watched.shared();
-        for worker in shared.workers().iter().filter(|worker| worker.seeded.is_none()) {
+        for worker in shared.workers().iter().filter(|worker| !worker.follows_seed()) {
             let key = std::ptr::from_ref(worker).addr();
             let os_thread = os_thread_of(key);
-            if os_thread == 0 || shared.idle.is_asleep(worker.index) {
+            if os_thread == 0 || shared.worker_sleeps(worker.index) {
                 self.seen.remove(&key);
                 continue;
             }
@@ -51,11 +51,11 @@ impl Slow {
             let waiting = worker.waiting_behind();
             let lasts = now - seen.since;
             seen.looks += 1;
-            if seen.is_told || lasts < most || seen.looks < 2 || waiting == 0 {
+            if seen.is_reported || lasts < most || seen.looks < 2 || waiting == 0 {
                 continue;
             }
             let Some(reason) = reason(os_thread, seen.on_processor_ns, most) else { continue };
-            seen.is_told = true;
+            seen.is_reported = true;
             self.tell(runtimes, key, worker.index, &reason, (lasts, waiting));
         }
     }
@@ -70,7 +70,7 @@ impl Slow {
         (lasts, waiting): (Duration, usize),
     ) {
         let (who, place, frames) = who_runs(runtimes, worker);
-        if self.told.insert(format!("{place} {reason}")) {
+        if self.reported.insert(format!("{place} {reason}")) {
             let ms = lasts.as_millis();
             let behind = format!("while {waiting} or more wait behind it: {reason}");
             let text = format!("raddle: slow: {who} has run for {ms} ms on worker {index} {behind}\n");
@@ -79,7 +79,7 @@ impl Slow {
     }
 
     /// Says what has been found. Nobody waits for that, however slow the reader of standard error is.
-    pub(super) fn say(&mut self) {
+    pub(crate) fn say(&mut self) {
         for (text, frames) in self.to_tell.drain(..) {
             message::say(&text);
             // Reading the names may take a while.
@@ -88,29 +88,29 @@ impl Slow {
     }
 
     /// Forgets the workers of a runtime that has ended.
-    pub(super) fn forget_all(&mut self) {
+    pub(crate) fn forget_all(&mut self) {
         self.seen.clear();
     }
 }
 
 impl Seen {
     fn new(progress: [u64; 3], since: Instant, os_thread: i32) -> Seen {
-        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_told: false, looks: 0 }
+        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_reported: false, looks: 0 }
     }
 }
 
 fn os_thread_of(worker: usize) -> i32 {
-    let sits = |seat: &&&Seat| seat.is(Sitter::Worker) && seat.worker().addr() == worker;
-    seat::seats().iter().find(sits).map_or(0, |seat| seat.os_thread())
+    let is_it = |record: &&&Record| record.is(Role::Worker) && record.worker().addr() == worker;
+    os_thread::records().iter().find(is_it).map_or(0, |record| record.tid())
 }
 
 /// Who runs on a worker, where it was spawned, and in which functions it is.
 fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>) {
-    let roll = Roll::call(runtimes, How::Stopping, 0);
-    let (row, frames) = roll.who_runs_on(worker);
+    let table = ProcessTable::snapshot(runtimes, How::Stopping, 0);
+    let (row, frames) = table.who_runs_on(worker);
     let (who, place) = row.map_or_else(
         || ("a cell, or something that has just ended,".to_owned(), "?".to_owned()),
-        |row| (roll.who(row), row.site.to_string()),
+        |row| (table.who(row), row.site.to_string()),
     );
     (who, place, frames.to_vec())
 }

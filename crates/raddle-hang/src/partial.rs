@@ -1,19 +1,19 @@
 //! Owns: cycles of locks and joins while others run.
-//! May use: `roll`, seldom.
+//! May use: a snapshot, seldom.
 //! Never: a report of what time, or somebody else, could still resolve.
 //!
 //! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher
 //! first looks from outside whether anybody waits at all since the last look, in the same frame; then it stops the
 //! workers; and it looks less and less often, from a third of a second to a minute, unless there is a cycle to be
 //! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join, a job. A cycle
-//! is told when two looks have found the very same, and once.
+//! is reported when two looks have found the very same, and once.
 
-use super::cycle::{Cycle, Who};
-use super::roll::{How, Roll};
-use super::watch::Watched;
-use super::{Dump, Kind};
-use crate::block::pool;
-use crate::message;
+use crate::cycle::{Cycle, Who};
+use crate::process_table::{How, ProcessTable};
+use crate::report::{Kind, Report};
+use crate::runtimes::Watched;
+use raddle_core::message;
+use raddle_core::observe;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -25,32 +25,32 @@ const BLOCKS_MAX: usize = 100_000;
 /// The members of a cycle, and what each waits for.
 type Known = Vec<(u64, usize)>;
 
-pub(super) struct Partial {
+pub(crate) struct Partial {
     next: Instant,
     pause: Duration,
     waited: HashSet<(usize, usize)>,
     looked_at: HashSet<(usize, usize)>,
     suspected: HashSet<Known>,
-    told: HashSet<Known>,
+    reported: HashSet<Known>,
     /// What is to be said, when the list of runtimes is free again.
     to_tell: Option<String>,
 }
 
 impl Partial {
-    pub(super) fn new() -> Partial {
+    pub(crate) fn new() -> Partial {
         Partial {
             next: Instant::now() + FIRST_PAUSE,
             pause: FIRST_PAUSE,
             waited: HashSet::new(),
             looked_at: HashSet::new(),
             suspected: HashSet::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             to_tell: None,
         }
     }
 
     /// Looks, if it is time to. `settled`: nothing has moved since the last tick. True if it wants to look again soon.
-    pub(super) fn look(&mut self, runtimes: &[Watched], settled: bool) -> bool {
+    pub(crate) fn look(&mut self, runtimes: &[Watched], settled: bool) -> bool {
         if !settled && Instant::now() < self.next {
             return false;
         }
@@ -65,16 +65,17 @@ impl Partial {
             return settled && !was_looked_at && !self.waited.is_empty();
         }
         self.looked_at.clone_from(&self.waited);
-        let mut dump = Dump::of(runtimes, How::Stopping, Kind::Partial);
-        let found: HashSet<Known> = dump.cycles.iter().filter_map(|cycle| known(&dump.roll, cycle)).collect();
-        let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.told.contains(cycle);
-        dump.cycles.retain(|cycle| known(&dump.roll, cycle).as_ref().is_some_and(is_new));
+        let mut dump = Report::of(runtimes, How::Stopping, Kind::Partial);
+        let found: HashSet<Known> =
+            dump.cycles.iter().filter_map(|cycle| known(&dump.table, cycle)).collect();
+        let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.reported.contains(cycle);
+        dump.cycles.retain(|cycle| known(&dump.table, cycle).as_ref().is_some_and(is_new));
         if !dump.cycles.is_empty() {
             self.to_tell = Some(dump.screen());
-            self.told.extend(dump.cycles.iter().filter_map(|cycle| known(&dump.roll, cycle)));
+            self.reported.extend(dump.cycles.iter().filter_map(|cycle| known(&dump.table, cycle)));
         }
         self.suspected = found;
-        let unconfirmed = self.suspected.iter().any(|cycle| !self.told.contains(cycle));
+        let unconfirmed = self.suspected.iter().any(|cycle| !self.reported.contains(cycle));
         if unconfirmed {
             self.pause = FIRST_PAUSE;
         }
@@ -83,7 +84,7 @@ impl Partial {
     }
 
     /// Says what has been found.
-    pub(super) fn say(&mut self) {
+    pub(crate) fn say(&mut self) {
         if let Some(text) = self.to_tell.take() {
             message::say(&text);
         }
@@ -92,10 +93,10 @@ impl Partial {
 
 /// All control blocks that show a wait, and in which frame: nothing is followed.
 fn who_waits() -> HashSet<(usize, usize)> {
-    let depot = pool::depot();
+    let blocks = observe::blocks();
     let mut waiting = HashSet::new();
-    if depot.cut_blocks() <= BLOCKS_MAX {
-        depot.for_each_block(|block| {
+    if blocks.count() <= BLOCKS_MAX {
+        blocks.for_each(|block| {
             if let (Some(_), frame @ 1..) = (block.number(), block.waits_at()) {
                 waiting.insert((std::ptr::from_ref(block).addr(), frame));
             }
@@ -105,12 +106,12 @@ fn who_waits() -> HashSet<(usize, usize)> {
 }
 
 /// The cycle, if nothing but its own members could end it.
-fn known(roll: &Roll, cycle: &Cycle) -> Option<Known> {
+fn known(table: &ProcessTable, cycle: &Cycle) -> Option<Known> {
     let member = |who: &Who| {
-        let waiting = roll.waiting(*who)?;
+        let waiting = table.waiting(*who)?;
         let sure = ["mutex", "queue lock", "once", "job"].contains(&waiting.kind) || waiting.call == "join";
         let Who::Process(at) = who else { return None };
-        sure.then(|| (roll.rows[*at].id, waiting.subject))
+        sure.then(|| (table.rows[*at].id, waiting.subject))
     };
     let mut members: Known = cycle.0.iter().map(member).collect::<Option<_>>()?;
     members.sort_unstable();

@@ -84,7 +84,7 @@ impl Search {
     }
 
     /// Of each thing that was found, with whom; those who wait for it themselves left out, and the likeliest first.
-    pub fn end(self, of: impl Fn(usize) -> Stander) -> Reached {
+    pub fn end(self, of: impl Fn(usize) -> Candidate) -> Reached {
         let mut reached: HashMap<usize, Vec<usize>> = HashMap::new();
         for (subject, who) in self.found {
             let with = reached.entry(subject).or_default();
@@ -105,7 +105,7 @@ impl Search {
 
 /// What matters of one on whose stack something was found.
 #[derive(Clone, Debug, Default)]
-pub struct Stander {
+pub struct Candidate {
     /// The things that it waits for itself.
     pub waits_for: Vec<usize>,
     /// It waits for another's end.

@@ -2,7 +2,7 @@
 //! May use: `dladdr`, files, `rustc-demangle`.
 //! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
-use crate::message::OWN_CRATES;
+use raddle_core::message::OWN_CRATES;
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::fs::File;
@@ -159,7 +159,7 @@ fn unloaded() -> u64 {
 }
 
 /// The functions that the calls before these return addresses are in, each with the distance from its begin.
-pub(super) fn functions(addresses: &[usize]) -> Vec<String> {
+pub(crate) fn functions(addresses: &[usize]) -> Vec<String> {
     if addresses.is_empty() {
         return Vec::new();
     }
@@ -176,7 +176,7 @@ pub(super) fn functions(addresses: &[usize]) -> Vec<String> {
 }
 
 /// Of these functions those of the program: from the first that is not ours on, up to the process's own.
-pub(super) fn of_program(functions: Vec<String>) -> Vec<String> {
+pub(crate) fn of_program(functions: Vec<String>) -> Vec<String> {
     let begins = |name: &String, with: &[&str]| {
         with.iter().any(|with| name.trim_start_matches(['<', '&']).starts_with(with))
     };
@@ -195,7 +195,7 @@ fn plain(mangled: &str) -> String {
 }
 
 /// A line for each of the program's functions among those with these return addresses.
-pub(super) fn lines(addresses: &[usize]) -> String {
+pub(crate) fn lines(addresses: &[usize]) -> String {
     let functions = of_program(functions(addresses));
     functions.iter().take(12).map(|name| format!("    in {name}\n")).collect()
 }

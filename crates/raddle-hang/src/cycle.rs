@@ -1,52 +1,53 @@
 //! Owns: who waits for whom, and the circles in that.
-//! May use: `roll`.
+//! May use: `process_table`.
 //! Never: a guess: an edge is a lock whose holder is known, or a process that is joined, directly or by its job.
 //!
 //! Edges to who *could* supply something count in a deadlock only, where nobody else is left.
 
-use super::roll::{Roll, State, Waiting};
+use crate::process_table::{ProcessTable, State, Waiting};
 use std::collections::HashMap;
 
-/// One that may wait, by its place in the roll.
+/// One that may wait, by its place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Who {
+pub(crate) enum Who {
     Process(usize),
     OsThread(usize),
 }
 
 /// Each waits for the next, and the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cycle(pub(super) Vec<Who>);
+pub(crate) struct Cycle(pub(crate) Vec<Who>);
 
 impl Waiting {
     /// Who alone could end it: a child that is joined, whoever runs a job, or has a future.
-    pub(super) fn awaited(&self) -> Option<usize> {
+    pub(crate) fn awaited(&self) -> Option<usize> {
         let awaits = if self.call == "join" { self.subject } else { self.awaits };
         (awaits != 0).then_some(awaits)
     }
 
     /// Whether it is for another's end, or a time.
-    pub(super) fn for_an_end(&self) -> bool {
+    pub(crate) fn for_an_end(&self) -> bool {
         ["join", "scope", "sleep"].contains(&self.call) || self.awaits != 0
     }
 }
 
-impl Roll {
+impl ProcessTable {
     /// What `who` waits for, if it does.
-    pub(super) fn waiting(&self, who: Who) -> Option<&Waiting> {
+    pub(crate) fn waiting(&self, who: Who) -> Option<&Waiting> {
         match who {
             Who::Process(at) => match &self.rows[at].state {
                 State::Waits(waiting) => Some(waiting),
                 _ => None,
             },
-            Who::OsThread(at) => Some(&self.outsiders[at].waits),
+            Who::OsThread(at) => Some(&self.os_threads[at].waits),
         }
     }
 
-    /// Those who could end a wait of which nobody has noted who could: the likeliest first. See `reach`.
-    pub(super) fn peers(&self, waiting: &Waiting) -> Vec<Who> {
+    /// Those who could end a wait of which nobody has noted who could: the likeliest first. See `stack_search`.
+    pub(crate) fn peers(&self, waiting: &Waiting) -> Vec<Who> {
         let of = |address: &usize| {
-            let outside = || self.outsiders.iter().position(|one| one.address == *address).map(Who::OsThread);
+            let outside =
+                || self.os_threads.iter().position(|one| one.address == *address).map(Who::OsThread);
             self.row_at(*address).map(Who::Process).or_else(outside)
         };
         let mut peers: Vec<Who> = Vec::new();
@@ -59,13 +60,13 @@ impl Roll {
     }
 
     /// All cycles: each is in one only, since each waits for one.
-    pub(super) fn cycles(&self) -> Vec<Cycle> {
+    pub(crate) fn cycles(&self) -> Vec<Cycle> {
         self.cycles_by(false)
     }
 
     /// Those in which each waits for who holds what it needs, or could supply it: one who is likely to. When nothing
     /// runs any more, that is where to look.
-    pub(super) fn likely_cycles(&self) -> Vec<Cycle> {
+    pub(crate) fn likely_cycles(&self) -> Vec<Cycle> {
         let mut cycles = self.cycles_by(true);
         for Cycle(cycle) in &mut cycles {
             // What they all wait for in the end comes first.
@@ -78,7 +79,7 @@ impl Roll {
 
     fn cycles_by(&self, likely: bool) -> Vec<Cycle> {
         let processes = self.rows.iter().enumerate().map(|(at, row)| (row.address, Who::Process(at)));
-        let outside = self.outsiders.iter().enumerate().map(|(at, one)| (one.address, Who::OsThread(at)));
+        let outside = self.os_threads.iter().enumerate().map(|(at, one)| (one.address, Who::OsThread(at)));
         let jobs = self.rows.iter().enumerate().map(|(at, row)| (row.job, Who::Process(at)));
         let jobs = jobs.filter(|(job, _)| *job != 0);
         let known: HashMap<usize, Who> = processes.chain(jobs).chain(outside).collect();
@@ -94,7 +95,7 @@ impl Roll {
         let mut seen: HashMap<Who, usize> = HashMap::new();
         let mut cycles = Vec::new();
         let everybody =
-            (0..self.rows.len()).map(Who::Process).chain((0..self.outsiders.len()).map(Who::OsThread));
+            (0..self.rows.len()).map(Who::Process).chain((0..self.os_threads.len()).map(Who::OsThread));
         for (walk, start) in everybody.enumerate() {
             let mut at = Some(start);
             while let Some(who) = at {

@@ -1,11 +1,11 @@
-//! Owns: `Roll`, what all live processes do, as it was at one moment.
-//! May use: what `muster` has noted.
+//! Owns: `ProcessTable`, what all live processes did at one moment.
+//! May use: what `snapshot` has noted.
 //! Never: a look at anybody: what stands here is a copy.
 
-use super::age::Stamp;
-use super::reach::Reached;
-use super::walks::Walks;
-use crate::wait::Thing;
+use crate::walks::Walks;
+use raddle_core::stack_search::Reached;
+use raddle_core::stamp::Stamp;
+use raddle_core::wait::Thing;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -16,19 +16,19 @@ const TEXT_BYTES_MAX: usize = 160;
 
 /// Whether the workers are to be stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     /// They run.
     Stopping,
     /// Certainly nothing runs, and nothing ever will.
-    Still,
+    Quiescent,
 }
 
-/// A piece of the roll's text.
-pub(super) type Span = Range<u32>;
+/// A piece of the table's text, or of its lists.
+pub(crate) type Span = Range<u32>;
 
 /// What one is at.
 #[derive(Clone, Debug)]
-pub(super) enum State {
+pub(crate) enum State {
     /// It has not begun.
     Fresh,
     /// Its turn will come; or it is about to wait, or has just been woken.
@@ -44,85 +44,85 @@ pub(super) enum State {
 
 /// A wait, copied.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    pub(super) call: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) site: &'static Location<'static>,
-    pub(super) subject: usize,
-    pub(super) more: Span,
+pub(crate) struct Waiting {
+    pub(crate) call: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) subject: usize,
+    pub(crate) more: Span,
     /// When it began to.
-    pub(super) since: Stamp,
-    pub(super) held: Option<(usize, &'static Location<'static>)>,
+    pub(crate) since: Stamp,
+    pub(crate) held: Option<(usize, &'static Location<'static>)>,
     /// Who alone could end it; 0 if that is not known.
-    pub(super) awaits: usize,
+    pub(crate) awaits: usize,
     /// The things by which others could.
-    pub(super) things: Span,
+    pub(crate) things: Span,
 }
 
 /// One process or thread.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) address: usize,
-    pub(super) id: u64,
-    pub(super) name: Option<Span>,
-    pub(super) is_thread: bool,
+pub(crate) struct Row {
+    pub(crate) address: usize,
+    pub(crate) id: u64,
+    pub(crate) name: Option<Span>,
+    pub(crate) is_thread: bool,
     /// Where those show themselves to wait who wait for its job; 0 if it is no job's.
-    pub(super) job: usize,
-    pub(super) site: &'static Location<'static>,
-    pub(super) state: State,
+    pub(crate) job: usize,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) state: State,
     /// The functions that it is in.
-    pub(super) frames: Span,
+    pub(crate) frames: Span,
 }
 
 /// One OS thread of the program's that waits in a call of ours.
 #[derive(Clone, Debug)]
-pub(super) struct Outsider {
-    pub(super) address: usize,
-    pub(super) os_thread: i32,
-    pub(super) waits: Waiting,
+pub(crate) struct OsThreadRow {
+    pub(crate) address: usize,
+    pub(crate) os_thread: i32,
+    pub(crate) waits: Waiting,
     /// Those of the program, on its stack.
-    pub(super) frames: Range<usize>,
+    pub(crate) frames: Range<usize>,
 }
 
 /// All of them.
 #[derive(Debug)]
-pub(super) struct Roll {
-    pub(super) rows: Vec<Row>,
-    pub(super) outsiders: Vec<Outsider>,
+pub(crate) struct ProcessTable {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) os_threads: Vec<OsThreadRow>,
     /// Cells that have not ended.
-    pub(super) cells: u64,
-    pub(super) workers: usize,
+    pub(crate) cells: u64,
+    pub(crate) workers: usize,
     /// When that was.
-    pub(super) now: u64,
+    pub(crate) now: u64,
     /// The workers did not stand still: nothing was followed.
-    pub(super) is_shallow: bool,
-    pub(super) running: Vec<Running>,
+    pub(crate) is_shallow: bool,
+    pub(crate) running: Vec<Running>,
     /// The rows, by address: a million may wait for one.
-    pub(super) places: HashMap<usize, usize>,
-    pub(super) text: Text,
-    pub(super) walks: Walks,
-    pub(super) things: Vec<Thing>,
+    pub(crate) places: HashMap<usize, usize>,
+    pub(crate) text: Text,
+    pub(crate) walks: Walks,
+    pub(crate) things: Vec<Thing>,
     /// Who has them.
-    pub(super) reached: Reached,
+    pub(crate) reached: Reached,
     /// All stacks have been looked through for that, and nothing runs that could have them in a register.
-    pub(super) all_searched: bool,
+    pub(crate) all_searched: bool,
 }
 
 /// What was found to run.
 #[derive(Debug)]
-pub(super) struct Running {
-    pub(super) header: usize,
+pub(crate) struct Running {
+    pub(crate) header: usize,
     /// The worker's address and number.
-    pub(super) worker: usize,
-    pub(super) index: usize,
+    pub(crate) worker: usize,
+    pub(crate) index: usize,
     /// Where its stack pointer is.
-    pub(super) stands_at: usize,
-    pub(super) frames: Span,
+    pub(crate) stands_at: usize,
+    pub(crate) frames: Span,
 }
 
 /// Text of a size that was fixed before.
 #[derive(Debug, Default)]
-pub(super) struct Text(Vec<u8>);
+pub(crate) struct Text(Vec<u8>);
 
 impl fmt::Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -137,12 +137,12 @@ impl fmt::Write for Text {
 }
 
 impl Text {
-    pub(super) fn with_room(bytes: usize) -> Text {
+    pub(crate) fn with_room(bytes: usize) -> Text {
         Text(Vec::with_capacity(bytes))
     }
 
     /// A piece, of what `write` writes.
-    pub(super) fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
+    pub(crate) fn span(&mut self, write: impl FnOnce(&mut Text) -> fmt::Result) -> Span {
         let begin = self.0.len();
         let _infallible = write(self);
         let mut end = self.0.len().min(begin + TEXT_BYTES_MAX);
@@ -154,30 +154,30 @@ impl Text {
     }
 }
 
-impl Roll {
+impl ProcessTable {
     /// Who runs on the worker at this address, and the functions that it is in.
-    pub(super) fn who_runs_on(&self, worker: usize) -> (Option<&Row>, &[usize]) {
+    pub(crate) fn who_runs_on(&self, worker: usize) -> (Option<&Row>, &[usize]) {
         let Some(one) = self.running.iter().find(|one| one.worker == worker) else { return (None, &[]) };
         (self.row_at(one.header).map(|at| &self.rows[at]), self.walks.get(&one.frames))
     }
 
     /// The functions that one is in: return addresses, the innermost first.
-    pub(super) fn frames(&self, row: &Row) -> &[usize] {
+    pub(crate) fn frames(&self, row: &Row) -> &[usize] {
         self.walks.get(&row.frames)
     }
 
     /// The things by which others could end a wait.
-    pub(super) fn things(&self, waiting: &Waiting) -> &[Thing] {
+    pub(crate) fn things(&self, waiting: &Waiting) -> &[Thing] {
         &self.things[waiting.things.start as usize..waiting.things.end as usize]
     }
 
     /// The place of the one whose control block, or job, is at this address.
-    pub(super) fn row_at(&self, address: usize) -> Option<usize> {
+    pub(crate) fn row_at(&self, address: usize) -> Option<usize> {
         self.places.get(&address).copied()
     }
 
     /// The text of a piece.
-    pub(super) fn text(&self, span: &Span) -> &str {
+    pub(crate) fn text(&self, span: &Span) -> &str {
         std::str::from_utf8(&self.text.0[span.start as usize..span.end as usize]).unwrap_or("?")
     }
 }

@@ -2,18 +2,18 @@
 //! May use: `sigaction`.
 //! Never: a signal that the program handles itself.
 
-use super::watch;
+use crate::watch;
 use std::ffi::c_void;
 use std::sync::Once;
 
 /// What the kernel calls.
-pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
+pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void);
 
 /// Handles a signal, unless the program does. False if it does.
 ///
 /// One that is ignored is taken: a script that starts a program with `&` leaves it with `SIGQUIT` ignored, and such a
 /// program hangs as others do. (Go's runtime does the same.)
-pub(super) fn install(signal: libc::c_int, handler: Handler) -> bool {
+pub(crate) fn install(signal: libc::c_int, handler: Handler) -> bool {
     // SAFETY: all zeroes is a value of this struct.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes the present action there, and changes nothing.
@@ -42,7 +42,7 @@ extern "C" fn quit(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *
 }
 
 /// `SIGQUIT` asks for a dump, unless the program has another use for it.
-pub(super) fn catch() {
+pub(crate) fn catch() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
         install(libc::SIGQUIT, quit);

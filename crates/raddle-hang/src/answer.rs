@@ -6,10 +6,11 @@
 //! not at all, gets the answer from an OS thread of its own, which gives up when nothing has been read for a while; who
 //! asks when several such wait gets none. Standard error may be a pipe that nobody reads, too.
 
-use super::Dump;
-use super::seat::{Seated, Sitter};
-use super::watch::block_signals;
-use crate::message;
+use crate::report::Report;
+use crate::watch::block_signals;
+use raddle_core::message;
+use raddle_core::observe::Content as _;
+use raddle_core::os_thread::{Registration, Role};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -30,17 +31,17 @@ const PATIENCE_MS: libc::c_int = 10_000;
 static ANSWERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A watcher begins, perhaps in a forked child: those who wrote for the parent are not there.
-pub(super) fn begin() {
+pub(crate) fn begin() {
     ANSWERS.store(0, Ordering::Relaxed);
 }
 
 /// In a signal's handler: this process wants the answer at this file descriptor of its own.
-pub(super) fn note_asker(process: u32, value: u32) {
+pub(crate) fn note_asker(process: u32, value: u32) {
     ANSWER_TO.store(u64::from(process) << 32 | u64::from(value), Ordering::Relaxed);
 }
 
 /// Gives a dump to who has asked for it, by an OS thread of its own.
-pub(super) fn give(dump: Dump) {
+pub(crate) fn give(dump: Report) {
     let to = ANSWER_TO.swap(0, Ordering::Relaxed);
     if ANSWERS.fetch_add(1, Ordering::Relaxed) >= ANSWERS_MAX {
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
@@ -48,7 +49,7 @@ pub(super) fn give(dump: Dump) {
     }
     let write = move || {
         block_signals();
-        let _seat = Seated::here(Sitter::Helper);
+        let _registration = Registration::new(Role::Helper);
         write(&dump, to);
         ANSWERS.fetch_sub(1, Ordering::Relaxed);
     };
@@ -57,7 +58,7 @@ pub(super) fn give(dump: Dump) {
     }
 }
 
-fn write(dump: &Dump, to: u64) {
+fn write(dump: &Report, to: u64) {
     if to == 0 {
         return message::say(&dump.screen());
     }

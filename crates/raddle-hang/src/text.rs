@@ -1,13 +1,13 @@
-//! Owns: the words in which a `Roll` is told: the cycle first, then groups of those who wait alike, then each alone.
-//! May use: `roll`, `cycle`.
+//! Owns: the words of reports: the cycle first, then groups of those who wait alike, then each alone.
+//! May use: `process_table`, `cycle`.
 //! Never: more lines than a screen has, in the summary.
 
-use super::age;
-use super::cycle::{Cycle, Who};
-use super::reach::{ON_NO_STACK, could};
-use super::roll::{Outsider, Roll, Row, State, Waiting};
-use super::symbol;
-use crate::wait::held_by;
+use crate::age;
+use crate::cycle::{Cycle, Who};
+use crate::process_table::{OsThreadRow, ProcessTable, Row, State, Waiting};
+use crate::symbol;
+use raddle_core::stack_search::{ON_NO_STACK, could};
+use raddle_core::wait::held_by;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -23,9 +23,9 @@ const PEERS_MAX: usize = 3;
 /// So many functions of one who waits are told on the screen.
 const FUNCTIONS_MAX: usize = 3;
 
-impl Roll {
+impl ProcessTable {
     /// `process 'name' (#7, spawned at src/main.rs:3:5)`.
-    pub(super) fn who(&self, row: &Row) -> String {
+    pub(crate) fn who(&self, row: &Row) -> String {
         let kind = kind_of(row);
         match &row.name {
             // A fork does not note where it was made.
@@ -71,17 +71,17 @@ impl Roll {
     fn name(&self, who: Who) -> String {
         match who {
             Who::Process(at) => self.short(&self.rows[at]),
-            Who::OsThread(at) => name_of(&self.outsiders[at]),
+            Who::OsThread(at) => name_of(&self.os_threads[at]),
         }
     }
 
     /// ` for 0.2 s`, if that is known.
     fn age(&self, waiting: &Waiting) -> String {
-        waiting.since.age(self.now).map(|age| format!(" {}", age::words(age))).unwrap_or_default()
+        age::age(waiting.since, self.now).map(|age| format!(" {}", age::in_words(age))).unwrap_or_default()
     }
 
     /// Whom a `join`, or one of its like, waits for.
-    pub(super) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
+    pub(crate) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
         waiting.awaited().and_then(|address| self.row_at(address)).map(|at| &self.rows[at])
     }
 
@@ -89,7 +89,7 @@ impl Roll {
         if let Some(at) = self.row_at(address) {
             return Some(self.short(&self.rows[at]));
         }
-        self.outsiders.iter().find(|outsider| outsider.address == address).map(name_of)
+        self.os_threads.iter().find(|thread| thread.address == address).map(name_of)
     }
 
     fn sentence(&self, who: Who) -> String {
@@ -99,8 +99,8 @@ impl Roll {
                 format!("{} {}", self.who(row), self.state(row))
             }
             Who::OsThread(at) => {
-                let outsider = &self.outsiders[at];
-                format!("{} waits in {}", name_of(outsider), self.wait(&outsider.waits))
+                let thread = &self.os_threads[at];
+                format!("{} waits in {}", name_of(thread), self.wait(&thread.waits))
             }
         }
     }
@@ -121,7 +121,7 @@ impl Roll {
     }
 
     /// What is wrong: the cycle; without one, those who wait for no other's end. And how many more there are.
-    pub(super) fn first(&self, cycles: &[Cycle]) -> (Vec<String>, usize) {
+    pub(crate) fn first(&self, cycles: &[Cycle]) -> (Vec<String>, usize) {
         let Some(Cycle(cycle)) = cycles.first() else {
             let mut roots = self.roots();
             let more = roots.len().saturating_sub(ROOTS_MAX);
@@ -133,7 +133,7 @@ impl Roll {
     }
 
     /// In which functions of the program those are who stand in the first line.
-    pub(super) fn first_functions(&self, cycles: &[Cycle], out: &mut String) {
+    pub(crate) fn first_functions(&self, cycles: &[Cycle], out: &mut String) {
         let rows: Vec<&Row> = match cycles.first() {
             Some(Cycle(cycle)) => {
                 let row = |who: &Who| if let Who::Process(at) = who { Some(&self.rows[*at]) } else { None };
@@ -155,7 +155,7 @@ impl Roll {
     }
 
     /// The same in one line.
-    pub(super) fn first_line(&self, (told, more): &(Vec<String>, usize)) -> String {
+    pub(crate) fn first_line(&self, (told, more): &(Vec<String>, usize)) -> String {
         let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
         let cells = match (self.cells, told.is_empty()) {
             (0, _) => String::new(),
@@ -167,7 +167,7 @@ impl Roll {
 
     /// Who waits for something else than another's end, in groups: what the others wait for in the end.
     fn roots(&self) -> Vec<String> {
-        let outside = (0..self.outsiders.len()).filter(|at| !self.outsiders[*at].waits.for_an_end());
+        let outside = (0..self.os_threads.len()).filter(|at| !self.os_threads[*at].waits.for_an_end());
         let outside = outside.map(|at| self.sentence(Who::OsThread(at)));
         self.root_groups().iter().map(|group| self.tell_group(group)).chain(outside).collect()
     }
@@ -181,9 +181,9 @@ impl Roll {
         if last.is_empty() { roots } else { last }
     }
 
-    /// The further cycles, and all that live and were not `told` by themselves, in groups. True if something was left
-    /// out.
-    pub(super) fn summary(&self, cycles: &[Cycle], told: &[String], out: &mut String) -> bool {
+    /// The further cycles, and all that live and were not `reported` by themselves, in groups. True if something was
+    /// left out.
+    pub(crate) fn summary(&self, cycles: &[Cycle], reported: &[String], out: &mut String) -> bool {
         if self.is_shallow {
             out.push_str(
                 "  the workers could not be stopped, so that nothing is known of what anybody waits for\n",
@@ -193,22 +193,22 @@ impl Roll {
             let told: Vec<String> = cycle.0.iter().map(|who| self.sentence(*who)).collect();
             let _infallible = writeln!(out, "  another cycle: {}", told.join("; "));
         }
-        let is_told = |row: &&Row| {
+        let is_reported = |row: &&Row| {
             let members = cycles.first().into_iter().flat_map(|cycle| cycle.0.iter().take(CYCLE_MAX));
             members.into_iter().any(|who| matches!(who, Who::Process(at) if self.rows[*at].id == row.id))
         };
         let mut groups = self.groups();
-        groups.retain(|group| !group.iter().all(is_told));
+        groups.retain(|group| !group.iter().all(is_reported));
         let lines = groups.iter().take(GROUPS_MAX).map(|group| self.tell_group(group));
-        for line in lines.filter(|line| !told.contains(line)) {
+        for line in lines.filter(|line| !reported.contains(line)) {
             let _infallible = writeln!(out, "  {line}");
         }
         if groups.len() > GROUPS_MAX {
             let left: usize = groups[GROUPS_MAX..].iter().map(Vec::len).sum();
             let _infallible = writeln!(out, "  and {left} more in {} groups", groups.len() - GROUPS_MAX);
         }
-        let outside = (0..self.outsiders.len()).take(GROUPS_MAX).map(|at| self.sentence(Who::OsThread(at)));
-        for line in outside.filter(|line| !told.contains(line)) {
+        let outside = (0..self.os_threads.len()).take(GROUPS_MAX).map(|at| self.sentence(Who::OsThread(at)));
+        for line in outside.filter(|line| !reported.contains(line)) {
             let _infallible = writeln!(out, "  {line}");
         }
         let (alive, cells) = (count(self.rows.len() as u64, "process", "es"), count(self.cells, "cell", "s"));
@@ -249,20 +249,20 @@ impl Roll {
     }
 
     /// Each by itself, with the functions that it is in.
-    pub(super) fn list(&self, out: &mut impl Write) -> fmt::Result {
+    pub(crate) fn list(&self, out: &mut impl Write) -> fmt::Result {
         for row in &self.rows {
             writeln!(out, "{} {}", self.who(row), self.state(row))?;
             out.write_str(&symbol::lines(self.frames(row)))?;
         }
-        for outsider in &self.outsiders {
-            writeln!(out, "{} waits in {}", name_of(outsider), self.wait(&outsider.waits))?;
+        for thread in &self.os_threads {
+            writeln!(out, "{} waits in {}", name_of(thread), self.wait(&thread.waits))?;
         }
         Ok(())
     }
 }
 
 /// What it is in a word.
-pub(super) fn kind_of(row: &Row) -> &'static str {
+pub(crate) fn kind_of(row: &Row) -> &'static str {
     match row {
         Row { is_thread: true, .. } => "thread",
         Row { job: 0, .. } => "process",
@@ -276,8 +276,8 @@ fn count(many: u64, one: &str, ending: &str) -> String {
 }
 
 /// `OS thread 'main'`.
-fn name_of(outsider: &Outsider) -> String {
-    let number = outsider.os_thread;
+fn name_of(thread: &OsThreadRow) -> String {
+    let number = thread.os_thread;
     let name = std::fs::read_to_string(format!("/proc/self/task/{number}/comm")).unwrap_or_default();
     let is_first = u32::try_from(number) == Ok(std::process::id());
     let name = if is_first { "main" } else { name.trim() };

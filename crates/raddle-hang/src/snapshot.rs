@@ -1,26 +1,26 @@
-//! Owns: the muster: how a `Roll` comes about. The workers are stopped, and each that lives is looked at.
-//! May use: the list of all control blocks, `seat`, `stop`, `walks`.
+//! Owns: the snapshot: how a `ProcessTable` comes about. The workers are stopped, and each that lives is looked at.
+//! May use: the list of all control blocks, records of OS threads, `stop`, `walks`.
 //! Never: an allocation while the workers stand: one of them may hold the allocator's lock.
 //!
-//! Control blocks stay with the program, so that all that have ever lived can be walked (`process::pool`): those with
-//! a number live. A block that an OS thread of the program fills, or takes out of life, does so under the depot's lock
+//! Control blocks stay with the program, so that all that have ever lived can be walked (`observe::blocks`): those with
+//! a number live. A block that an OS thread of the program fills, or takes out of life, does so under the list's lock
 //! or before its number stands there, and whoever walks holds that lock. All else is the workers', which stand still,
 //! or sleep for good.
 
-use super::age;
-use super::reach::{Reached, Search, Stander};
-use super::roll::{How, Outsider, Roll, Row, Running, Span, State, Text, Waiting};
-use super::seat::{self, Seat, Seats, Sitter};
-use super::stop::{self, Stopped};
-use super::walks::Walks;
-use super::watch::Watched;
-use crate::block::Block;
-use crate::block::pool::{self, Depot};
-use crate::runtime::Shared;
-use crate::wait::Wait;
-use crate::worker::Worker;
+use crate::age;
+use crate::process_table::{How, OsThreadRow, ProcessTable, Row, Running, Span, State, Text, Waiting};
+use crate::runtimes::Watched;
+use crate::stop::{self, Stopped};
+use crate::walks::Walks;
 use raddle_context::Stack;
 use raddle_context::walk::kept;
+use raddle_core::block::Block;
+use raddle_core::observe::{self, Blocks};
+use raddle_core::os_thread::{self, Record, Records, Role};
+use raddle_core::runtime::Shared;
+use raddle_core::stack_search::{Candidate, Reached, Search};
+use raddle_core::wait::Wait;
+use raddle_core::worker::Worker;
 use raddle_protocol::header::{AWAY, OWN_TLS, STARTED};
 use raddle_protocol::protocol::jobs::Node;
 use std::collections::HashMap;
@@ -35,77 +35,77 @@ const TEXT_BYTES_EACH: usize = 96;
 const CHOICES_MAX: usize = 4096;
 
 /// The list of the runtimes that live, by the addresses of their workers.
-struct Homes<'a>(Vec<&'a [Worker]>);
+struct Workers<'a>(Vec<&'a [Worker]>);
 
-impl Homes<'_> {
+impl Workers<'_> {
     fn has(&self, worker: *const ()) -> bool {
         self.0.iter().any(|workers| workers.as_ptr_range().contains(&worker.cast()))
     }
 }
 
-impl Roll {
+impl ProcessTable {
     /// Looks at everybody, and into which functions some `walked` are in. `runtimes` are those that live; the caller
     /// holds their list, and is the only one who looks.
-    pub(super) fn call(runtimes: &[Watched], how: How, walked: usize) -> Roll {
+    pub(crate) fn snapshot(runtimes: &[Watched], how: How, walked: usize) -> ProcessTable {
         let shared = || runtimes.iter().map(Watched::shared);
-        let homes = Homes(shared().map(Shared::workers).collect());
-        let workers = homes.0.iter().map(|workers| workers.len()).sum();
-        let depot = pool::depot();
-        let seats = seat::seats();
-        let most = depot.cut_blocks();
-        let mut roll = Roll {
+        let live = Workers(shared().map(Shared::workers).collect());
+        let workers = live.0.iter().map(|workers| workers.len()).sum();
+        let blocks = observe::blocks();
+        let records = os_thread::records();
+        let most = blocks.count();
+        let mut table = ProcessTable {
             rows: Vec::with_capacity(most),
-            outsiders: Vec::with_capacity(seats.len()),
+            os_threads: Vec::with_capacity(records.len()),
             cells: 0,
             workers,
             now: 0,
             is_shallow: false,
-            running: Vec::with_capacity(seats.len()),
+            running: Vec::with_capacity(records.len()),
             places: HashMap::new(),
-            text: Text::with_room((most + seats.len()) * TEXT_BYTES_EACH),
-            walks: Walks::with_room(most + seats.len(), walked),
-            things: Vec::with_capacity(most + seats.len() + CHOICES_MAX),
+            text: Text::with_room((most + records.len()) * TEXT_BYTES_EACH),
+            walks: Walks::with_room(most + records.len(), walked),
+            things: Vec::with_capacity(most + records.len() + CHOICES_MAX),
             reached: Reached::default(),
             all_searched: false,
         };
-        let mut search = Search::with_room(if walked > 0 { roll.things.capacity() } else { 0 });
-        let alive: u64 = shared().map(|shared| shared.alive(&shared.total())).sum();
-        let stopped = (how == How::Stopping).then(|| stop::stop(&seats));
-        roll.now = age::milliseconds();
-        roll.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
-        roll.note_running(stopped.as_ref(), &seats, &homes);
-        depot.for_each_block(|block| roll.look_at(block, &homes));
-        roll.look_outside(&seats, how);
-        if walked > 0 && !roll.is_shallow {
-            roll.search(&mut search, (walked, how), &depot, &seats);
+        let mut search = Search::with_room(if walked > 0 { table.things.capacity() } else { 0 });
+        let alive: u64 = shared().map(Shared::count_alive).sum();
+        let stopped = (how == How::Stopping).then(|| stop::stop(&records));
+        table.now = age::milliseconds();
+        table.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
+        table.note_running(stopped.as_ref(), &records, &live);
+        blocks.for_each(|block| table.add_process(block, &live));
+        table.add_os_threads(&records, how);
+        if walked > 0 && !table.is_shallow {
+            table.search(&mut search, (walked, how), &blocks, &records);
         }
-        drop((stopped, depot, seats));
-        roll.cells = alive.saturating_sub(roll.rows.len() as u64);
-        roll.rows.sort_by_key(|row| row.id);
+        drop((stopped, blocks, records));
+        table.cells = alive.saturating_sub(table.rows.len() as u64);
+        table.rows.sort_by_key(|row| row.id);
         let jobs =
-            roll.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));
-        roll.places = roll.rows.iter().enumerate().map(|(at, row)| (row.address, at)).chain(jobs).collect();
-        roll.reached = search.end(|who| roll.stander(who));
-        roll
+            table.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));
+        table.places = table.rows.iter().enumerate().map(|(at, row)| (row.address, at)).chain(jobs).collect();
+        table.reached = search.end(|who| table.candidate(who));
+        table
     }
 
     /// What runs where.
-    fn note_running(&mut self, stopped: Option<&Stopped>, seats: &Seats, homes: &Homes<'_>) {
+    fn note_running(&mut self, stopped: Option<&Stopped>, records: &Records, live: &Workers<'_>) {
         let Some(stopped) = stopped else { return };
         let own = raddle_context::current::get().addr();
         // SAFETY: touches no memory of ours.
         let own_thread = unsafe { libc::gettid() };
-        for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
-            let worker = seat.worker().addr();
-            let has_home = homes.has(seat.worker().cast());
+        for record in records.iter().filter(|record| record.is(Role::Worker)) {
+            let worker = record.worker().addr();
+            let is_live = live.has(record.worker().cast());
             // SAFETY: a worker of a runtime that lives.
-            let index = if has_home { unsafe { (*seat.worker()).index } } else { usize::MAX };
-            let (header, stands_at, frames) = if seat.os_thread() == own_thread {
+            let index = if is_live { unsafe { (*record.worker()).index } } else { usize::MAX };
+            let (header, stands_at, frames) = if record.tid() == own_thread {
                 (own, 0, 0..0)
-            } else if stopped.has(seat) {
-                let running = seat.running.load(Ordering::Relaxed);
-                let frames = if has_home { self.walks.of_worker(seat, running) } else { 0..0 };
-                (running.addr(), seat.interrupted().stack_pointer(), frames)
+            } else if stopped.has(record) {
+                let running = record.running.load(Ordering::Relaxed);
+                let frames = if is_live { self.walks.of_worker(record, running) } else { 0..0 };
+                (running.addr(), record.interrupted().stack_pointer(), frames)
             } else {
                 continue;
             };
@@ -113,12 +113,12 @@ impl Roll {
         }
     }
 
-    fn look_at(&mut self, block: &'static Block, homes: &Homes<'_>) {
+    fn add_process(&mut self, block: &'static Block, live: &Workers<'_>) {
         let Some(id) = block.number() else { return };
         let flags = block.header.flags_now();
         let has_begun = flags & STARTED != 0;
-        let is_known = !has_begun || homes.has(block.header.worker.get());
-        if !is_known || block.join.is_done() {
+        let is_known = !has_begun || live.has(block.header.worker.get());
+        if !is_known || block.has_ended() {
             return;
         }
         let address = block.as_header().addr();
@@ -145,7 +145,7 @@ impl Roll {
         let is_thread = flags & OWN_TLS != 0;
         // SAFETY: as above.
         let job = unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join));
-        self.rows.push(Row { address, id, name, is_thread, job, site: block.site.get(), state, frames });
+        self.rows.push(Row { address, id, name, is_thread, job, site: block.spawned_at(), state, frames });
     }
 
     /// What one waits for that has begun and does not run here, nor will before this look is over.
@@ -177,7 +177,7 @@ impl Roll {
         let waits_at =
             if let State::Waits(waiting) = state { std::ptr::from_ref(waiting.site).addr() } else { 0 };
         // SAFETY: it has left its stack, and only a worker could resume it: they stand still, or sleep.
-        unsafe { self.walks.of_suspended(block, (std::ptr::from_ref(block.site.get()).addr(), waits_at)) }
+        unsafe { self.walks.of_suspended(block, (std::ptr::from_ref(block.spawned_at()).addr(), waits_at)) }
     }
 
     fn name_of(&mut self, block: &Block) -> Option<Span> {
@@ -207,31 +207,31 @@ impl Roll {
         &mut self,
         search: &mut Search,
         (most, how): (usize, How),
-        depot: &Depot,
-        seats: &[&'static Seat],
+        all: &Blocks,
+        records: &[&'static Record],
     ) {
         self.things.iter().for_each(|thing| search.add(*thing));
         search.begin();
         // As they were found: in the order of the blocks.
         let mut rows = self.rows.iter().take(most).peekable();
-        depot.for_each_block(|block| {
+        all.for_each(|block| {
             if let Some(row) = rows.next_if(|row| row.address == block.as_header().addr()) {
                 let memory = self.memory_of(block, row);
                 // SAFETY: it stands still, as `memory_of` says.
                 unsafe { search.look_through(row.address, memory) };
             }
         });
-        for seat in seats.iter().filter(|seat| seat.is(Sitter::Worker)) {
-            let running = seat.running.load(Ordering::Relaxed).addr();
+        for record in records.iter().filter(|record| record.is(Role::Worker)) {
+            let running = record.running.load(Ordering::Relaxed).addr();
             if self.running.iter().any(|one| one.header == running && one.stands_at != 0) {
-                seat.interrupted().registers.iter().for_each(|word| search.note(running, *word));
+                record.interrupted().registers.iter().for_each(|word| search.note(running, *word));
             }
         }
-        for one in &self.outsiders {
+        for one in &self.os_threads {
             // SAFETY: it sleeps for good, in a call that was made with this memory as its caller's frames.
             unsafe { search.look_through(one.address, one.frames.clone()) };
         }
-        self.all_searched = self.rows.len() <= most && how == How::Still;
+        self.all_searched = self.rows.len() <= most && how == How::Quiescent;
     }
 
     /// The live part of the stack of one who stands still; nothing of one who is on another OS thread.
@@ -242,21 +242,21 @@ impl Roll {
         let stands_there = self.running.iter().find(|one| memory.contains(&one.stands_at));
         match (&row.state, stands_there) {
             (State::Runs(_), Some(one)) => one.stands_at..memory.end,
-            // SAFETY: it has left its stack, and nobody writes its context meanwhile.
-            (State::Waits(_) | State::Ready, None) => kept(unsafe { &*block.context.get() }, stack),
+            // SAFETY: it has left its stack, and nobody resumes it meanwhile.
+            (State::Waits(_) | State::Ready, None) => kept(unsafe { block.context_there() }, stack),
             _ => 0..0,
         }
     }
 
     /// What a search has to know of one.
-    fn stander(&self, who: usize) -> Stander {
+    fn candidate(&self, who: usize) -> Candidate {
         let row = self.row_at(who).map(|at| &self.rows[at]);
         let waiting = match row.map(|row| &row.state) {
             Some(State::Waits(waiting)) => Some(waiting),
             Some(_) => None,
-            None => self.outsiders.iter().find(|one| one.address == who).map(|one| &one.waits),
+            None => self.os_threads.iter().find(|one| one.address == who).map(|one| &one.waits),
         };
-        Stander {
+        Candidate {
             waits_for: waiting.map_or_else(Vec::new, |waiting| {
                 self.things(waiting).iter().map(|thing| thing.subject).collect()
             }),
@@ -266,17 +266,17 @@ impl Roll {
     }
 
     /// OS threads run on, so that what they wait for can be followed only if nothing runs at all.
-    fn look_outside(&mut self, seats: &[&'static Seat], how: How) {
-        if how != How::Still {
+    fn add_os_threads(&mut self, records: &[&'static Record], how: How) {
+        if how != How::Quiescent {
             return;
         }
-        for seat in seats.iter().filter(|seat| seat.is(Sitter::Outside) && seat.sleeps().is_some()) {
+        for record in records.iter().filter(|record| record.is(Role::Program) && record.sleeps().is_some()) {
             // SAFETY: it sleeps for good, so that its frame stays.
-            let Some(wait) = (unsafe { seat.wait().as_ref() }) else { continue };
-            let (waits, at, stack) = (self.copy(wait), seat.wait().addr(), seat.stack());
+            let Some(wait) = (unsafe { record.wait().as_ref() }) else { continue };
+            let (waits, at, stack) = (self.copy(wait), record.wait().addr(), record.stack());
             let frames = if stack.contains(&at) { at..stack.end } else { 0..0 };
-            let (address, os_thread) = (seat.address(), seat.os_thread());
-            self.outsiders.push(Outsider { address, os_thread, waits, frames });
+            let (address, os_thread) = (record.address(), record.tid());
+            self.os_threads.push(OsThreadRow { address, os_thread, waits, frames });
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Owns: a `Roll` as JSON, by the schema in `docs/HANGS.md`.
-//! May use: `roll`, `cycle`.
+//! Owns: a table of processes as JSON, by the schema in `docs/HANGS.md`.
+//! May use: `process_table`, `cycle`.
 //! Never: another schema under the same number.
 
-use super::cycle::{Cycle, Who};
-use super::roll::{Roll, Row, State, Waiting};
-use super::symbol;
-use super::text::kind_of;
+use crate::age;
+use crate::cycle::{Cycle, Who};
+use crate::process_table::{ProcessTable, Row, State, Waiting};
+use crate::symbol;
+use crate::text::kind_of;
 use std::fmt::{self, Write};
 
 /// A text with quotes around it.
@@ -25,8 +26,8 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-impl Roll {
-    pub(super) fn json(
+impl ProcessTable {
+    pub(crate) fn json(
         &self,
         kind: &str,
         (sure, likely): (&[Cycle], &[Cycle]),
@@ -41,10 +42,10 @@ impl Roll {
             self.json_row(row, out)?;
         }
         out.write_str(r#"],"os_threads":["#)?;
-        for (at, outsider) in self.outsiders.iter().enumerate() {
+        for (at, thread) in self.os_threads.iter().enumerate() {
             out.write_str(if at == 0 { "\n" } else { ",\n" })?;
-            write!(out, r#"{{"os_thread":{}"#, outsider.os_thread)?;
-            self.json_wait(&outsider.waits, out)?;
+            write!(out, r#"{{"os_thread":{}"#, thread.os_thread)?;
+            self.json_wait(&thread.waits, out)?;
             out.write_char('}')?;
         }
         out.write_str("]}\n")
@@ -62,7 +63,7 @@ impl Roll {
     fn json_name(&self, who: Who) -> String {
         match who {
             Who::Process(at) => self.rows[at].id.to_string(),
-            Who::OsThread(at) => format!("\"os-thread {}\"", self.outsiders[at].os_thread),
+            Who::OsThread(at) => format!("\"os-thread {}\"", self.os_threads[at].os_thread),
         }
     }
 
@@ -95,7 +96,7 @@ impl Roll {
         let (object, more) = (waiting.subject, Quoted(self.text(&waiting.more)));
         write!(out, r#","wait":{{"call":"{call}","for":"{kind}","at":{}"#, Quoted(&site))?;
         write!(out, r#","object":"{object:#x}","detail":{more}"#)?;
-        if let Some(age) = waiting.since.age(self.now) {
+        if let Some(age) = age::age(waiting.since, self.now) {
             write!(out, r#","for_ms":{}"#, age.as_millis())?;
         }
         let peers: Vec<String> = self.peers(waiting).iter().map(|who| self.json_name(*who)).collect();
@@ -108,7 +109,7 @@ impl Roll {
         if let Some((holder, since)) = &waiting.held {
             let since = since.to_string();
             let process = self.row_at(*holder).map(Who::Process);
-            let outside = self.outsiders.iter().position(|one| one.address == *holder).map(Who::OsThread);
+            let outside = self.os_threads.iter().position(|one| one.address == *holder).map(Who::OsThread);
             let by = process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who));
             write!(out, r#","held_by":{by},"held_since":{}"#, Quoted(&since))?;
         }

@@ -1,5 +1,5 @@
 //! Owns: whether the program stands still for good: nothing runs, and nothing ever will.
-//! May use: the list of runtimes, `seat`, the kernel's list of OS threads.
+//! May use: the list of runtimes, records of OS threads, the kernel's list of OS threads.
 //! Never: a false alarm.
 //!
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
@@ -10,46 +10,47 @@
 //!    deadline; one that does anything else may hold a channel's end, or a waker, and use it yet;
 //! 3. no OS thread has been woken that has not noticed it.
 //!
-//! Who sleeps can only be woken by one that runs. All slept at both looks, and the counts of lying down are the same:
+//! Who sleeps can only be woken by one that runs. All slept at both looks, and the counts of sleeps are the same:
 //! so all slept at every moment between, and nobody is left who could wake anybody. (DESIGN.md counted as outstanding
 //! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
 //! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
 
-use super::seat::{self, Sitter};
-use super::watch::runtimes;
-use crate::blocking;
+use crate::runtimes::runtimes;
+use raddle_core::observe::spares_are_idle;
+use raddle_core::os_thread::{self, Role};
 use std::sync::atomic::{Ordering, fence};
 
 /// What stood still at a look: if the next one finds the same, it stood still all the time.
-pub(super) type Stamp = Vec<u64>;
+pub(crate) type Counts = Vec<u64>;
 
-/// The stamp, if nothing runs, nothing will, and somebody waits.
-pub(super) fn look() -> Option<Stamp> {
+/// The counts, if nothing runs, nothing will, and somebody waits.
+pub(crate) fn look() -> Option<Counts> {
     let runtimes = runtimes();
-    let mut stamp = Stamp::new();
+    let mut counts = Counts::new();
     for watched in runtimes.iter() {
-        stamp.push(watched.shared().is_quiet()?);
+        counts.push(watched.shared().is_quiet()?);
     }
-    if runtimes.is_empty() || !blocking::lock_pool().is_idle() {
+    if runtimes.is_empty() || !spares_are_idle() {
         return None;
     }
-    stamp.push(seat::wakes()?);
-    let waiting = outside(&mut stamp)?;
-    fence(Ordering::SeqCst); // pairs with the sleepers' fences: who lay down after waking another is seen with that
-    stamp.push(seat::wakes()?);
-    (waiting > 0).then_some(stamp)
+    counts.push(os_thread::wakes()?);
+    let waiting = outside(&mut counts)?;
+    // SeqCst pairs with the sleepers' fences: who went to sleep after waking another is seen with that.
+    fence(Ordering::SeqCst);
+    counts.push(os_thread::wakes()?);
+    (waiting > 0).then_some(counts)
 }
 
 /// Adds the OS threads of the program, if all of them sleep; returns how many there are.
-fn outside(stamp: &mut Stamp) -> Option<usize> {
-    let seats = seat::seats();
+fn outside(counts: &mut Counts) -> Option<usize> {
+    let records = os_thread::records();
     let (mut listed, mut waiting) = (0, 0);
     for task in std::fs::read_dir("/proc/self/task").ok()? {
         listed += 1;
         let number: i32 = task.ok()?.file_name().to_str()?.parse().ok()?;
-        let seat = seats.iter().find(|seat| seat.os_thread() == number)?;
-        if seat.is(Sitter::Outside) {
-            stamp.extend([number as u64, seat.sleeps()?]);
+        let record = records.iter().find(|record| record.tid() == number)?;
+        if record.is(Role::Program) {
+            counts.extend([number as u64, record.sleeps()?]);
             waiting += 1;
         }
     }

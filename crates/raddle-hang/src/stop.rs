@@ -1,5 +1,5 @@
 //! Owns: the gate at which workers stand still while somebody looks at what they run, and the signal that leads there.
-//! May use: signals, futexes, `seat`.
+//! May use: signals, futexes, records of OS threads.
 //! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
 //!
 //! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
@@ -22,8 +22,8 @@
 //! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
 //! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
 
-use super::seat::{Seat, Sitter};
 use raddle_context::walk::Interrupted;
+use raddle_core::os_thread::{Record, Role};
 use raddle_protocol::protocol::gate::{Closing, Gate};
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -38,33 +38,33 @@ const PATIENCE: Duration = Duration::from_secs(1);
 static GATE: Gate = Gate::new();
 
 /// The workers stand still until this is dropped.
-pub(super) struct Stopped {
+pub(crate) struct Stopped {
     closing: Closing,
     /// Whether all of them do.
-    pub(super) all: bool,
+    pub(crate) all: bool,
 }
 
-/// Stops all workers but the caller. The caller holds the list of the seats, and is the only one to stop anybody.
-pub(super) fn stop(seats: &[&'static Seat]) -> Stopped {
+/// Stops all workers but the caller. The caller holds the list of the records, and is the only one to stop anybody.
+pub(crate) fn stop(records: &[&'static Record]) -> Stopped {
     let closing = GATE.close();
     // SAFETY: touches no memory of ours.
     let own = unsafe { libc::gettid() };
     let others =
-        || seats.iter().filter(|seat| seat.is(Sitter::Worker) && ![0, own].contains(&seat.os_thread()));
+        || records.iter().filter(|record| record.is(Role::Worker) && ![0, own].contains(&record.tid()));
     if !can_stop() {
         return Stopped { closing, all: false };
     }
     let until = Instant::now() + PATIENCE;
     let left = || until.saturating_duration_since(Instant::now());
-    let asked = others().all(|seat| ask(seat));
-    let all = asked && others().all(|seat| GATE.wait_for(&seat.arrived, closing, left));
+    let asked = others().all(|record| ask(record));
+    let all = asked && others().all(|record| GATE.wait_for(&record.arrived, closing, left));
     Stopped { closing, all }
 }
 
 impl Stopped {
     /// Whether this worker stands at the gate.
-    pub(super) fn has(&self, seat: &Seat) -> bool {
-        seat.arrived.is_at(self.closing)
+    pub(crate) fn has(&self, record: &Record) -> bool {
+        record.arrived.is_at(self.closing)
     }
 }
 
@@ -83,30 +83,30 @@ struct Info {
     pad: libc::c_int,
     process: libc::pid_t,
     user: libc::uid_t,
-    value: *const Seat,
+    value: *const Record,
     rest: [u64; 12],
 }
 
 const _: () = assert!(size_of::<Info>() == 128, "the kernel's `siginfo_t` has 128 bytes");
 
-/// Sends the signal to the worker that sits there. False if it cannot be sent.
-fn ask(seat: &'static Seat) -> bool {
+/// Sends the signal to the worker of this record. False if it cannot be sent.
+fn ask(record: &'static Record) -> bool {
     // SAFETY: touches no memory of ours.
     let process = unsafe { libc::getpid() };
     // SAFETY: touches no memory of ours.
     let user = unsafe { libc::getuid() };
     let code = libc::SI_QUEUE;
-    let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: seat, rest: [0; 12] };
+    let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: record, rest: [0; 12] };
     let at = &raw const info;
     // SAFETY: the kernel reads the 128 bytes of `info`.
-    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, seat.os_thread(), SIGNAL, at) == 0 }
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, record.tid(), SIGNAL, at) == 0 }
 }
 
 /// Installs the handler, once. False if the program uses the signal itself, or where a context is not where it seems.
 fn can_stop() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     // The twin's contexts are other OS threads; ThreadSanitizer hands signals over late.
-    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| super::quit::install(SIGNAL, halt))
+    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| crate::quit::install(SIGNAL, halt))
 }
 
 /// On the worker that was asked: notes what runs, and stays until the gate opens.
@@ -122,16 +122,16 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
-    // SAFETY: we have sent it, with a seat, which is never freed.
-    let seat = unsafe { &*info.value };
+    // SAFETY: we have sent it, with a record, which is never freed.
+    let record = unsafe { &*info.value };
     // SAFETY: touches no memory of ours; not by the library, whose idea of the thread is of its storage.
     let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-    // A signal that was held back for long may find the seat taken by another: then it tells nothing.
-    if i64::from(seat.os_thread()) == thread {
-        let _stood = GATE.stand(&seat.arrived, || {
-            seat.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
+    // A signal that was held back for long may find the record to be another's: then it tells nothing.
+    if i64::from(record.tid()) == thread {
+        let _stood = GATE.stand(&record.arrived, || {
+            record.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
             // SAFETY: the kernel has given it to this handler.
-            seat.note(&unsafe { Interrupted::of(context) });
+            record.note(&unsafe { Interrupted::of(context) });
         });
     }
     // SAFETY: as above.

@@ -1,0 +1,79 @@
+//! Owns: where the watcher is attached, which looks for hangs; what it is told; and the word by which it is woken.
+//! May use: `protocol::watch`.
+//! Never: what a hang is, or how it is told.
+//!
+//! The watcher is told when a runtime begins and when it ends. What it looks at meanwhile the scheduler writes as it
+//! goes: waits (`describe`), OS threads (`os_thread`), sleeping workers. When all sleep, so does the watcher, and
+//! whoever gets up, or goes to sleep outside of a worker, wakes it by the word ([`note_change`]).
+
+use super::{Dump, Slot};
+use crate::runtime::Shared;
+use raddle_protocol::protocol::watch::WatchWord;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who looks for hangs.
+pub trait Watcher: Sync {
+    /// A runtime has begun. Until it [ends](Self::runtime_ends) it stays where it is.
+    fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan);
+
+    /// A runtime is about to end: when this returns, nobody looks at it any more.
+    fn runtime_ends(&self, runtime: &Shared);
+
+    /// The caller is about to fork. Nobody looks at anything until what is returned goes.
+    fn hold_over_fork(&self) -> Box<dyn HeldOverFork>;
+}
+
+/// What a watcher keeps others from over a fork.
+pub trait HeldOverFork {
+    /// By the forked child, which has none of its parent's runtimes and of its OS threads only the caller.
+    fn in_child(&mut self);
+}
+
+/// The watcher, if the program has linked one.
+pub static WATCHER: Slot<dyn Watcher> = Slot::new();
+
+/// Here the watcher sleeps.
+pub static WATCH_WORD: WatchWord = WatchWord::new();
+
+/// A worker has got up, or an OS thread goes to sleep.
+#[inline]
+pub(crate) fn note_change() {
+    WATCH_WORD.note_change();
+}
+
+/// What a deadlock leads to, beside a handler of the program's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDeadlock {
+    /// Nobody looks for one.
+    Off,
+    /// It is reported on standard error, and the program goes on waiting.
+    Report,
+    /// It is reported, and the program exits with code 3.
+    #[default]
+    Exit,
+}
+
+/// The program's own way to take a report.
+#[derive(Clone)]
+pub struct DeadlockHandler(pub Arc<dyn Fn(&Dump) + Send + Sync>);
+
+impl fmt::Debug for DeadlockHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeadlockHandler")
+    }
+}
+
+/// What the settings say of hangs.
+#[derive(Clone, Debug, Default)]
+pub struct HangPlan {
+    /// What a deadlock leads to.
+    pub deadlock: OnDeadlock,
+    /// Who takes its report instead.
+    pub handler: Option<DeadlockHandler>,
+    /// `SIGQUIT` asks for a dump.
+    pub on_quit: bool,
+    /// Slices that take longer, while others wait behind them, are told.
+    pub slow_slice: Option<Duration>,
+}

@@ -1,0 +1,20 @@
+//! Owns: the OS threads that the scheduler knows: workers, spares, helpers, and those of the program that wait here.
+//! May use: the kernel's and the C library's word on the calling OS thread.
+//! Never: a cost for an OS thread that does not wait.
+//!
+//! | file | what |
+//! |---|---|
+//! | `record` | one OS thread, and the list of all |
+//! | `sleep` | those of the program that sleep until they are woken |
+//! | `stack` | where the stack of one lies |
+//!
+//! The scheduler writes these words itself; observers read them.
+
+mod record;
+mod sleep;
+mod stack;
+
+pub use record::{Record, Records, Registration, Role, records};
+pub(crate) use record::{forget, show_wait};
+pub(crate) use sleep::{Asleep, note_wake};
+pub use sleep::{sleeps, wakes};

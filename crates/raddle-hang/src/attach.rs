@@ -1,0 +1,53 @@
+//! Owns: how the scheduler comes to know the watcher: by a function that runs before `main` wherever this is linked.
+//! May use: the list of runtimes, the watcher.
+//! Never: anything started before a runtime begins.
+
+use crate::runtimes::{self, Runtimes};
+use crate::watch;
+use raddle_core::observe::{HangPlan, HeldOverFork, OnDeadlock, WATCHER, Watcher};
+use raddle_core::runtime::Shared;
+use std::sync::Arc;
+
+struct Hangs;
+
+impl Watcher for Hangs {
+    fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan) {
+        let catches_quit = plan.on_quit;
+        let wants_watcher = catches_quit || plan.deadlock != OnDeadlock::Off || plan.slow_slice.is_some();
+        if catches_quit {
+            crate::quit::catch();
+        }
+        runtimes::add(runtime, plan);
+        if wants_watcher {
+            watch::start();
+        }
+    }
+
+    fn runtime_ends(&self, runtime: &Shared) {
+        runtimes::remove(runtime);
+    }
+
+    fn hold_over_fork(&self) -> Box<dyn HeldOverFork> {
+        Box::new(Held(runtimes::runtimes()))
+    }
+}
+
+/// The list of runtimes, over a fork.
+struct Held(Runtimes);
+
+impl HeldOverFork for Held {
+    fn in_child(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// The loader calls this before `main`.
+extern "C" fn attach() {
+    WATCHER.attach(&Hangs);
+}
+
+// The number has the linker put it before those that bear none: a program may start a runtime in one of these.
+// SAFETY: the section is a list of functions, which the loader calls once each.
+#[used]
+#[unsafe(link_section = ".init_array.00101")]
+static ATTACH: extern "C" fn() = attach;

@@ -1,0 +1,70 @@
+//! Owns: why a program hangs: who waits for what, and who holds it; the report of a deadlock, and dumps.
+//! May use: what the scheduler shows of those who wait, of runtimes, and of OS threads (`raddle_core::observe`).
+//! Never: a cost where nothing is asked for; a guess.
+//!
+//! When nothing can run any more, ever, the program is told who waits for whom, and ends with code 3. Whoever wants to
+//! know before that what a program is at sends it `SIGQUIT`, or calls [`dump`]. The user's guide is `docs/HANGS.md`.
+//!
+//! A program that links this crate has its watcher: see [`attach`]. One that does not has no such OS thread.
+//!
+//! | file | what |
+//! |---|---|
+//! | `attach` | how the scheduler comes to know the watcher, and what it tells it |
+//! | `runtimes` | the runtimes that live, and what each wants to be watched for |
+//! | `watch` | the OS thread that looks for hangs |
+//! | `stop` | the workers stand still for a moment |
+//! | `snapshot` | each that lives is looked at, in that moment |
+//! | `process_table` | what all live processes did then |
+//! | `cycle` | who waits for whom |
+//! | `report`, `text`, `json` | the same in words |
+//! | `quiescence` | whether nothing will ever run again |
+//! | `partial` | cycles while others run |
+//! | `slow` | slices that take long while others wait |
+//! | `walks`, `symbol` | in which functions somebody is |
+//! | `age` | since when somebody waits |
+//! | `quit`, `answer` | signals that ask for a dump, and who gets it |
+
+mod age;
+mod answer;
+mod attach;
+mod cycle;
+mod json;
+mod partial;
+mod process_table;
+mod quiescence;
+mod quit;
+mod report;
+mod runtimes;
+mod slow;
+mod snapshot;
+mod stop;
+mod symbol;
+mod text;
+mod walks;
+mod watch;
+
+pub use raddle_core::observe::{Dump, OnDeadlock};
+
+use process_table::How;
+use report::{Kind, Report};
+
+/// With this code a program exits whose processes wait for each other, and nothing can wake them.
+pub const DEADLOCK_EXIT_CODE: i32 = 3;
+
+/// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
+///
+/// The workers stand still meanwhile: for some microseconds, and about a second for a million processes. May be called
+/// from anywhere but a signal handler.
+///
+/// ```
+/// let (release, waiting) = std::sync::mpsc::channel::<()>();
+/// let child = raddle::csp::Builder::new().name("weaver").spawn(move || raddle::csp::park())?;
+/// while !raddle::hang::dump().to_string().contains("'weaver' (#") {}
+/// child.process().unpark();
+/// child.join().unwrap();
+/// # drop((release, waiting));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn dump() -> Dump {
+    Dump::new(Report::of(&runtimes::runtimes(), How::Stopping, Kind::Dump))
+}

@@ -1,0 +1,143 @@
+//! Owns: `Report`, the content of a dump: the table of processes, the cycles of waits in it, and what led to it.
+//! May use: `process_table`, `cycle`, `text`, `json`; a file among the temporary ones, if a screen is too small.
+//! Never: a look at anybody.
+
+use crate::DEADLOCK_EXIT_CODE;
+use crate::cycle::Cycle;
+use crate::process_table::{How, ProcessTable};
+use crate::runtimes::Watched;
+use raddle_core::observe::Content;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What led to a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Dump,
+    /// A cycle, while others run.
+    Partial,
+    Deadlock {
+        exits: bool,
+    },
+}
+
+/// What all live processes and threads were at, at one moment: the content of a [`Dump`](crate::Dump).
+#[derive(Debug)]
+pub(crate) struct Report {
+    kind: Kind,
+    pub(crate) table: ProcessTable,
+    pub(crate) cycles: Vec<Cycle>,
+    /// If there are none, and nothing runs any more.
+    likely: Vec<Cycle>,
+}
+
+impl Report {
+    pub(crate) fn of(runtimes: &[Watched], how: How, kind: Kind) -> Report {
+        let walked = match kind {
+            Kind::Dump => 2_000,
+            Kind::Partial => 0,
+            // Nobody is kept from anything.
+            Kind::Deadlock { .. } => 20_000,
+        };
+        let table = ProcessTable::snapshot(runtimes, how, walked);
+        let cycles = table.cycles();
+        let is_final = matches!(kind, Kind::Deadlock { .. });
+        let likely = if is_final && cycles.is_empty() { table.likely_cycles() } else { Vec::new() };
+        Report { kind, table, cycles, likely }
+    }
+
+    /// The cycles to tell.
+    fn reported(&self) -> &[Cycle] {
+        if self.cycles.is_empty() { &self.likely } else { &self.cycles }
+    }
+
+    fn write(&self) -> (String, bool) {
+        let first = self.table.first(self.reported());
+        let what = match (self.kind, self.cycles.len()) {
+            (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
+            (Kind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
+            (Kind::Dump, 0) => "dump: ".to_owned(),
+            (Kind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
+        };
+        let (mut text, reported) = if self.kind == Kind::Dump && self.cycles.is_empty() {
+            (format!("raddle: {what}{} processes\n", self.table.rows.len()), Vec::new())
+        } else {
+            (format!("raddle: {what}{}\n", self.table.first_line(&first)), first.0)
+        };
+        if !reported.is_empty() {
+            self.table.first_functions(self.reported(), &mut text);
+        }
+        let more = self.table.summary(self.reported(), &reported, &mut text);
+        (text, more)
+    }
+
+    /// The summary; and if it leaves something out, a file with all, and its name.
+    pub(crate) fn screen(&self) -> String {
+        let (mut text, more) = self.write();
+        if more && self.kind == Kind::Dump {
+            text += &format!("  `raddle dump {}` has a line for each\n", std::process::id());
+        } else if more {
+            match self.save() {
+                Ok(path) => text += &format!("  each by itself: {}\n", path.display()),
+                Err(cause) => text += &format!("  no file with each by itself: {cause}\n"),
+            }
+        }
+        if let Kind::Deadlock { exits: true } = self.kind {
+            let code = DEADLOCK_EXIT_CODE;
+            text +=
+                &format!("  exit code {code}; RADDLE_DEADLOCK=report goes on waiting, =off does not look\n");
+        }
+        text
+    }
+
+    /// Writes the list into a new file among the temporary ones.
+    fn save(&self) -> std::io::Result<PathBuf> {
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("raddle-{}-{number}.txt", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(self.list().as_bytes())?;
+        Ok(path)
+    }
+}
+
+impl Content for Report {
+    fn processes(&self) -> usize {
+        self.table.rows.len()
+    }
+
+    fn cycles(&self) -> usize {
+        self.cycles.len()
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.table.is_shallow
+    }
+
+    fn json(&self) -> String {
+        let mut json = String::new();
+        let kind = match self.kind {
+            Kind::Dump => "dump",
+            Kind::Partial => "cycle",
+            Kind::Deadlock { .. } => "deadlock",
+        };
+        let _infallible = self.table.json(kind, (&self.cycles, &self.likely), &mut json);
+        json
+    }
+
+    fn list(&self) -> String {
+        let mut list = String::new();
+        let _infallible = self.table.list(&mut list);
+        list
+    }
+}
+
+/// The summary: cycles first, then groups of those who are alike.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.write().0)
+    }
+}

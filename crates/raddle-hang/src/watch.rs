@@ -1,0 +1,167 @@
+//! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
+//! May use: reports, the runtimes' public half.
+//! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
+//!
+//! What a deadlock is, `quiescence` says.
+//!
+//! When all workers sleep, the watcher sleeps, too, and whoever gets up wakes it (`protocol::watch`): a worker, and
+//! an OS thread that goes to sleep in a call of ours, which may be the last that could have woken anybody. Nobody
+//! notices that an OS thread ends which has never used anything of ours. So as long as the program could hang
+//! unnoticed, the watcher sleeps for twice as long each time, up to a minute.
+
+use crate::partial::Partial;
+use crate::process_table::How;
+use crate::quiescence::{self, Counts};
+use crate::report::{Kind, Report};
+use crate::runtimes::{Watched, runtimes};
+use crate::slow::Slow;
+use crate::{DEADLOCK_EXIT_CODE, Dump, age, answer};
+use raddle_core::message;
+use raddle_core::observe::{DeadlockHandler, OnDeadlock, WATCH_WORD};
+use raddle_core::orphan;
+use raddle_core::os_thread::{self, Registration, Role};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How often is looked while something runs.
+const TICK: Duration = Duration::from_millis(100);
+/// How seldom is looked while the workers sleep and OS threads of the program do something.
+const SLEEP_MAX: Duration = Duration::from_secs(64);
+
+/// Dumps that were asked for, and those that were made.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A runtime has begun that wants to be watched: starts the watcher, once for a program, and once for each forked child
+/// of it, or wakes it. If the system refuses it, there are no reports.
+pub(crate) fn start() {
+    static STARTED_FOR: AtomicU64 = AtomicU64::new(u64::MAX);
+    let generation = orphan::generation();
+    if STARTED_FOR.swap(generation, Ordering::Relaxed) == generation {
+        return WATCH_WORD.note_change();
+    }
+    WATCH_WORD.begin();
+    age::tick();
+    answer::begin();
+    let builder = thread::Builder::new().name("raddle-watch".to_owned());
+    drop(builder.spawn(|| {
+        block_signals();
+        let _registration = Registration::new(Role::Helper);
+        watch();
+    }));
+}
+
+/// The program's signals are for its own threads.
+pub(crate) fn block_signals() {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes the set.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: reads the set. The C library leaves out what it needs itself.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
+}
+
+/// Asks for a dump, on standard error if no process asks. By a signal's handler, too.
+pub(crate) fn ask_for_dump(process: u32, value: u32) {
+    if process != 0 && value != 0 {
+        answer::note_asker(process, value);
+    }
+    // Release pairs with the acquire in `take_request`.
+    ASKED.fetch_add(1, Ordering::Release);
+    WATCH_WORD.call();
+}
+
+fn take_request() -> bool {
+    // Acquire pairs with the release in `ask_for_dump`.
+    let asked = ASKED.load(Ordering::Acquire);
+    MADE.swap(asked, Ordering::Relaxed) != asked
+}
+
+fn watch() {
+    let mut before: Option<Counts> = None;
+    let mut reported: Option<Counts> = None;
+    let (mut slow, mut partial, mut longest) = (Slow::default(), Partial::new(), TICK);
+    loop {
+        age::tick();
+        if take_request() {
+            let dump = Report::of(&runtimes(), How::Stopping, Kind::Dump);
+            answer::give(dump);
+        }
+        let sleeps = os_thread::sleeps();
+        let now = quiescence::look();
+        if now.is_some() && now == before && reported != now {
+            reported.clone_from(&now);
+            deadlock();
+        }
+        let settled = now == before;
+        before = now;
+        let goes_on = before.is_none() && now_and_then(&mut slow, &mut partial, settled);
+        slow.say();
+        partial.say();
+        // What is known to stand still goes on by a worker only. Else somebody may end, or have gone to sleep just now.
+        let until = (before.is_none() && looks_for_deadlocks()).then_some(longest);
+        let nothing_new = || all_sleep() && os_thread::sleeps() == sleeps;
+        let slept = rest(settled && !goes_on, until, nothing_new);
+        longest = if slept { (longest * 2).min(SLEEP_MAX) } else { TICK };
+    }
+}
+
+/// What is looked for beside a deadlock. True if it shall be looked for again soon, whoever sleeps.
+fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
+    let list = runtimes();
+    if list.is_empty() {
+        slow.forget_all();
+    }
+    for watched in list.iter() {
+        if let Some(most) = watched.plan.slow_slice {
+            slow.look(&list, watched, most);
+        }
+    }
+    let wants_cycles = list.iter().any(|watched| watched.plan.deadlock != OnDeadlock::Off);
+    wants_cycles && partial.look(&list, settled && list.iter().all(|one| one.shared().is_quiet().is_some()))
+}
+
+/// Until the next tick; or if all sleep, until somebody gets up, for `at_most`. True if that time was over.
+fn rest(settled: bool, at_most: Option<Duration>, nothing_new: impl Fn() -> bool) -> bool {
+    if !(settled && nothing_new()) {
+        WATCH_WORD.tick(TICK);
+        return false;
+    }
+    let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
+    age::while_asleep(|| WATCH_WORD.lie_down(at_most, || nothing_new() && nothing_asked()))
+}
+
+fn looks_for_deadlocks() -> bool {
+    let wants =
+        |watched: &Watched| watched.plan.deadlock != OnDeadlock::Off || watched.plan.handler.is_some();
+    runtimes().iter().any(wants)
+}
+
+fn all_sleep() -> bool {
+    runtimes().iter().all(|watched| watched.shared().all_workers_sleep())
+}
+
+/// Nothing will ever run again.
+fn deadlock() {
+    let list = runtimes();
+    let worst = list.iter().map(|watched| watched.plan.deadlock).max_by_key(|on| *on as u8);
+    let handler = list.iter().find_map(|watched| watched.plan.handler.clone());
+    let on = worst.unwrap_or(OnDeadlock::Off);
+    if on == OnDeadlock::Off && handler.is_none() {
+        return;
+    }
+    let dump = Report::of(
+        &list,
+        How::Quiescent,
+        Kind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() },
+    );
+    drop(list);
+    if let Some(DeadlockHandler(handler)) = handler {
+        return handler(&Dump::new(dump));
+    }
+    message::say(&dump.screen());
+    if on == OnDeadlock::Exit {
+        std::process::exit(DEADLOCK_EXIT_CODE);
+    }
+}

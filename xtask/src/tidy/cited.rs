@@ -1,12 +1,13 @@
-//! Owns: the rule that a file that a comment cites is there.
+//! Owns: the rule that a file that a comment or a page cites is there.
 //! May use: `tree`.
 //! Never: the network; a file of another project is written `project:path` and not looked for.
 //!
-//! What counts as a citation: a word of a comment, in backticks or not, that has a slash and either ends like a file
-//! of ours or begins with one of our folders; and without a slash, a page or a Rust file other than `lib.rs` and its
-//! kind, of which every crate has one. It may be written from the root of the repository, from that of the crate,
-//! from its `src`, from the folder of the file that cites it, or from `docs`. Blocks of code in comments, patterns
-//! (`crates/*`, `<name>.rs`), and places in a program's output (`src/main.rs:3:5`) are no citations.
+//! What counts as a citation: a word of a comment or of a page, in backticks or not, that has a slash and either
+//! ends like a file of ours or begins with one of our folders; and without a slash, a page or a Rust file other
+//! than `lib.rs` and its kind, of which every crate has one. It may be written from the root of the repository,
+//! from that of the crate, from its `src`, from the folder of the file that cites it, or from `docs`. Blocks of
+//! code in comments, patterns (`crates/*`, `<name>.rs`), and places in a program's output (`src/main.rs:3:5`) are
+//! no citations.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +20,11 @@ const FOLDERS: [&str; 9] =
     ["docs/", "crates/", "xtask/", "bench/", "apps/", "tests/", "src/", "examples/", "corpus/"];
 const OF_EVERY_CRATE: [&str; 4] = ["lib.rs", "main.rs", "mod.rs", "build.rs"];
 
-/// The comment on a line of Rust, if there is one.
-fn comment(line: &str) -> Option<&str> {
+/// The comment on a line of Rust, if there is one; of a page, the line.
+fn comment<'a>(path: &str, line: &'a str) -> Option<&'a str> {
+    if path.ends_with(".md") {
+        return Some(line);
+    }
     let (code, comment) = line.split_once("//")?;
     let whole = code.trim().is_empty();
     let beside = code.ends_with(' ') && code.matches('"').count() % 2 == 0;
@@ -74,7 +78,7 @@ fn check(path: &str, text: &str, known: &BTreeSet<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut in_code = false;
     for (number, line) in (1..).zip(text.lines()) {
-        let Some(comment) = comment(line) else {
+        let Some(comment) = comment(path, line) else {
             in_code = false;
             continue;
         };
@@ -106,11 +110,14 @@ fn cited_files_are_there() {
     let exceptions = Exceptions::of("cited-path");
     let files = files();
     let known = with_folders(files.iter().map(|file| file.path.as_str()));
-    let rust = files.iter().filter(|file| file.path.ends_with(".rs"));
-    let found = rust.flat_map(|file| check(&file.path, &file.text, &known)).collect();
+    let citing = files.iter().filter(|file| file.path.ends_with(".rs") || file.path.ends_with(".md"));
+    let found = citing.flat_map(|file| check(&file.path, &file.text, &known)).collect();
     let mut found = exceptions.sift(found);
     found.extend(exceptions.unused());
-    hold("A file that a comment cites is there; one of another project is written `project:path`.", &found);
+    hold(
+        "A file that a comment or a page cites is there; one of another project is written `project:path`.",
+        &found,
+    );
 }
 
 #[test]
@@ -148,5 +155,6 @@ fn a_citation_that_leads_nowhere_is_refused() {
     for other in others {
         assert_eq!(told(&format!("/// See {other}.")), 0, "{other}");
     }
+    assert_eq!(check("docs/A.md", "| see | `docs/B.md` |\n```\ndocs/C.md\n```\n", &known).len(), 1);
     assert_eq!(told("/// ```\n/// x/y.rs\n/// ```\nlet x = \"y // docs/B.md\";"), 0);
 }

@@ -1,5 +1,5 @@
 //! Owns: the way from `cargo xtask bench` to the benchmark runner.
-//! May use: cargo.
+//! May use: `anyhow`.
 //! Never: measuring; that is `bench-runner`'s, in a workspace of its own because the rivals pull in whole runtimes.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Owns: the parts of the pages that are written by a program.
-//! May use: the tables of this crate.
+//! May use: `groups`, `house`, `report`, `anyhow`.
 //! Never: the parts that people write.
 //!
 //! A generated part stands between `<!-- generated: NAME -->` and `<!-- end of NAME -->`. `cargo xtask docs` writes

@@ -1,5 +1,5 @@
 //! Owns: the parts of a group's output that tell of its failure.
-//! May use: nothing but text.
+//! May use: nothing.
 //! Never: a line that says of a test that it passed, or of a crate that it is being compiled.
 //!
 //! Cargo says which test program it runs, and a test program ends with its result; so the output is in parts, and a

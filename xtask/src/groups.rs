@@ -1,5 +1,5 @@
 //! Owns: the one table of the groups of tests, and the questions asked of it.
-//! May use: nothing but text.
+//! May use: nothing.
 //! Never: starting a program.
 //!
 //! A step is a line for `sh`, exactly as a person would type it in the repository's root, so that a failing one can
@@ -214,8 +214,9 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "asan",
         what: "AddressSanitizer finds nothing in stacks, switch and scheduler",
         needs: &[],
-        // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by `tests/leaks.rs`.
-        // The stress programs are short here: a stack costs the sanitizer a hundred times what it costs us.
+        // A runtime that has abandoned something keeps its memory on purpose: leaks are looked for by
+        // `crates/raddle-core/tests/leaks.rs`. The stress programs are short here: a stack costs the sanitizer a
+        // hundred times what it costs us.
         steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
                   RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \

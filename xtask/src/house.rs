@@ -1,5 +1,5 @@
 //! Owns: where the repository lies.
-//! May use: the standard library.
+//! May use: nothing.
 //! Never: the contents of files.
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Owns: running several groups side by side, and which of them may.
-//! May use: `run` for one group.
+//! May use: `failing`, `groups`, `run`, `anyhow`.
 //! Never: the output of two groups mixed, or what passed shown: of a group that fails, what failed is shown in the end.
 //!
 //! Cargo uses all cores while it compiles, and few while it links or while a test waits for time to pass. A second lane

@@ -1,23 +1,29 @@
 //! Owns: the commands of the house (`cargo xtask`) and, as its tests, the rules of the house.
-//! May use: cargo, git, apt and the tools that the groups in `groups` name, all as programs.
+//! May use: `anyhow`, `clap`.
 //! Never: code that Raddle ships.
 //!
 //! `cargo xtask test` runs every check that there is; what it consists of is the one table in `groups`, from which
 //! the help, the running, the installing (`setup`) and the page `docs/HACKING.md` derive. The rules of `docs` and
 //! STYLE that a machine can check are the tests of this crate, in `tidy`.
+//!
+//! Cargo, git, apt and the tools that the groups in `groups` name run as programs.
 
 mod bench;
 mod conformance;
 mod docs;
 mod failing;
+mod graph;
 mod groups;
 mod house;
 mod lanes;
+mod plate;
 mod report;
 mod run;
 mod setup;
+mod structure;
 #[cfg(test)]
 mod tidy;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -52,6 +58,12 @@ enum Command {
     Conformance(conformance::ConformanceArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
+    /// Hold the `May use:` lines of modules against what they import
+    ///
+    /// Ends with 1 if one is not true.
+    Plates(plate::command::PlatesArgs),
+    /// Show the structure of every crate in figures: lines, modules, arrows upward, circles
+    Structure,
 }
 
 #[derive(clap::Args)]
@@ -105,5 +117,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rivals => bench::rivals(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
+        Command::Plates(args) => plate::command::run(&args),
+        Command::Structure => structure::show().map(|()| ExitCode::SUCCESS),
     }
 }

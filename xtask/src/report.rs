@@ -1,6 +1,8 @@
 //! Owns: what a person sees of a run, and what it means for the exit code.
-//! May use: standard output and standard error; here alone.
+//! May use: `run`.
 //! Never: running anything.
+//!
+//! Here alone is anything written to standard output and standard error.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
 //! Owns: running groups and counting their tests.
-//! May use: `sh`, and through it whatever a step names.
+//! May use: `groups`, `anyhow`.
 //! Never: installing, or deciding the exit code.
 //!
 //! Where nobody watches, a step has a time limit: a test that hangs is a failure with a name, not a lost machine. At a
@@ -8,6 +8,8 @@
 //! The output of a step goes through to the terminal as it comes; on its way the `test result:` lines that cargo's
 //! test programs print are added up. A step that runs no test program counts as one test. Where nobody watches, what
 //! a step says of errors goes the same way, so that it stands where it belongs.
+//!
+//! Steps run in `sh`, and through it whatever they name.
 
 use std::io::{BufRead, BufReader, IsTerminal as _};
 use std::process::{Command, Stdio};

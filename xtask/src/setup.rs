@@ -1,5 +1,5 @@
 //! Owns: installing what the groups of tests need.
-//! May use: `dpkg-query`, `apt-get`, `sudo`.
+//! May use: `groups`, `report`, `anyhow`.
 //! Never: any package that no group names.
 
 use std::process::{Command, ExitCode, Stdio};

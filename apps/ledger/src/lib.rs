@@ -1,5 +1,5 @@
 //! Owns: what an application says of a run: how evenly its threads got on, and what each worker did meanwhile.
-//! May use: the counters of a runtime.
+//! May use: `raddle`, `raddle-measure`.
 //! Never: a clock; the application says when a run begins and ends.
 //!
 //! The measures have the names of the study of thread migration in K42: **thread spread**, **idle incidents** and their

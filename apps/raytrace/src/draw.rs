@@ -1,5 +1,5 @@
 //! Owns: the division of a picture into tiles, and the threads that draw them.
-//! May use: `raddle::thread`, the counters of the runtime.
+//! May use: `scene`, `trace`, `ledger`, `raddle`, `raddle-measure`.
 //! Never: two threads at one tile.
 //!
 //! Each thread takes the next tile that nobody has, draws it, and yields. Which thread draws a tile is chance; what the

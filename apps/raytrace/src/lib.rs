@@ -1,5 +1,5 @@
 //! Owns: a ray tracer whose picture is drawn in tiles by threads, as `mtrt` of SPECjvm98 does.
-//! May use: `raddle`'s threads and counters.
+//! May use: nothing.
 //! Never: a pixel that depends on who drew it.
 //!
 //! ```

@@ -1,5 +1,5 @@
 //! Owns: the command line of the ray tracer, its files.
-//! May use: the library, `png`.
+//! May use: `clap`, `png`, `raddle`.
 //! Never: a setting of the runtime; those come from the environment (`RADDLE_WORKERS`, `RADDLE_MIGRATION`, ...).
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 

@@ -1,5 +1,5 @@
 //! Owns: the colour of a point of the picture.
-//! May use: a scene.
+//! May use: `scene`, `vector`.
 //! Never: a thread, a clock, chance: a point's colour depends on the scene alone.
 //!
 //! Whitted's method (*An improved illumination model for shaded display*, 1980): diffuse and specular light with

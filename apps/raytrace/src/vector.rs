@@ -1,5 +1,5 @@
 //! Owns: vectors of three numbers: points, directions, colours.
-//! May use: arithmetic.
+//! May use: nothing.
 //! Never: a fused operation; the same scene must give the same picture everywhere.
 
 use std::ops::{Add, Mul, Neg, Sub};

@@ -1,5 +1,5 @@
 //! Owns: how a delivered order leaves the trees.
-//! May use: the tables.
+//! May use: `tables`.
 //! Never: an order that is not delivered.
 
 use crate::tables::District;

@@ -1,5 +1,5 @@
 //! Owns: the conditions that hold between the tables at the end of a run.
-//! May use: the tables of all warehouses and the shared items.
+//! May use: `items`, `tables`, `transactions`.
 //! Never: a repair.
 //!
 //! They are those of TPC-C, clause 3.3.2, with their numbers, over the trees and what has left them; and two of ours:

@@ -1,13 +1,13 @@
 //! Owns: the item table that all warehouses share: prices, and how many of each were sold.
-//! May use: `raddle::sync::Mutex`, atomics.
+//! May use: `plan`, `random`, `raddle`.
 //! Never: a warehouse's own tables.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle::sync::Mutex;
 
+use crate::plan::{Form, Plan};
 use crate::random::Random;
-use crate::run::{Form, Plan};
 
 /// What the warehouses sell.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 //! Owns: the command line of the workload.
-//! May use: the library.
+//! May use: `clap`, `raddle`.
 //! Never: a setting of the runtime; those come from the environment (`RADDLE_WORKERS`, `RADDLE_MIGRATION`, ...).
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its user")]
 

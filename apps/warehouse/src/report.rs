@@ -1,5 +1,5 @@
 //! Owns: what a run says of itself, in the manner of SPECjbb2000's report.
-//! May use: the outcome.
+//! May use: `consistency`, `run`, `transactions`, `raddle-measure`.
 //! Never: a figure that the outcome does not hold.
 
 use std::fmt::{self, Display, Formatter};

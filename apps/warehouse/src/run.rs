@@ -1,5 +1,5 @@
 //! Owns: a run: the threads, when they begin and end, and what is counted between.
-//! May use: `raddle::thread`, the clock, the counters of the runtime.
+//! May use: `consistency`, `items`, `plan`, `random`, `transactions`, `ledger`, `raddle`.
 //! Never: waiting within a transaction, except for the lock on the shared items.
 //!
 //! A timed run is directed from an OS thread beside the runtime: it sleeps through warm-up and measurement and reads
@@ -14,61 +14,9 @@ use raddle::{Runtime, thread};
 
 use crate::consistency;
 use crate::items::Items;
+use crate::plan::{Form, Length, Plan};
 use crate::random::Random;
-use crate::tables::Scale;
 use crate::transactions::{KINDS, Warehouse};
-
-/// What a run is to be.
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// How many warehouses, and so threads.
-    pub warehouses: usize,
-    /// Names all choices.
-    pub seed: u64,
-    /// How large the tables are.
-    pub scale: Scale,
-    /// Whether threads ever wait.
-    pub form: Form,
-    /// When it ends.
-    pub length: Length,
-}
-
-impl Default for Plan {
-    /// One warehouse that is always busy, ten seconds after two of warm-up.
-    fn default() -> Self {
-        let length = Length::Time { warm_up: Duration::from_secs(2), measured: Duration::from_secs(10) };
-        Plan { warehouses: 1, seed: 1, scale: Scale::default(), form: Form::Busy, length }
-    }
-}
-
-/// Whether the threads wait for anything beside their turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Never.
-    Busy,
-    /// For a lock on the shared items; and after so many transactions each thread thinks, for between none and twice
-    /// the given time.
-    Thinking {
-        /// Transactions between two thoughts.
-        every: u32,
-        /// Mean time of a thought.
-        mean: Duration,
-    },
-}
-
-/// When a run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// After this time; what is done before is not counted.
-    Time {
-        /// Not counted.
-        warm_up: Duration,
-        /// Counted.
-        measured: Duration,
-    },
-    /// When each warehouse has done so many transactions.
-    Transactions(u64),
-}
 
 /// What came of a run.
 #[derive(Clone, Debug)]

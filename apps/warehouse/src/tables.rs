@@ -1,5 +1,5 @@
 //! Owns: the tables of one warehouse, each a tree in memory, and how they are filled.
-//! May use: the random stream.
+//! May use: `random`.
 //! Never: a transaction.
 //!
 //! The tables are TPC-C's, smaller. Money is in cents. Orders that have been delivered and are older than the last few

@@ -1,5 +1,5 @@
 //! Owns: the five transactions, and the deck from which a warehouse draws them.
-//! May use: the tables of one warehouse, the shared items.
+//! May use: `items`, `random`, `tables`.
 //! Never: a thread or a clock.
 //!
 //! Shares as SPECjbb2000 publishes them: of 23 transactions 10 are new orders, 10 payments, and one each an order

@@ -1,5 +1,5 @@
 //! Owns: running a program of bytecode on an operating system, on one core or all.
-//! May use: `raddle-core` as a scheduler, `raddle-vm`; clock and OS threads of the standard library.
+//! May use: `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
@@ -10,15 +10,17 @@
 
 mod many;
 mod one;
+mod outcome;
 mod screen;
 mod watch;
 mod world;
 
+pub use outcome::Outcome;
 pub use raddle_core::{BuildError, Builder};
 pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
 pub use world::World;
 
-use raddle_bytecode::{Trap, Verified};
+use raddle_bytecode::Verified;
 use std::sync::Arc;
 
 /// How to run a program.
@@ -39,28 +41,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options { workers: 0, runtime: Builder::default(), seed: None, memory_bytes: 1 << 30, at_once: false }
-    }
-}
-
-/// How a program has ended.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// By itself, or why not.
-    pub result: Result<(), Failure>,
-    /// For a run-time error or a deadlock: what happened where.
-    pub report: Option<raddle_vm::Report>,
-    /// What was counted.
-    pub stats: Stats,
-    /// The most bytes of memory that were in use at once.
-    pub memory_max: u64,
-    /// How many OS threads ran it; 1 if it never had work for several.
-    pub workers: usize,
-}
-
-impl Outcome {
-    fn not_begun(trap: Trap) -> Outcome {
-        let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
-        Outcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Owns: one worker: the machine's own scheduler on the caller's thread.
-//! May use: `raddle_vm::solo`, the clock.
+//! May use: `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
 //! Never: another thread than the one that reads keys.
 
+use crate::outcome::Outcome;
 use crate::screen::Screen;
 use crate::watch::{Keys, News};
 use crate::world::World;
-use crate::{Failure, Outcome};
 use raddle_bytecode::Verified;
-use raddle_vm::solo::{self, Event, Until};
+use raddle_vm::solo::{self, Event, Failure, Until};
 use raddle_vm::{Lane, Machine, Port};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;

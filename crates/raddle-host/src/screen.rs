@@ -1,6 +1,8 @@
 //! Owns: what the program has written and the world has not seen yet.
-//! May use: a lock of the standard library, held for a copy.
+//! May use: `world`, `raddle-vm`.
 //! Never: keeps a byte for longer than the watcher's tick, or past the end.
+//!
+//! A lock of the standard library is held for a copy, and no longer.
 
 use crate::world::World;
 use raddle_vm::Port;

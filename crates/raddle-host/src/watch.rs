@@ -1,6 +1,8 @@
 //! Owns: what the watcher of a program is told, and reads: keys, the end.
-//! May use: a channel of the standard library, one OS thread that reads keys.
+//! May use: `world`.
 //! Never: runs a process.
+//!
+//! Keys come through a channel of the standard library, from one OS thread that reads them.
 
 use crate::world::World;
 use std::sync::Arc;

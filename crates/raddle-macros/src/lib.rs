@@ -1,5 +1,5 @@
 //! Owns: `#[raddle::main]`.
-//! May use: `syn` and `quote`.
+//! May use: `proc-macro2`, `quote`, `syn`.
 //! Never: anything that a function of the crate `raddle` could do.
 //!
 //! The attribute turns `main` into the first process of the default runtime. Use it as `raddle::main`; the crate

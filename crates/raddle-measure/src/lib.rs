@@ -1,5 +1,5 @@
 //! Owns: how a figure comes about: repetition, rounds, medians, intervals, the record, the table.
-//! May use: the standard library and `serde_json`.
+//! May use: nothing.
 //! Never: a scheduler, a runtime, the network; it measures them from outside.
 //!
 //! A figure that stands alone means nothing on a machine that drifts. So every figure of Raddle's is made the

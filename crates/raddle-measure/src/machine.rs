@@ -1,5 +1,5 @@
 //! Owns: what Linux says about this machine, this process and its threads.
-//! May use: `/proc`.
+//! May use: nothing.
 //! Never: a guess; what cannot be read is an error or "unknown".
 
 use std::fs;

@@ -1,5 +1,5 @@
 //! Owns: warm-up, calibrated repetition and the clock around a benchmark's body.
-//! May use: `std::time::Instant`.
+//! May use: `sample`.
 //! Never: output; what was measured is returned.
 //!
 //! A run shorter than [`Plan::run_ns_min`] is repeated inside the process until it is long enough: the clock and

@@ -1,10 +1,12 @@
 //! Owns: what every benchmark program has in common: its arguments, its output, its exit code.
-//! May use: the process's arguments and standard output.
+//! May use: `plan`, `sample`.
 //! Never: a particular benchmark or runtime.
 //!
 //! A program is called as `PROGRAM --workers W --params key=value,key=value --samples N` and prints one line of
 //! JSON a sample. `--run-ns N` shortens or lengthens a sample. What it cannot do it says on standard error, with
 //! exit code 1; the runner prints that beside the cell.
+//!
+//! It reads the process's arguments and writes to standard output.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,5 +1,5 @@
 //! Owns: one row of the raw results, as JSON.
-//! May use: `serde_json`.
+//! May use: `stats`, `serde_json`.
 //! Never: a figure that is not in the samples.
 
 use serde_json::{Map, Value, json};

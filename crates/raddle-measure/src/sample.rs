@@ -1,5 +1,5 @@
 //! Owns: one measured figure with its side figures, and its form as a line of JSON.
-//! May use: `serde_json`.
+//! May use: `stats`, `serde_json`.
 //! Never: the clock; a sample is made by a [`crate::Plan`] or by a program that has its own way to measure.
 //!
 //! The line is the whole protocol between a benchmark program, in whatever language, and the runner:

@@ -1,5 +1,5 @@
 //! Owns: medians, spread, percentiles, and the interval in which a median lies.
-//! May use: floating point.
+//! May use: nothing.
 //! Never: a clock; pure functions of given samples.
 //!
 //! Times on a shared machine have a long tail to one side, so means and standard deviations mislead: everything
@@ -8,7 +8,7 @@
 //! (Conover, *Practical Nonparametric Statistics*, confidence intervals for quantiles). It needs six samples; a
 //! claim needs [`PAIRS_MIN`].
 
-/// A required ratio is claimed on at least this many interleaved pairs (WORKLOADS.md).
+/// A required ratio is claimed on at least this many interleaved pairs.
 pub const PAIRS_MIN: usize = 15;
 
 /// What a series of samples says in five figures.

@@ -1,5 +1,5 @@
 //! Owns: results for people: aligned columns, figures with as many digits as they deserve.
-//! May use: `std::fmt`.
+//! May use: nothing.
 //! Never: the terminal; a table is text.
 
 use std::fmt::{self, Display, Formatter};

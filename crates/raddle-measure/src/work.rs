@@ -1,5 +1,5 @@
 //! Owns: a known amount of computation, and its result without the computation.
-//! May use: arithmetic.
+//! May use: nothing.
 //! Never: the clock.
 //!
 //! Each step is one step of a 64-bit linear congruential generator (Knuth's MMIX constants): a multiplication and

@@ -1,5 +1,5 @@
 //! Owns: `Recorder`, which puts what a program says to `tracing` into Raddle's trace.
-//! May use: `raddle::trace`, `tracing-core`.
+//! May use: `raddle`, `tracing-core`.
 //! Never: a lock, an allocation or a formatted text on the way of an event.
 //!
 //! ```

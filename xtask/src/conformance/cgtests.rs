@@ -1,5 +1,5 @@
 //! Owns: KRoC's cgtests, in the profile for compilers other than KRoC's.
-//! May use: `raddle run`.
+//! May use: `anyhow`.
 //! Never: counts a program as passed that does not say so itself.
 
 use std::fmt::Write as _;

@@ -1,9 +1,11 @@
 //! Owns: `cargo xtask conformance`: independent suites of occam programs, from checkouts that the user has.
-//! May use: cargo to build `raddle`, `raddle` as a program.
+//! May use: `house`, `report`, `anyhow`.
 //! Never: keeps a line of those suites in this repository.
 //!
-//! Two suites. KRoC's `tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and how many
+//! Two suites. `KRoC:tests/cgtests` check themselves: each prints a line that begins with `^^^ Passed`, and how many
 //! assertions held. Tock's `testcases/automatic` hold small programs that must be accepted or refused.
+//!
+//! Cargo builds `raddle`, which runs as a program.
 
 mod cgtests;
 mod tock;
@@ -18,7 +20,7 @@ use crate::report::say;
 /// Arguments of `conformance`.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceArgs {
-    /// The folder `tests/cgtests` of a checkout of KRoC
+    /// The folder `KRoC:tests/cgtests` of a checkout
     #[arg(long, value_name = "DIR")]
     cgtests: Option<PathBuf>,
     /// The folder `testcases/automatic` of a checkout of Tock

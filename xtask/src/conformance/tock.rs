@@ -1,5 +1,5 @@
 //! Owns: Tock's programs that must be accepted or refused.
-//! May use: `raddle check`.
+//! May use: `anyhow`.
 //! Never: believes an expectation that is wrong; those are listed, each with the reason.
 //!
 //! A file is a program with holes, lines that begin with `%%`, and then the cases: a line `%PASS name` or `%FAIL name`

@@ -1,8 +1,9 @@
 //! Owns: the listed exceptions to the rules, each with its reason.
-//! May use: `xtask/tidy-exceptions.txt`.
+//! May use: `house`.
 //! Never: deciding whether a reason is good.
 //!
-//! A line reads `RULE PATH[::FUNCTION] - REASON`. An exception that nothing needs any more is a finding too.
+//! A line reads `RULE SUBJECT - REASON`. What the subject is, each rule says; one that ends in a slash is a folder and
+//! covers everything in it. An exception that nothing needs any more is a finding too.
 
 use std::cell::Cell;
 
@@ -12,7 +13,25 @@ use crate::house;
 const PATH: &str = "xtask/tidy-exceptions.txt";
 
 /// The rules that allow exceptions.
-pub(super) const RULES: [&str; 3] = ["function-length", "line-length", "ordering"];
+pub(super) const RULES: [&str; 11] = [
+    "cited-path",
+    "circle",
+    "commit-title",
+    "crate-size",
+    "function-length",
+    "glossary",
+    "line-length",
+    "may-use",
+    "ordering",
+    "type-name",
+    "upward",
+];
+
+impl Entry {
+    fn covers(&self, subject: &str) -> bool {
+        self.subject == subject || (self.subject.ends_with('/') && subject.starts_with(&self.subject))
+    }
+}
 
 /// All exceptions to one rule.
 pub(super) struct Exceptions {
@@ -43,7 +62,7 @@ impl Exceptions {
             let Some((place, _reason)) =
                 line.split_once(" - ").filter(|(_, reason)| !reason.trim().is_empty())
             else {
-                return refuse("expected `RULE PATH[::FUNCTION] - REASON`");
+                return refuse("expected `RULE SUBJECT - REASON`".to_owned());
             };
             match place.split_once(' ') {
                 Some((known, subject)) if RULES.contains(&known) => {
@@ -55,19 +74,24 @@ impl Exceptions {
                         });
                     }
                 }
-                _ => return refuse("unknown rule; known are function-length, line-length, ordering"),
+                _ => return refuse(format!("unknown rule; known are {}", RULES.join(", "))),
             }
         }
         Ok(Exceptions { entries })
     }
 
-    /// Whether `subject` is listed; remembers that the entry is needed.
+    /// Whether `subject` is listed, itself or a folder that it lies in; remembers that the entry is needed.
     pub(super) fn allow(&self, subject: &str) -> bool {
-        let entry = self.entries.iter().find(|entry| entry.subject == subject);
+        let entry = self.entries.iter().find(|entry| entry.covers(subject));
         if let Some(entry) = entry {
             entry.used.set(true);
         }
         entry.is_some()
+    }
+
+    /// Those of `findings` whose paths are not listed.
+    pub(super) fn sift(&self, findings: Vec<Finding>) -> Vec<Finding> {
+        findings.into_iter().filter(|finding| !self.allow(&finding.path)).collect()
     }
 
     /// A finding for each entry that nothing asked for.
@@ -88,6 +112,16 @@ fn an_entry_allows_its_subject_and_only_for_its_rule() {
     assert!(list.allow("a.rs"));
     assert!(!list.allow("b.rs"));
     assert_eq!(list.unused(), []);
+}
+
+#[test]
+fn an_entry_for_a_folder_covers_what_lies_in_it() {
+    let list =
+        Exceptions::parse("may-use crates/a/ - for now\n", "may-use").unwrap_or_else(|e| panic!("{e}"));
+    assert!(list.allow("crates/a/src/lib.rs"));
+    assert!(!list.allow("crates/ab/src/lib.rs"));
+    let found = vec![Finding::new("crates/a/src/b.rs", 1, "x"), Finding::new("crates/b/src/b.rs", 1, "x")];
+    assert_eq!(list.sift(found).len(), 1);
 }
 
 #[test]

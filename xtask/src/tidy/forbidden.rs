@@ -1,9 +1,9 @@
 //! Owns: the rule that nothing in the repository names a place that only its authors can reach.
-//! May use: the text of every file.
+//! May use: `tree`.
 //! Never: lock files' own notation of where a crate comes from.
 
-use super::tree::files;
 use super::{Finding, hold};
+use crate::tree::files;
 
 /// Hosts of package registries, and the folders of the machines that the work is done on.
 const PATTERNS: [&str; 9] = [

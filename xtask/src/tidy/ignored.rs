@@ -1,11 +1,11 @@
 //! Owns: the rule that no test is ignored.
-//! May use: the tokens of every Rust file.
+//! May use: `tree`, `proc-macro2`.
 //! Never: an exception: what cannot run is deleted or moved into a group that says what it needs.
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::tree::rust_files;
 use super::{Finding, hold, tokens};
+use crate::tree::rust_files;
 
 fn check(path: &str, text: &str) -> Vec<Finding> {
     let attributes = tokens::attributes(tokens::stream(path, text)).into_iter();

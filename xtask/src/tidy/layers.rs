@@ -1,5 +1,5 @@
 //! Owns: the rule that the edges between crates are those of `xtask/layers.toml`.
-//! May use: `cargo metadata`.
+//! May use: `house`, `serde_json`, `toml`.
 //! Never: transitive dependencies; cargo resolves those.
 //!
 //! The table and the manifests must agree both ways: an edge that is not listed and a listed edge that is not used

@@ -1,12 +1,12 @@
 //! Owns: the rule that a link from a page to a file leads somewhere.
-//! May use: every Markdown file, and the names of the files of the repository.
+//! May use: `house`, `tree`.
 //! Never: the network; links to other sites are not tried.
 
 use std::path::{Component, Path, PathBuf};
 
-use super::tree::files;
 use super::{Finding, hold};
 use crate::house;
+use crate::tree::files;
 
 /// The targets of the links in `line`, both of `[text](target)` and of `src="target"`.
 fn targets(line: &str) -> Vec<&str> {

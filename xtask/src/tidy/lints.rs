@@ -1,11 +1,11 @@
 //! Owns: the rule that every crate of the workspace inherits its lints and its package fields.
-//! May use: the manifests.
+//! May use: `tree`, `toml`.
 //! Never: which lints there are; the root manifest says that.
 
 use toml::Table;
 
-use super::tree::files;
 use super::{Finding, hold};
+use crate::tree::files;
 
 const INHERITED: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
 

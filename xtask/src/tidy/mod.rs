@@ -1,25 +1,34 @@
 //! Owns: the rules of the house that a machine can check, as tests.
-//! May use: the files of the repository, git's list of them, `cargo metadata`.
+//! May use: `graph`, `tree`.
 //! Never: changing a file; judging what only a reader can judge.
 //!
 //! Each rule is a function from text to findings, held against the whole tree by one test and shown by others to
 //! refuse what it must: a check that cannot fail is no check. Rules read tokens rather than lines wherever a word in
 //! a comment or a string would fool them.
 
+mod arrows;
+mod cited;
+mod commits;
 mod exceptions;
 mod forbidden;
+mod glossary;
 mod ignored;
 mod layers;
 mod links;
 mod lints;
+mod may_use;
 mod orderings;
 mod plates;
 mod sizes;
 mod tokens;
-mod tree;
+mod type_names;
 mod unsafe_rooms;
 
 use std::fmt;
+use std::sync::OnceLock;
+
+use crate::graph::Graph;
+use crate::tree;
 
 /// One breach of a rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,6 +48,12 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.path, self.line, self.what)
     }
+}
+
+/// The modules of every crate and their arrows, read once.
+fn graphs() -> &'static [Graph] {
+    static GRAPHS: OnceLock<Vec<Graph>> = OnceLock::new();
+    GRAPHS.get_or_init(|| Graph::all(&tree::files()).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Fails with every finding on a line of its own.

@@ -1,5 +1,5 @@
 //! Owns: the rule that every ordering stronger than relaxed names its partner.
-//! May use: the text of the crates' modules.
+//! May use: `tree`, `proc-macro2`, `syn`.
 //! Never: checking that the partner is the right one; the models do.
 //!
 //! A comment with the words `pairs with` must stand on the line of the ordering, on that of the call that it is an
@@ -10,8 +10,8 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
 use super::exceptions::Exceptions;
-use super::tree::{is_module, rust_files};
 use super::{Finding, hold, tokens};
+use crate::tree::{is_module, rust_files};
 
 const STRONG: [&str; 4] = ["Acquire", "Release", "AcqRel", "SeqCst"];
 const LINES_ABOVE: usize = 3;

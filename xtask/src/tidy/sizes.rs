@@ -1,16 +1,17 @@
-//! Owns: the rules on the length of functions and lines.
-//! May use: `syn`, for where a function begins and ends.
+//! Owns: the rules on the length of functions and lines, pages included, and on the size of crates.
+//! May use: `tree`, `syn`.
 //! Never: counting attributes and comments above a function.
 
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
 use super::exceptions::Exceptions;
-use super::tree::rust_files;
-use super::{Finding, hold};
+use super::{Finding, graphs, hold};
+use crate::tree::{files, rust_files};
 
 const FUNCTION_LINES_MAX: usize = 70;
 const LINE_COLUMNS_MAX: usize = 120;
+const CRATE_LINES_MAX: usize = 22_000;
 
 /// Functions, methods and closures-as-functions of a file with their lengths.
 struct Functions {
@@ -77,11 +78,37 @@ fn functions_are_short() {
 #[test]
 fn lines_are_short() {
     let exceptions = Exceptions::of("line-length");
-    let files = rust_files();
+    let mut files = files();
+    files.retain(|file| file.path.ends_with(".rs") || file.path.ends_with(".md"));
     let mut findings: Vec<_> =
         files.iter().flat_map(|file| check_lines(&file.path, &file.text, &exceptions)).collect();
     findings.extend(exceptions.unused());
-    hold("A line has at most 120 columns.", &findings);
+    hold("A line of code or of a page has at most 120 columns.", &findings);
+}
+
+fn check_crate(folder: &str, lines: usize, exceptions: &Exceptions) -> Option<Finding> {
+    let large = lines > CRATE_LINES_MAX && !exceptions.allow(folder);
+    large.then(|| Finding::new(folder, 1, format!("{lines} lines in src/; divide it along its seams")))
+}
+
+#[test]
+fn crates_are_no_larger_than_one_can_know() {
+    let exceptions = Exceptions::of("crate-size");
+    let size = |graph: &crate::graph::Graph| graph.modules.files.iter().map(|file| file.lines).sum();
+    let crates = graphs().iter().map(|graph| (&graph.package.folder, size(graph)));
+    let mut findings: Vec<_> =
+        crates.filter_map(|(folder, lines)| check_crate(folder, lines, &exceptions)).collect();
+    findings.extend(exceptions.unused());
+    hold("A crate has at most 22 000 lines.", &findings);
+}
+
+#[test]
+fn a_large_crate_is_refused() {
+    let none = exceptions("", "crate-size");
+    assert_eq!(check_crate("crates/a", CRATE_LINES_MAX, &none), None);
+    assert!(check_crate("crates/a", CRATE_LINES_MAX + 1, &none).is_some());
+    let listed = exceptions("crate-size crates/a - for now\n", "crate-size");
+    assert_eq!(check_crate("crates/a", CRATE_LINES_MAX + 1, &listed), None);
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Owns: walking over the tokens of a Rust file.
-//! May use: `proc_macro2`.
+//! May use: `proc-macro2`.
 //! Never: a rule.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};

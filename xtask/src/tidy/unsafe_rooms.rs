@@ -1,10 +1,10 @@
 //! Owns: the rule that `unsafe` lives only in listed rooms.
-//! May use: `xtask/unsafe-rooms.txt`.
+//! May use: `house`, `tree`, `proc-macro2`.
 //! Never: judging the argument for an unsafe operation; clippy demands one, readers judge it.
 
-use super::tree::{is_module, rust_files};
 use super::{Finding, hold, tokens};
 use crate::house;
+use crate::tree::{is_module, rust_files};
 
 const LIST: &str = "xtask/unsafe-rooms.txt";
 

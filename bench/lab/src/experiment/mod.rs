@@ -2,7 +2,7 @@
 //! May use: runs; the catalogue's programs by name.
 //! Never: starting a program.
 //!
-//! Each experiment is one of WORKLOADS.md's: a work of others found something, and Raddle is required to do better.
+//! Each experiment repeats one of a work of others (docs/LAB.md): it found something, and Raddle is to do better.
 
 mod granularity;
 mod ring;
@@ -117,7 +117,7 @@ pub struct Experiment {
     pub afterwards: Option<Afterwards>,
 }
 
-/// All of them, in the order of WORKLOADS.md.
+/// All of them, in the order of docs/LAB.md.
 pub const EXPERIMENTS: &[Experiment] =
     &[granularity::EXPERIMENT, ring::EXPERIMENT, threads::EXPERIMENT, warehouse::EXPERIMENT];
 

@@ -1,6 +1,8 @@
 //! Owns: what comes over from the single thread and is not queued yet, and whose it is.
-//! May use: nothing; processes are numbers here.
+//! May use: nothing.
 //! Never: a share kept for a worker that is late, while another one has nothing to do.
+//!
+//! Processes are numbers here.
 
 use std::ops::Range;
 

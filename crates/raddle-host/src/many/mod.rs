@@ -1,5 +1,5 @@
 //! Owns: several workers: the machine's processes as runnables of `raddle-core`.
-//! May use: `raddle_core::engine`.
+//! May use: `one`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 //!
 //! A program begins on the caller's thread, with the machine's own scheduler, and comes here when it has work for more
@@ -14,17 +14,17 @@ mod recorded;
 mod scheduler;
 
 use crate::one::{Outside, report};
+use crate::outcome::Outcome;
 use crate::screen::Screen;
 use crate::watch::News;
 use crate::world::World;
-use crate::{Failure, Outcome};
 use arrived::Arrived;
 use outside::{FromOutside, Watcher};
 use raddle_bytecode::{Op, Verified};
 use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, is_outside};
 use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
-use raddle_vm::solo::{self, Rest};
+use raddle_vm::solo::{self, Failure, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
 use recorded::{Begun, Tight};
 use scheduler::{Alarms, KeyTaken, OnWorker};

@@ -1,5 +1,5 @@
 //! Owns: the watcher while workers run the program: keys, ticks, deadlock; and when there is one.
-//! May use: `raddle_vm::quiet`.
+//! May use: `one`, `watch`, `raddle-core`, `raddle-vm`.
 //! Never: runs a process.
 //!
 //! A program is in a deadlock if at two ticks, one after the other, nobody was in the machine nor had been between

@@ -1,0 +1,28 @@
+//! Owns: how a program has ended.
+//! May use: `raddle-bytecode`, `raddle-vm`.
+//! Never: running one.
+
+use raddle_bytecode::Trap;
+use raddle_vm::{Fault, Stats, solo::Failure};
+
+/// How a program has ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// By itself, or why not.
+    pub result: Result<(), Failure>,
+    /// For a run-time error or a deadlock: what happened where.
+    pub report: Option<raddle_vm::Report>,
+    /// What was counted.
+    pub stats: Stats,
+    /// The most bytes of memory that were in use at once.
+    pub memory_max: u64,
+    /// How many OS threads ran it; 1 if it never had work for several.
+    pub workers: usize,
+}
+
+impl Outcome {
+    pub(crate) fn not_begun(trap: Trap) -> Outcome {
+        let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
+        Outcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
+    }
+}

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use clap::{Subcommand, ValueEnum};
 use raddle_trace::analysis::{Analysis, diff, json, report};
-use raddle_trace::export::{self, Options};
+use raddle_trace::export::{self, ExportOptions};
 use raddle_trace::log::Log;
 use raddle_trace::view;
 
@@ -199,7 +199,7 @@ impl Export {
             Format::Eventlog => export::Format::Eventlog,
             Format::Csv => export::Format::Csv,
         };
-        let options = Options {
+        let options = ExportOptions {
             from_ns: self.from.unwrap_or(0),
             until_ns: self.until.unwrap_or(u64::MAX),
             time_scale: self.time_scale,

@@ -3,10 +3,9 @@
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
-//! process is a runnable of `raddle-core` (`many`), once there is work for several. The recorder of a trace is the
-//! workers': then the single-threaded scheduler runs on one of them. A debug build runs on one: what orders two
-//! accesses is the same. Both know the same end: the program's, a run-time error, a
-//! deadlock.
+//! process is a runnable of `raddle-core` (`many`), once there is work for several. Only workers can record a trace:
+//! then the single-threaded scheduler runs on one of them. A debug build runs on one worker, which finds the same
+//! races. Both schedulers end in the same ways: by the end of the program, a run-time error, or a deadlock.
 
 mod many;
 mod one;
@@ -23,7 +22,7 @@ use std::sync::Arc;
 
 /// How to run a program.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// OS threads; 0 for as many as `runtime` says.
     pub workers: usize,
     /// The settings of the workers' runtime; what is not set there comes from `RADDLE_*`.
@@ -32,24 +31,30 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The most memory that frames, arrays and mobiles may take, in bytes.
     pub memory_bytes: u32,
-    /// Several workers from the first instruction on, not only when there is work for several. For tests.
+    /// Use several workers from the first instruction on, not only when there is work for several. For tests.
     pub at_once: bool,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
-        Options { workers: 0, runtime: Builder::default(), seed: None, memory_bytes: 1 << 30, at_once: false }
+        RunOptions {
+            workers: 0,
+            runtime: Builder::default(),
+            seed: None,
+            memory_bytes: 1 << 30,
+            at_once: false,
+        }
     }
 }
 
 /// How a program has ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
-    /// By itself, or why not.
+pub struct RunOutcome {
+    /// Success, or why it failed.
     pub result: Result<(), Failure>,
     /// For a run-time error or a deadlock: what happened where.
     pub report: Option<raddle_vm::Report>,
-    /// What was counted.
+    /// Its counters.
     pub stats: Stats,
     /// The most bytes of memory that were in use at once.
     pub memory_max: u64,
@@ -57,10 +62,10 @@ pub struct Outcome {
     pub workers: usize,
 }
 
-impl Outcome {
-    fn not_begun(trap: Trap) -> Outcome {
+impl RunOutcome {
+    fn not_begun(trap: Trap) -> RunOutcome {
         let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
-        Outcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
+        RunOutcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
     }
 }
 
@@ -81,11 +86,11 @@ impl Outcome {
 /// module.define(main, code, 6);
 /// module.entry(main);
 /// let program = verify(module.finish())?;
-/// let outcome = raddle_host::run(program, raddle_host::Options::default(), raddle_host::NoKeys::new())?;
+/// let outcome = raddle_host::run(program, raddle_host::RunOptions::default(), raddle_host::NoKeys::new())?;
 /// assert!(outcome.result.is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result<Outcome, BuildError> {
+pub fn run(program: Verified, options: RunOptions, world: Arc<dyn World>) -> Result<RunOutcome, BuildError> {
     let mut runtime = options.runtime.clone();
     if options.workers != 0 {
         runtime = runtime.workers(options.workers);
@@ -98,8 +103,8 @@ pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result
     } else {
         let start = match (options.at_once, traced) {
             (true, _) => many::Start::Queued,
-            (false, true) => many::Start::Recorded,
-            (false, false) => many::Start::Alone,
+            (false, true) => many::Start::Traced,
+            (false, false) => many::Start::Serial,
         };
         many::run(program, options.memory_bytes, start, (runtime, workers), world)
     }

@@ -146,11 +146,11 @@ pub(crate) fn run(
     let verified = verify(module)
         .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
     let Settings { runtime, seed, stats } = Settings::of(variables)?;
-    let options = raddle_host::Options {
+    let options = raddle_host::RunOptions {
         runtime,
         seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
-        ..raddle_host::Options::default()
+        ..raddle_host::RunOptions::default()
     };
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
@@ -239,7 +239,7 @@ fn refused(error: &raddle_host::BuildError) -> Error {
     }
 }
 
-fn counted(outcome: &raddle_host::Outcome, took: std::time::Duration) -> String {
+fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {
     let stats = outcome.stats;
     format!(
         "{:.3} s on {} workers: {} processes, {} messages, {} dispatches, {} KiB of memory at most",

@@ -1,4 +1,4 @@
-//! Owns: light processes, threads, or cells, that are all alive and blocked at once.
+//! Owns: light processes, threads, or tasks that are all alive and blocked at once.
 //! May use: raddle.
 //! Never: a setting beside the number of workers.
 
@@ -23,12 +23,12 @@ fn main() -> ExitCode {
 /// One burst, which shows the time of create and join and the memory; and, for processes, the net time of a create.
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, kind) = (job.number("count")?, job.text("kind")?);
-    let cells_wanted = kind == "cell";
+    let tasks_wanted = kind == "task";
     let runtime = runtime(job.workers)?;
     let made_of = Kind::of(job);
-    let burst = runtime.run(move || if cells_wanted { cells(count) } else { processes(made_of, count) })?;
+    let burst = runtime.run(move || if tasks_wanted { tasks(count) } else { processes(made_of, count) })?;
     drop(runtime);
-    if cells_wanted || made_of == Kind::Thread {
+    if tasks_wanted || made_of == Kind::Thread {
         return Ok(vec![burst]);
     }
     let net = net_create_ns(job.workers, count)?;
@@ -143,7 +143,7 @@ fn processes(kind: Kind, count: u64) -> Result<Sample, String> {
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }
 
-fn cells(count: u64) -> Result<Sample, String> {
+fn tasks(count: u64) -> Result<Sample, String> {
     let blocked = Arc::new(Blocked::new(count)?);
     let release = Arc::new((AtomicBool::new(false), Mutex::new(Vec::<Waker>::with_capacity(count as usize))));
     let mut children = Vec::with_capacity(count as usize);

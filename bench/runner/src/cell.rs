@@ -61,7 +61,7 @@ impl Cell {
     }
 }
 
-/// Parameters as they are passed to a program: `count=1000,kind=cell`.
+/// Parameters as they are passed to a program: `count=1000,kind=task`.
 #[derive(Clone, Copy)]
 pub struct Params<'a>(pub &'a str);
 

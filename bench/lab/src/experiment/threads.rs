@@ -92,7 +92,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
 
 fn spec(bench: &Bench, size: Size, runtime: &'static str, workers: usize, params: &str) -> Spec {
     let looked_at = runtime != "raddle"
-        || params.contains("kind=cell")
+        || params.contains("kind=task")
         || ["alive", "thread_alive", "queue_lock"].contains(&bench.name);
     Spec {
         bench: bench.name,
@@ -198,9 +198,9 @@ fn creation(run: &Run) -> String {
         ("alive", "raddle", "kind=process", "create_ns", "Raddle, light processes"),
         ("alive", "raddle", "kind=process", "net_create_ns", "the same, beyond fresh stacks"),
         ("thread_alive", "raddle", "kind=thread", "create_ns", "Raddle, threads"),
-        ("alive", "raddle", "kind=cell", "create_ns", "Raddle, cells"),
+        ("alive", "raddle", "kind=task", "create_ns", "Raddle, tasks"),
         ("alive", "go", "kind=process", "create_ns", "Go"),
-        ("alive", "tokio", "kind=cell", "create_ns", "tokio, tasks"),
+        ("alive", "tokio", "kind=task", "create_ns", "tokio, tasks"),
         ("alive", "floor", "kind=process", "create_ns", "fresh guarded stacks"),
     ];
     for (colour, (bench, runtime, kind, metric, name)) in forms.into_iter().enumerate() {

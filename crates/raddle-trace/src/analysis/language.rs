@@ -19,7 +19,7 @@ pub enum Language {
 impl Language {
     /// The language that the trace names.
     pub(super) fn of(log: &Log) -> Language {
-        match log.about("language") {
+        match log.about("door") {
             Some("occam") => Language::Occam,
             _ => Language::Rust,
         }

@@ -10,7 +10,7 @@ use raddle_host::{Port, RunOptions, World};
 use raddle_occam::{pre::NoFiles, source::Sources};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-use tree::Program;
+use tree::GenProgram;
 
 const ROUNDS: u64 = 120;
 /// Programs that last some milliseconds: so many fewer.
@@ -71,7 +71,7 @@ fn the_machine_does_what_the_tree_says() {
     let (rounds, mut faults) = (rounds(ROUNDS), 0);
     let count = rounds.end - rounds.start;
     for round in rounds {
-        let program = Program::random(round);
+        let program = GenProgram::random(round);
         let text = program.text();
         let expected = program.result();
         faults += u64::from(expected.is_none());
@@ -90,7 +90,7 @@ fn the_machine_does_what_the_tree_says() {
 #[test]
 fn what_comes_over_to_several_workers_does_what_the_tree_says() {
     for round in rounds(ROUNDS_OF_MANY) {
-        let program = Program::random(round);
+        let program = GenProgram::random(round);
         let Some(expected) = program.result().map(|one| one.repeat(COPIES)) else { continue };
         let text = program.text_of_many(COPIES, REPEATS);
         let compiled = compile(&text);

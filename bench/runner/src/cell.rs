@@ -18,7 +18,7 @@ pub struct Cell {
     pub workers: usize,
     pub params: String,
     pub rounds: Vec<Option<Sample>>,
-    /// Why the cell is not run (any more).
+    /// Why the cell is not run, or no longer.
     pub failure: Option<String>,
 }
 

@@ -21,7 +21,7 @@ function fromAddress() {
   tracks = [];
   // OS threads that only spawned the first threads do not need a track.
   if (!m && OUT.made.some(made => !made)) addTrack(OUTSIDE);
-  rest.filter(p => p.startsWith('track=')).forEach(p => addTrack(decodeURIComponent(p.slice(5))));
+  rest.filter(p => p.startsWith('track=')).forEach(p => addTrack(decodeURIComponent(p.slice('track='.length))));
   if (m && +m[2] > +m[1]) show(F.begin + +m[1], F.begin + +m[2]); else show(F.begin, F.end);
 }
 

@@ -1,4 +1,4 @@
-//! Owns: how a delivered order leaves the trees.
+//! Owns: moving delivered orders from the trees to the archive.
 //! May use: the tables.
 //! Never: an order that is not delivered.
 

@@ -1,6 +1,6 @@
-//! A line of 2000 threads, each of which receives a number from its left, adds 1 and sends it to its right: the case that
-//! ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; segments are placed on two workers alternately:
-//! with 2 of them few numbers cross workers, and with as many segments as stages every number does.
+//! A line of 2000 threads, each of which receives a number from its left, adds 1 and sends it to its right: the case
+//! that ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; segments are placed on two workers
+//! alternately: with 2 of them few numbers cross workers, and with as many segments as stages every number does.
 //!
 //! ```console
 //! $ raddle trace run -o one.rdt -- --workers 1 examples/line.rs

@@ -1,5 +1,4 @@
-//! Owns: `CurrentSlot`, access to an OS thread's `current` word from contexts that have thread-local storage of their
-//! own.
+//! Owns: `CurrentSlot`: an OS thread's `current` word, for contexts with thread-local storage of their own.
 //! May use: `current`.
 //! Never: another OS thread's word.
 

@@ -1,6 +1,6 @@
-//! A line of 2000 threads, each of which takes a number from its left, adds 1 and hands it to its right: the case that
-//! ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; segments are placed on two workers in turn:
-//! with 2 of them few numbers cross, and with as many as there are stages each does.
+//! A line of 2000 threads, each of which receives a number from its left, adds 1 and sends it to its right: the case
+//! that ThreadScope's authors traced. `line [STAGES [MESSAGES [SEGMENTS]]]`; segments are placed on two workers
+//! alternately: with 2 of them few numbers cross workers, and with as many segments as stages every number does.
 //!
 //! ```console
 //! $ raddle trace run -o one.rdt -- --workers 1 examples/line.rs
@@ -8,7 +8,7 @@
 //! $ raddle trace diff one.rdt two.rdt
 //! ```
 //!
-//! At `--level user` the trace shows a mark, a span and a counter of its own, too.
+//! At `--level user` the trace also shows a mark, a span and a counter of the program.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 

@@ -1,4 +1,4 @@
-//! Counts the primes below a number, in blocks, one process a block, drawing what it found.
+//! Counts the primes below a number in blocks, one process per block, and draws the result.
 //!
 //! `cargo raddle run examples/primes.rs -- 2000000`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]

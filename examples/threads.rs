@@ -1,4 +1,4 @@
-//! Threads that change workers, each with thread-locals of its own that come along.
+//! Threads that migrate between workers, each with its own thread-local storage.
 //!
 //! `cargo raddle run examples/threads.rs --workers 2 -- 8`
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
@@ -8,11 +8,11 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// What this thread has seen. No other thread ever sees it, on whatever worker either runs.
+    /// The OS threads that this thread has run on. No other thread sees this variable, on whatever worker it runs.
     static DIARY: RefCell<Vec<(u32, String)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The kernel's number of the OS thread that runs the caller now.
+/// The id of the OS thread that runs the caller now.
 fn os_thread() -> String {
     let link = std::fs::read_link("/proc/thread-self").unwrap_or_default();
     link.file_name().map_or_else(|| "?".to_owned(), |number| number.to_string_lossy().into_owned())
@@ -25,7 +25,7 @@ fn compute_for(time: Duration) {
     }
 }
 
-/// Computes in slices, waits between them, and writes down where it was.
+/// Computes in slices, waits between them, and records where it ran.
 fn walk() -> Vec<(u32, String)> {
     for slice in 0..20 {
         compute_for(Duration::from_millis(1));

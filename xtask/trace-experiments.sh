@@ -15,7 +15,7 @@ check() {
 for workers in 1 2; do
     check "$built/examples/line" 500 100
     check "$built/examples/line" 500 100 "$workers"
-    check "$built/examples/cells"
+    check "$built/examples/tasks"
     check "$built/examples/threads"
     check "$built/examples/primes"
     check "$built/warehouse" --warehouses 3 --warm-up 0 --transactions 1000

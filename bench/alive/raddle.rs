@@ -1,6 +1,6 @@
-//! Owns: light processes, threads, or cells, that are all alive and blocked at once.
+//! Owns: light processes, threads, or tasks that are all alive and blocked at once.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::time::Instant;
 
 use bench_raddle::bare_stacks::BareStacks;
-use bench_raddle::{Kind, joined, runtime};
+use bench_raddle::{ProcessKind, joined, runtime};
 use raddle::{csp, task};
 use raddle_measure::machine::Memory;
 use raddle_measure::{Job, Sample, program};
@@ -20,31 +20,31 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-/// One burst, which shows the time of create and join and the memory; and, for processes, the net time of a create.
+/// One burst for the time of create and join and for the memory; and, for processes, the net time of a create.
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, kind) = (job.number("count")?, job.text("kind")?);
-    let cells_wanted = kind == "cell";
+    let tasks_wanted = kind == "task";
     let runtime = runtime(job.workers)?;
-    let made_of = Kind::of(job);
-    let burst = runtime.run(move || if cells_wanted { cells(count) } else { processes(made_of, count) })?;
+    let made_of = ProcessKind::of(job);
+    let burst = runtime.run(move || if tasks_wanted { tasks(count) } else { processes(made_of, count) })?;
     drop(runtime);
-    if cells_wanted || made_of == Kind::Thread {
+    if tasks_wanted || made_of == ProcessKind::Thread {
         return Ok(vec![burst]);
     }
     let net = net_create_ns(job.workers, count)?;
     Ok(vec![burst.with("net_create_ns", net)])
 }
 
-/// Processes are made in lots of so many, each beside as many bare stacks.
+/// Processes are made in lots of this size, each alternating with as many plain stacks.
 const LOT: u64 = 1000;
-/// About so many processes are made for the net time, however few are alive at once.
+/// About how many processes are made for the net time, however few are alive at once.
 const IN_ALL: u64 = 200_000;
 
-/// What the create of a process costs beyond its fresh stack, with `count` alive in the end.
+/// The cost of creating a process minus that of a new stack, with `count` alive in the end.
 ///
 /// A first touch of a page costs microseconds here and drifts by more than a process costs, since the host backs the
-/// memory only then. So lots of processes and lots of bare stacks, made and touched, take turns in one process, now the
-/// one first, now the other; all of them stay alive, and the figure is the median over the lots of the difference.
+/// memory only then. So lots of processes and lots of plain stacks, made and touched, alternate in one program, each
+/// first in turn; all of them stay alive, and the figure is the median difference over the lots.
 fn net_create_ns(workers: usize, count: u64) -> Result<f64, String> {
     let mut differences = Vec::new();
     for turn in 0..(IN_ALL / count).max(1) {
@@ -118,7 +118,7 @@ impl Blocked {
     }
 }
 
-fn processes(kind: Kind, count: u64) -> Result<Sample, String> {
+fn processes(kind: ProcessKind, count: u64) -> Result<Sample, String> {
     let blocked = Arc::new(Blocked::new(count)?);
     let released = Arc::new(AtomicBool::new(false));
     let mut children = Vec::with_capacity(count as usize);
@@ -143,7 +143,7 @@ fn processes(kind: Kind, count: u64) -> Result<Sample, String> {
     Ok(sample(count, sum, [create_ns, join_ns], [before, after]))
 }
 
-fn cells(count: u64) -> Result<Sample, String> {
+fn tasks(count: u64) -> Result<Sample, String> {
     let blocked = Arc::new(Blocked::new(count)?);
     let release = Arc::new((AtomicBool::new(false), Mutex::new(Vec::<Waker>::with_capacity(count as usize))));
     let mut children = Vec::with_capacity(count as usize);

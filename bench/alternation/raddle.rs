@@ -1,6 +1,6 @@
 //! Owns: one light process that receives from the first of several channels, and one that sends on each in turn.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Owns: light processes in a ring that pass one token by park and unpark.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Owns: messages through channels with cloneable ends, on OS threads.
 //! May use: crossbeam-channel.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> std::thre
     std::thread::spawn(f)
 }
 
-/// There and back through two rendezvous.
+/// Round trips over two rendezvous channels.
 fn pingpong(count: u64) -> u64 {
     let ((there, near), (back, far)) = (bounded(0), bounded(0));
     let echo = spawn(move || near.iter().for_each(|number: u64| back.send(number + 1).expect("it waits")));
@@ -42,7 +42,7 @@ fn pingpong(count: u64) -> u64 {
     number
 }
 
-/// So many messages, from as many senders to as many receivers as said. A capacity of a million: without a bound.
+/// Sends messages from several senders to several receivers. A capacity of a million means unbounded.
 fn flow(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
     let (s, r) = if capacity == 1_000_000 { unbounded() } else { bounded(capacity as usize) };
     let each = count / senders;
@@ -62,7 +62,7 @@ fn select_over(receivers: &[Receiver<u64>]) -> Select<'_> {
     select
 }
 
-/// A selection over channels of which one has a message.
+/// A selection over channels, one of which has a message.
 fn ready(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(1)).unzip();
     let mut select = select_over(&receivers);
@@ -74,7 +74,7 @@ fn ready(count: u64, width: u64) -> u64 {
     })
 }
 
-/// A selection over rendezvous that waits for whichever comes.
+/// A selection over rendezvous channels that has to wait.
 fn wait(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(0)).unzip();
     let sender = spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));

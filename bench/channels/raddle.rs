@@ -1,6 +1,6 @@
 //! Owns: messages through channels with cloneable ends, on Raddle.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
@@ -33,9 +33,9 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     })
 }
 
-/// Who communicates.
-trait Parties {
-    /// Runs `f` beside the caller; what is returned waits for its end.
+/// What communicates: processes or OS threads.
+trait Executor {
+    /// Runs `f` concurrently with the caller; the returned closure waits for its end.
     fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T;
 }
 
@@ -44,22 +44,22 @@ struct Processes;
 /// OS threads, without a runtime.
 struct OsThreads;
 
-impl Parties for Processes {
+impl Executor for Processes {
     fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T {
         let process = csp::spawn(f);
         || process.join().expect("it does not panic")
     }
 }
 
-impl Parties for OsThreads {
+impl Executor for OsThreads {
     fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> impl FnOnce() -> T {
         let thread = std::thread::spawn(f);
         || thread.join().expect("it does not panic")
     }
 }
 
-/// There and back through two rendezvous.
-fn pingpong<P: Parties>(count: u64) -> u64 {
+/// Round trips over two rendezvous channels.
+fn pingpong<P: Executor>(count: u64) -> u64 {
     let ((there, near), (back, far)) = (bounded(0), bounded(0));
     let echo = P::spawn(move || near.iter().for_each(|number: u64| back.send(number + 1).expect("it waits")));
     let mut number = 0;
@@ -72,13 +72,14 @@ fn pingpong<P: Parties>(count: u64) -> u64 {
     number
 }
 
-/// So many messages, from as many senders to as many receivers as said. A capacity of a million: without a bound.
-fn flow<P: Parties>(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
+/// Sends messages from several senders to several receivers. A capacity of a million means unbounded.
+fn flow<P: Executor>(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
     let (s, r) = if capacity == 1_000_000 { unbounded() } else { bounded(capacity as usize) };
     let each = count / senders;
     let take_all = |r: Receiver<u64>| P::spawn(move || r.iter().sum::<u64>());
     let receivers: Vec<_> = (0..receivers).map(|_| take_all(r.clone())).collect();
-    let send = |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
+    let send =
+        |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
     let senders: Vec<_> = (0..senders).map(|part| P::spawn(send(s.clone(), part * each))).collect();
     drop((s, r));
     senders.into_iter().for_each(|sender| sender());
@@ -93,7 +94,7 @@ fn select_over(receivers: &[Receiver<u64>]) -> Select<'_> {
     select
 }
 
-/// A selection over channels of which one has a message.
+/// A selection over channels, one of which has a message.
 fn ready(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(1)).unzip();
     let mut select = select_over(&receivers);
@@ -105,7 +106,7 @@ fn ready(count: u64, width: u64) -> u64 {
     })
 }
 
-/// A selection over rendezvous that waits for whichever comes.
+/// A selection over rendezvous channels that has to wait.
 fn wait(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(0)).unzip();
     let send = move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received"));

@@ -1,6 +1,6 @@
 //! Owns: how long the front end takes for a line of a program full of PARs, from text to accepted.
 //! May use: raddle-occam.
-//! Never: a program with complaints.
+//! Never: a program with errors.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use raddle_occam::pre::NoFiles;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse};
 
-/// One of the many routines: a race to be disproved in every second line.
+/// One of the many routines: every second line has accesses to be proved disjoint.
 const UNIT: &str = "\
 PROC stage$n ([]INT a, VAL INT n, CHAN INT in?, out!)
   INT x, y:

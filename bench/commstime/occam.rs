@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_occam::Program;
+use bench_occam::OccamProgram;
 use raddle_measure::{Job, Sample, program};
 
 const SOURCE: &str = r#"
@@ -71,6 +71,6 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let source = SOURCE.replace("$delta", if job.text("delta")? == "par" { "PAR" } else { "SEQ" });
-    let compiled = Program::compile(&source, job, &["loops"])?;
+    let compiled = OccamProgram::compile(&source, job, &["loops"])?;
     job.plan.time(4 * job.number("loops")?, || compiled.number(job.workers))
 }

@@ -1,6 +1,6 @@
 //! Owns: the occam programmers' commstime: four light processes in a loop that count, and a consumer.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Owns: what chili has nearest to create and join: a join of two closures, one of which is nearly empty.
+//! Owns: chili's nearest equivalent of create and join: a join of two closures, one of which is nearly empty.
 //! May use: chili.
 //! Never: a job that could block; chili has none.
 

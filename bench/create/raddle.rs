@@ -1,10 +1,10 @@
 //! Owns: create and join of light processes, or of threads.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
-use bench_raddle::{Kind, joined, runtime};
+use bench_raddle::{ProcessKind, joined, runtime};
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (count, batch, plan) = (job.number("count")?, job.number("batch")?, job.plan);
-    let kind = Kind::of(job);
+    let kind = ProcessKind::of(job);
     runtime(job.workers)?.run(move || {
         let mut children = Vec::with_capacity(batch as usize);
         plan.time(count, || {

@@ -1,4 +1,4 @@
-//! Owns: what rayon has nearest to create and join: a scope with one spawned job, or with many.
+//! Owns: rayon's nearest equivalent of create and join: a scope with one spawned job, or with many.
 //! May use: rayon.
 //! Never: a job that could block; rayon has none.
 

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_occam::Program;
+use bench_occam::OccamProgram;
 use raddle_measure::machine::Memory;
 use raddle_measure::{Job, Sample, program};
 
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let compiled = Program::compile(SOURCE, job, &["count"])?;
+    let compiled = OccamProgram::compile(SOURCE, job, &["count"])?;
     let count = job.number("count")?;
     let before = Memory::now()?.resident;
     let (_, resident) = compiled.run(job.workers)?;

@@ -1,6 +1,6 @@
 //! Owns: fib by join, without a cut-off, on chili.
 //! May use: chili.
-//! Never: a setting beside the number of threads; its own way of leaving out heartbeats is part of it.
+//! Never: a setting other than the number of threads; its own way of leaving out heartbeats is part of it.
 
 use std::hint::black_box;
 use std::num::NonZero;

@@ -1,6 +1,6 @@
 //! Owns: fib by join, without a cut-off, on Raddle.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::hint::black_box;
 use std::process::ExitCode;

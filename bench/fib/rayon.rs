@@ -1,6 +1,6 @@
 //! Owns: fib by join, without a cut-off, on rayon.
 //! May use: rayon.
-//! Never: a setting beside the number of threads.
+//! Never: a setting other than the number of threads.
 
 use std::hint::black_box;
 use std::process::ExitCode;

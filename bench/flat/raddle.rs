@@ -1,6 +1,6 @@
 //! Owns: a batch of futures, processes or threads that return at once, each its own call, all waited for.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::hint::black_box;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Owns: a batch of jobs that return at once: rayon's scope, since it has no handle to wait for one job by.
 //! May use: rayon.
-//! Never: a setting beside the number of threads.
+//! Never: a setting other than the number of threads.
 
 use std::hint::black_box;
 use std::process::ExitCode;

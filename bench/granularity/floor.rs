@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use bench_common::granularity::{Shape, work};
+use bench_common::granularity::{PacketShape, work};
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let shape = Shape::of(job)?;
+    let shape = PacketShape::of(job)?;
     if job.workers == 1 {
         return job.plan.time(shape.rounds_in_all(), || share(shape, 0, 1));
     }
@@ -29,11 +29,11 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
 }
 
 /// The packets of one of several threads.
-fn share(shape: Shape, thread: usize, threads: usize) -> u64 {
+fn share(shape: PacketShape, thread: usize, threads: usize) -> u64 {
     (thread..shape.packets).step_by(threads).map(|packet| alone(shape, packet)).sum()
 }
 
-fn alone(shape: Shape, packet: usize) -> u64 {
+fn alone(shape: PacketShape, packet: usize) -> u64 {
     let mut array = vec![0_i32; shape.grain];
     let mut received = 0;
     for _ in 0..shape.rounds {

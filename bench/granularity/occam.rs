@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_occam::Program;
+use bench_occam::OccamProgram;
 use raddle_measure::{Job, Sample, program};
 
 const SOURCE: &str = r"
@@ -43,6 +43,6 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let compiled = Program::compile(SOURCE, job, &["packets", "rounds", "grain"])?;
+    let compiled = OccamProgram::compile(SOURCE, job, &["packets", "rounds", "grain"])?;
     job.plan.time(job.number("packets")? * job.number("rounds")?, || compiled.number(job.workers))
 }

@@ -1,10 +1,10 @@
 //! Owns: the Transterpreter's replicated PAR: packets that each do rounds of some work and one communication.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
-use bench_common::granularity::{Shape, work};
+use bench_common::granularity::{PacketShape, work};
 use raddle::{csp, thread};
 use raddle_measure::{Job, Sample, program};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +14,14 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let (shape, plan) = (Shape::of(job)?, job.plan);
+    let (shape, plan) = (PacketShape::of(job)?, job.plan);
     let runtime = bench_raddle::runtime(job.workers)?;
-    let threads = bench_raddle::Kind::of(job) == bench_raddle::Kind::Thread;
+    let threads = bench_raddle::ProcessKind::of(job) == bench_raddle::ProcessKind::Thread;
     let body = move || if threads { by_threads(shape) } else { replicated(shape) };
     runtime.run(move || plan.time(shape.rounds_in_all(), body))
 }
 
-fn replicated(shape: Shape) -> u64 {
+fn replicated(shape: PacketShape) -> u64 {
     let sum = AtomicU64::new(0);
     csp::par_for(0..shape.packets, |packet| {
         let mut array = vec![0_i32; shape.grain];
@@ -43,7 +43,7 @@ fn replicated(shape: Shape) -> u64 {
 }
 
 /// The same with threads, which have thread-local storage of their own.
-fn by_threads(shape: Shape) -> u64 {
+fn by_threads(shape: PacketShape) -> u64 {
     let sum = AtomicU64::new(0);
     thread::scope(|packets| {
         for packet in 0..shape.packets {
@@ -54,7 +54,7 @@ fn by_threads(shape: Shape) -> u64 {
     sum.into_inner()
 }
 
-fn thread_of(shape: Shape, packet: usize) -> u64 {
+fn thread_of(shape: PacketShape, packet: usize) -> u64 {
     let mut array = vec![0_i32; shape.grain];
     let (mut to, mut from) = csp::channel();
     let mut received = 0;

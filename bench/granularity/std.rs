@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use bench_common::granularity::{Shape, work};
+use bench_common::granularity::{PacketShape, work};
 use raddle_measure::{Job, Sample, program};
 
 fn main() -> ExitCode {
@@ -15,12 +15,12 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let shape = Shape::of(job)?;
+    let shape = PacketShape::of(job)?;
     bench_common::cores::use_first(job.workers)?;
     job.plan.time(shape.rounds_in_all(), || replicated(shape))
 }
 
-fn replicated(shape: Shape) -> u64 {
+fn replicated(shape: PacketShape) -> u64 {
     let sum = AtomicU64::new(0);
     thread::scope(|packets| {
         for packet in 0..shape.packets {
@@ -31,7 +31,7 @@ fn replicated(shape: Shape) -> u64 {
     sum.into_inner()
 }
 
-fn one(shape: Shape, packet: usize) -> u64 {
+fn one(shape: PacketShape, packet: usize) -> u64 {
     let mut array = vec![0_i32; shape.grain];
     let (to, from) = sync_channel(0);
     let mut received = 0;

@@ -1,6 +1,6 @@
 //! Owns: two light processes that unpark each other and park.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

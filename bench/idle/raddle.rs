@@ -1,6 +1,6 @@
-//! Owns: what an idle runtime uses.
+//! Owns: the processor time that an idle runtime uses.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

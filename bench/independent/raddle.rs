@@ -1,13 +1,13 @@
 //! Owns: work that two cores can share, as light processes; and as threads that have started on one worker.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bench_common::independent::{Form, sample};
-use bench_raddle::{Kind, joined, runtime};
+use bench_common::independent::{WorkKind, sample};
+use bench_raddle::{ProcessKind, joined, runtime};
 use raddle::csp;
 use raddle_measure::work::burn;
 use raddle_measure::{Job, Sample, program};
@@ -24,17 +24,17 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
         let measured = move || joined(csp::spawn_on(0, move || started(8, steps, workers)));
         return job.plan.repeat(|| Ok(runtime.run(measured)));
     }
-    let (form, steps) = Form::of(job)?;
+    let (form, steps) = WorkKind::of(job)?;
     job.plan.repeat(|| Ok(sample(|| runtime.run(move || compute(form, steps)))))
 }
 
-fn compute(form: Form, steps: u64) -> u64 {
+fn compute(form: WorkKind, steps: u64) -> u64 {
     match form {
-        Form::MainAndOne => {
+        WorkKind::MainAndOne => {
             let one = csp::spawn(move || burn(1, steps));
             burn(0, steps).wrapping_add(joined(one))
         }
-        Form::Spawned { count, slices } => spawned(count, slices, steps),
+        WorkKind::Spawned { count, slices } => spawned(count, slices, steps),
     }
 }
 
@@ -49,7 +49,7 @@ fn spawned(count: u64, slices: u64, steps: u64) -> u64 {
     children.into_iter().map(joined).fold(0, u64::wrapping_add)
 }
 
-/// Threads that have started on the first worker, while the second was busy, and wait there; then both go.
+/// Threads that have started on the first worker while the second was busy, and wait there; then both are free.
 fn started(count: u64, steps: u64, workers: usize) -> Sample {
     let (parked, go) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let busy = (workers > 1).then(|| {
@@ -69,7 +69,7 @@ fn started(count: u64, steps: u64, workers: usize) -> Sample {
             }
             burn(seed, steps)
         };
-        Kind::Thread.spawn(body)
+        ProcessKind::Thread.spawn(body)
     };
     let threads: Vec<_> = (0..count).map(thread).collect();
     while parked.load(Ordering::Relaxed) < count {

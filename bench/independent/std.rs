@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use std::thread;
 
-use bench_common::independent::{Form, sample};
+use bench_common::independent::{WorkKind, sample};
 use raddle_measure::work::burn;
 use raddle_measure::{Job, Sample, program};
 
@@ -15,15 +15,15 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let (form, steps) = Form::of(job)?;
+    let (form, steps) = WorkKind::of(job)?;
     bench_common::cores::use_first(job.workers)?;
     job.plan.repeat(|| {
         Ok(sample(|| match form {
-            Form::MainAndOne => {
+            WorkKind::MainAndOne => {
                 let one = thread::spawn(move || burn(1, steps));
                 burn(0, steps).wrapping_add(one.join().expect("it does not panic"))
             }
-            Form::Spawned { count, slices } => spawned(count, slices, steps),
+            WorkKind::Spawned { count, slices } => spawned(count, slices, steps),
         }))
     })
 }

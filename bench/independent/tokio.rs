@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_common::independent::{Form, sample};
+use bench_common::independent::{WorkKind, sample};
 use raddle_measure::work::burn;
 use raddle_measure::{Job, Sample, program};
 use tokio::task::{JoinHandle, yield_now};
@@ -14,19 +14,19 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let (form, steps) = Form::of(job)?;
+    let (form, steps) = WorkKind::of(job)?;
     let workers = job.workers;
     let runtime = bench_tokio::runtime(workers)?;
     job.plan.repeat(|| Ok(sample(|| runtime.block_on(tokio_main(form, steps)))))
 }
 
-async fn tokio_main(form: Form, steps: u64) -> u64 {
+async fn tokio_main(form: WorkKind, steps: u64) -> u64 {
     let main = match form {
-        Form::MainAndOne => tokio::spawn(async move {
+        WorkKind::MainAndOne => tokio::spawn(async move {
             let one = tokio::spawn(async move { burn(1, steps) });
             burn(0, steps).wrapping_add(joined(one).await)
         }),
-        Form::Spawned { count, slices } => tokio::spawn(spawned(count, slices, steps)),
+        WorkKind::Spawned { count, slices } => tokio::spawn(spawned(count, slices, steps)),
     };
     joined(main).await
 }

@@ -1,6 +1,6 @@
 //! Owns: from wake to run while the workers are full.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Owns: eight coarse leaves under an unbalanced tree of joins, on chili.
 //! May use: chili.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::num::NonZero;
 use std::process::ExitCode;

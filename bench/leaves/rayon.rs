@@ -1,6 +1,6 @@
 //! Owns: eight coarse leaves under an unbalanced tree of joins, on rayon.
 //! May use: rayon.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Owns: a line of light processes, each of which takes a number from its left, adds 1 and hands it to its right.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,9 +12,9 @@ fn main() -> ExitCode {
     program::main(run)
 }
 
-/// What line, and how its members are placed.
+/// The parameters of the line, and the placement of its members.
 #[derive(Clone, Copy)]
-struct Shape {
+struct LineShape {
     stages: u64,
     messages: u64,
     /// With 0 nothing is placed; else each contiguous segment is placed on the next worker.
@@ -28,7 +28,7 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (stages, messages, plan) = (job.number("stages")?, job.number("messages")?, job.plan);
     let (segments, workers) = (job.number("segments")?, job.workers as u64);
     let traced = job.number("traced").unwrap_or(0) == 1;
-    let shape = Shape { stages, messages, segments, workers, traced };
+    let shape = LineShape { stages, messages, segments, workers, traced };
     let slots = job.number("slots").unwrap_or(0);
     let body = move || match slots {
         0 => line(shape),
@@ -51,7 +51,7 @@ fn stage(mut left: Receiver<u64>, mut right: Sender<u64>) {
     }
 }
 
-fn spawn(place: u64, shape: Shape, body: impl FnOnce() + Send + 'static) -> csp::JoinHandle<()> {
+fn spawn(place: u64, shape: LineShape, body: impl FnOnce() + Send + 'static) -> csp::JoinHandle<()> {
     let worker = (place * shape.segments / shape.stages % shape.workers) as usize;
     match (shape.traced, shape.segments) {
         (true, segments) => {
@@ -64,8 +64,8 @@ fn spawn(place: u64, shape: Shape, body: impl FnOnce() + Send + 'static) -> csp:
     }
 }
 
-fn line(shape: Shape) -> u64 {
-    let Shape { stages, messages, .. } = shape;
+fn line(shape: LineShape) -> u64 {
+    let LineShape { stages, messages, .. } = shape;
     let (mut first, mut last) = csp::channel();
     let mut members = Vec::with_capacity(stages as usize);
     for place in 0..stages {
@@ -82,8 +82,8 @@ fn line(shape: Shape) -> u64 {
 }
 
 /// The same with slots between the stages that hold one number each, as `MVar`s do.
-fn line_of_slots(shape: Shape) -> u64 {
-    let Shape { stages, messages, .. } = shape;
+fn line_of_slots(shape: LineShape) -> u64 {
+    let LineShape { stages, messages, .. } = shape;
     let (first, mut last) = raddle::channel::bounded(1);
     let mut members = Vec::with_capacity(stages as usize);
     for place in 0..stages {

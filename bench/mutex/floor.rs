@@ -1,9 +1,9 @@
-//! Owns: the least instructions of each lock for short sections, when nobody else wants it.
+//! Owns: the minimum instructions of each lock for short sections, without contention.
 //! May use: atomics.
-//! Never: a branch that decides to wait; a word that is not free is an error of this program.
+//! Never: a branch that waits; a lock that is not free is an error of this program.
 //!
-//! A spinlock or CLH needs one locked instruction to come in and a store to leave. MCS needs a locked one to leave,
-//! too: who leaves must find out that nobody has come behind it and take itself out in one go.
+//! A spinlock or CLH lock takes one locked instruction to acquire and a store to release. MCS takes a locked one to
+//! release, too: it must atomically check that there is no successor and remove itself from the queue.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let (word, tail) = (Line(AtomicUsize::new(0)), Line(AtomicPtr::new(std::ptr::null_mut())));
+    let (word, tail) = (CacheLine(AtomicUsize::new(0)), CacheLine(AtomicPtr::new(std::ptr::null_mut())));
     let (word, tail) = (&black_box(&word).0, &black_box(&tail).0);
     match job.text("lock")? {
         "spin" | "clh" => with(job, |count| swap_and_store(word, count)),
@@ -28,11 +28,11 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
 
 /// Alone in its cache line.
 #[repr(align(64))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
 /// The node of an MCS lock.
-struct Node {
-    next: AtomicPtr<Node>,
+struct McsNode {
+    next: AtomicPtr<McsNode>,
 }
 
 fn swap_and_store(word: &AtomicUsize, count: &Cell<u64>) {
@@ -41,8 +41,8 @@ fn swap_and_store(word: &AtomicUsize, count: &Cell<u64>) {
     word.store(0, Ordering::Release);
 }
 
-fn swap_and_exchange(tail: &AtomicPtr<Node>, count: &Cell<u64>) {
-    let node = Node { next: AtomicPtr::new(std::ptr::null_mut()) };
+fn swap_and_exchange(tail: &AtomicPtr<McsNode>, count: &Cell<u64>) {
+    let node = McsNode { next: AtomicPtr::new(std::ptr::null_mut()) };
     let me = std::ptr::from_ref(&node).cast_mut();
     assert!(tail.swap(me, Ordering::AcqRel).is_null(), "nobody else is here");
     count.set(count.get() + 1);

@@ -1,6 +1,6 @@
 //! Owns: a counter under a lock, and processes that add to it.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_occam::Program;
+use bench_occam::OccamProgram;
 use raddle_measure::{Job, Sample, program};
 
 const SOURCE: &str = r"
@@ -28,6 +28,6 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let compiled = Program::compile(SOURCE, job, &["rounds"])?;
+    let compiled = OccamProgram::compile(SOURCE, job, &["rounds"])?;
     job.plan.time(job.number("rounds")?, || compiled.number(job.workers))
 }

@@ -24,12 +24,12 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
     job.plan.time(rounds, || spinning(rounds))
 }
 
-/// One line, which holds twice the number of the round while it is there, and one more on its way back.
+/// One cache line: it holds twice the round's number on the way out, and one more on the way back.
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct BallLine(AtomicU64);
 
 fn spinning(rounds: u64) -> u64 {
-    let line = Line(AtomicU64::new(0));
+    let line = BallLine(AtomicU64::new(0));
     let wait_for = |turn| {
         while line.0.load(Ordering::Acquire) != turn {
             spin_loop();

@@ -1,6 +1,6 @@
 //! Owns: two light processes that send a number there and back over two channels.
 //! May use: raddle.
-//! Never: a setting beside the number of workers, unless the two are placed: then the workers stay hot.
+//! Never: a setting other than the number of workers, unless the two are placed: then the workers stay hot.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use raddle_measure::{Job, Sample, program};
-use raytrace::{Plan, Scene, floor};
+use raytrace::{DrawPlan, Scene, floor};
 
 fn main() -> ExitCode {
     program::main(measure)
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
 
 fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let (width, height) = (job.number("width")? as u32, job.number("height")? as u32);
-    let plan = Plan { width, height, samples: 1, ..Plan::default() };
+    let plan = DrawPlan { width, height, samples: 1, ..DrawPlan::default() };
     let scene = Scene::read(include_str!("../../apps/raytrace/scenes/still-life.scene"))?;
     job.plan.repeat(|| Ok(Sample::new(floor(&scene, plan).elapsed.as_secs_f64() * 1e3, 1)))
 }

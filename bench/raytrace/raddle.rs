@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use raddle::Runtime;
 use raddle_measure::{Job, Sample, program};
-use raytrace::{Plan, Scene, draw, floor};
+use raytrace::{DrawPlan, Scene, draw, floor};
 
 fn main() -> ExitCode {
     program::main(measure)
@@ -15,7 +15,8 @@ fn main() -> ExitCode {
 fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let number = |name| job.number(name);
     let (width, height) = (number("width")? as u32, number("height")? as u32);
-    let plan = Plan { width, height, samples: 1, threads: number("threads")? as usize, ..Plan::default() };
+    let plan =
+        DrawPlan { width, height, samples: 1, threads: number("threads")? as usize, ..DrawPlan::default() };
     let scene = Scene::read(include_str!("../../apps/raytrace/scenes/still-life.scene"))?;
     let migration = job.text("migration")? == "on";
     let builder = Runtime::builder().workers(job.workers).migration(migration);

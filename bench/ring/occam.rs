@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use bench_occam::Program;
+use bench_occam::OccamProgram;
 use raddle_measure::{Job, Sample, program};
 
 const SOURCE: &str = r"
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
-    let compiled = Program::compile(SOURCE, job, &["processes", "rounds"])?;
+    let compiled = OccamProgram::compile(SOURCE, job, &["processes", "rounds"])?;
     let hops = job.number("processes")? * job.number("rounds")?;
     job.plan.time(hops, || compiled.number(job.workers))
 }

@@ -1,6 +1,6 @@
-//! Owns: so many independent light processes, all spawned by one, each with a known amount of work; per process.
+//! Owns: independent light processes, all spawned by one, each with a known amount of work; cost per process.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 //!
 //! What `raddle lab simulate` is validated with.
 

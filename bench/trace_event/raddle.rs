@@ -1,4 +1,4 @@
-//! Owns: what recording costs: a record beside a bare reading of the clock, and a switch and a message with and without
+//! Owns: the cost of recording: a record compared with a reading of the clock, a switch and a message with and without
 //!     it.
 //! May use: raddle, raddle-trace's ring and clock.
 //! Never: a file.

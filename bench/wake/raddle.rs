@@ -1,6 +1,6 @@
 //! Owns: wake of a sleeping worker: by an OS thread (1 worker), or by a process of the other worker (2).
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
@@ -32,7 +32,8 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
 fn from_os(wakes: u64, plan: Plan) -> Result<Vec<Sample>, String> {
     cores::pin(1)?;
     let runtime = runtime(1)?;
-    let (worker, sleeper) = runtime.run(|| Ok::<_, String>((machine::thread_id()?, Sleeper::start(0))))?;
+    let (worker, sleeper) =
+        runtime.run(|| Ok::<_, String>((machine::thread_id()?, ParkedProcess::start(0))))?;
     let bare = FutexSleeper::start(Some(1))?;
     cores::pin(0)?;
     plan.repeat(|| compare(&sleeper.shared.0, wakes, worker, || sleeper.process.unpark(), &bare))
@@ -41,18 +42,18 @@ fn from_os(wakes: u64, plan: Plan) -> Result<Vec<Sample>, String> {
 /// No futex beside it: the two sleepers' cores would have to be those of the workers, which are not known.
 fn from_worker(wakes: u64, plan: Plan) -> Result<Vec<Sample>, String> {
     let worker = joined(csp::spawn_on(1, machine::thread_id))?;
-    let sleeper = Sleeper::start(1);
+    let sleeper = ParkedProcess::start(1);
     let (meter, wake) = (&sleeper.shared.0, || sleeper.process.unpark());
     plan.repeat(|| summary(wakes, &meter.series(wakes, worker, wake)))
 }
 
 /// A process that parks until it is woken, over and over.
-struct Sleeper {
+struct ParkedProcess {
     shared: Arc<(Meter, AtomicBool)>,
     process: csp::Process,
 }
 
-impl Sleeper {
+impl ParkedProcess {
     fn start(worker: usize) -> Self {
         let shared = Arc::new((Meter::default(), AtomicBool::new(false)));
         let theirs = Arc::clone(&shared);
@@ -62,11 +63,11 @@ impl Sleeper {
                 theirs.0.ran();
             }
         });
-        Sleeper { shared, process: handle.process() }
+        ParkedProcess { shared, process: handle.process() }
     }
 }
 
-impl Drop for Sleeper {
+impl Drop for ParkedProcess {
     fn drop(&mut self) {
         self.shared.1.store(true, Ordering::Relaxed);
         self.process.unpark();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use raddle_measure::{Job, Sample, program};
-use warehouse::{Length, Plan, floor};
+use warehouse::{Length, WarehousePlan, floor};
 
 fn main() -> ExitCode {
     program::main(measure)
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let ms = |name| job.number(name).map(Duration::from_millis);
     let length = Length::Time { warm_up: ms("warm_ms")?, measured: ms("ms")? };
-    let plan = Plan { warehouses: job.number("warehouses")? as usize, length, ..Plan::default() };
+    let plan = WarehousePlan { warehouses: job.number("warehouses")? as usize, length, ..WarehousePlan::default() };
     let sample = |_| {
         let outcome = floor(&plan);
         match outcome.violations.first() {

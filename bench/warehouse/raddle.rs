@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use raddle::{Balance, Runtime};
 use raddle_measure::{Job, Sample, program};
-use warehouse::{Form, Length, Outcome, Plan, run};
+use warehouse::{Length, WaitMode, WarehousePlan, WarehouseResult, run};
 
 fn main() -> ExitCode {
     program::main(measure)
@@ -18,15 +18,20 @@ fn main() -> ExitCode {
 fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let ms = |name| job.number(name).map(Duration::from_millis);
     let form = match job.text("form")? {
-        "busy" => Form::Busy,
-        "think" => Form::Thinking {
+        "busy" => WaitMode::Busy,
+        "think" => WaitMode::Thinking {
             every: u32::try_from(job.number("every")?).map_err(|e| e.to_string())?,
             mean: Duration::from_micros(job.number("think_us")?),
         },
         other => return Err(format!("form is `{other}`; it can be busy or think")),
     };
     let length = Length::Time { warm_up: ms("warm_ms")?, measured: ms("ms")? };
-    let plan = Plan { warehouses: job.number("warehouses")? as usize, form, length, ..Plan::default() };
+    let plan = WarehousePlan {
+        warehouses: job.number("warehouses")? as usize,
+        form,
+        length,
+        ..WarehousePlan::default()
+    };
     let migration = job.text("migration")? == "on";
     let runtime = Runtime::builder()
         .workers(job.workers)
@@ -38,7 +43,7 @@ fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     (0..job.plan.samples).map(|_| sample(&run(&runtime, &plan), job.workers)).collect()
 }
 
-fn sample(outcome: &Outcome, workers: usize) -> Result<Sample, String> {
+fn sample(outcome: &WarehouseResult, workers: usize) -> Result<Sample, String> {
     if let Some(violation) = outcome.violations.first() {
         return Err(format!("the tables are inconsistent: {violation}"));
     }

@@ -1,10 +1,10 @@
 //! Owns: light processes, or threads, that only yield.
 //! May use: raddle.
-//! Never: a setting beside the number of workers.
+//! Never: a setting other than the number of workers.
 
 use std::process::ExitCode;
 
-use bench_raddle::{Kind, joined};
+use bench_raddle::{ProcessKind, joined};
 use raddle::csp;
 use raddle_measure::{Job, Sample, program};
 
@@ -14,11 +14,11 @@ fn main() -> ExitCode {
 
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (processes, rounds, plan) = (job.number("processes")?, job.number("rounds")?, job.plan);
-    let kind = Kind::of(job);
+    let kind = ProcessKind::of(job);
     kind.runtime(job.workers)?.run(move || plan.time(processes * rounds, || yields(kind, processes, rounds)))
 }
 
-fn yields(kind: Kind, processes: u64, rounds: u64) -> u64 {
+fn yields(kind: ProcessKind, processes: u64, rounds: u64) -> u64 {
     let process = move || {
         (0..rounds).for_each(|_| csp::yield_now());
         rounds

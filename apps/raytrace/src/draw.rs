@@ -2,8 +2,8 @@
 //! May use: `scene`, `trace`, `ledger`, `raddle`, `raddle-measure`.
 //! Never: two threads at one tile.
 //!
-//! Each thread takes the next tile that nobody has, draws it, and yields. Which thread draws a tile is chance; what the
-//! tile shows is not.
+//! Each thread takes the next free tile, draws it, and yields. Which thread draws a tile depends on the schedule; the
+//! pixels do not.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,12 +19,12 @@ use crate::trace::View;
 
 /// How a picture is drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct DrawPlan {
     /// Points across.
     pub width: u32,
     /// Points down.
     pub height: u32,
-    /// Rays of a point, squared.
+    /// The square root of the number of rays per point.
     pub samples: u32,
     /// Points of a tile's side.
     pub tile: u32,
@@ -32,13 +32,13 @@ pub struct Plan {
     pub threads: usize,
 }
 
-impl Default for Plan {
+impl Default for DrawPlan {
     fn default() -> Self {
-        Plan { width: 640, height: 360, samples: 2, tile: 16, threads: 8 }
+        DrawPlan { width: 640, height: 360, samples: 2, tile: 16, threads: 8 }
     }
 }
 
-/// A picture and how it came about.
+/// A picture and the figures of its drawing.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Red, green and blue of each point, row by row.
@@ -47,14 +47,14 @@ pub struct Picture {
     pub elapsed: Duration,
     /// How many tiles each thread drew.
     pub done: Vec<u64>,
-    /// What the workers did meanwhile.
+    /// The workers' counters of that time.
     pub period: Period,
 }
 
 /// A tile's place and its pixels.
 type Tile = (usize, Vec<[u8; 3]>);
 
-impl Plan {
+impl DrawPlan {
     fn across(self) -> usize {
         self.width.div_ceil(self.tile) as usize
     }
@@ -93,7 +93,7 @@ impl Plan {
 }
 
 /// Draws `scene` on `runtime`.
-pub fn draw(runtime: &Runtime, scene: &Scene, plan: Plan) -> Picture {
+pub fn draw(runtime: &Runtime, scene: &Scene, plan: DrawPlan) -> Picture {
     let view = View::new(scene, plan.width, plan.height);
     let (next, tiles) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(plan.tiles())));
     let (before, begun) = (Moment::of(runtime), Instant::now());
@@ -123,8 +123,8 @@ pub fn draw(runtime: &Runtime, scene: &Scene, plan: Plan) -> Picture {
     Picture { pixels, elapsed, done, period }
 }
 
-/// The same picture by a plain loop.
-pub fn floor(scene: &Scene, plan: Plan) -> Picture {
+/// The same picture in a plain loop.
+pub fn floor(scene: &Scene, plan: DrawPlan) -> Picture {
     let view = View::new(scene, plan.width, plan.height);
     let begun = Instant::now();
     let tiles: Vec<Tile> = (0..plan.tiles()).map(|tile| plan.tile(&view, tile)).collect();
@@ -134,7 +134,7 @@ pub fn floor(scene: &Scene, plan: Plan) -> Picture {
 }
 
 impl Picture {
-    /// A number that stands for the pixels (FNV-1a).
+    /// A checksum of the pixels (FNV-1a).
     pub fn checksum(&self) -> u64 {
         let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         self.pixels.iter().fold(0xcbf2_9ce4_8422_2325, mix)
@@ -149,7 +149,7 @@ impl Display for Picture {
         }
         let rate = self.done.iter().sum::<u64>() as f64 / self.elapsed.as_secs_f64();
         writeln!(f, "{threads}")?;
-        writeln!(f, "throughput     {} tiles a second over {:.2?}", figure(rate), self.elapsed)?;
+        writeln!(f, "throughput     {} tiles per second over {:.2?}", figure(rate), self.elapsed)?;
         writeln!(f, "thread spread  {} %", figure(ledger::thread_spread(&self.done)))?;
         writeln!(f, "migrations     {}\n\n{}", self.period.migrations(), self.period)?;
         writeln!(f, "checksum       {:016x}", self.checksum())
@@ -164,11 +164,11 @@ mod tests {
     fn the_picture_is_the_same_for_any_number_of_workers_and_threads() {
         let scene = Scene::read(include_str!("../scenes/still-life.scene")).unwrap();
         // Sides that no tile divides.
-        let plan = Plan { width: 101, height: 55, samples: 1, tile: 8, threads: 5 };
+        let plan = DrawPlan { width: 101, height: 55, samples: 1, tile: 8, threads: 5 };
         let expected = floor(&scene, plan);
         for (workers, threads, migration) in [(1, 5, true), (2, 1, true), (2, 7, false), (3, 7, true)] {
             let runtime = Runtime::builder().workers(workers).migration(migration).build().unwrap();
-            let picture = draw(&runtime, &scene, Plan { threads, ..plan });
+            let picture = draw(&runtime, &scene, DrawPlan { threads, ..plan });
             assert_eq!(picture.pixels, expected.pixels, "{workers} workers, {threads} threads");
             assert_eq!(picture.done.iter().sum::<u64>(), 13 * 7);
         }

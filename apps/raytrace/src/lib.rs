@@ -4,10 +4,10 @@
 //!
 //! ```
 //! use raddle::Runtime;
-//! use raytrace::{Plan, Scene, draw};
+//! use raytrace::{DrawPlan, Scene, draw};
 //!
 //! let scene = Scene::read(include_str!("../scenes/still-life.scene"))?;
-//! let plan = Plan { width: 64, height: 36, ..Plan::default() };
+//! let plan = DrawPlan { width: 64, height: 36, ..DrawPlan::default() };
 //! let on = |workers| draw(&Runtime::builder().workers(workers).build().unwrap(), &scene, plan).pixels;
 //! assert_eq!(on(1), on(2));
 //! # Ok::<(), String>(())
@@ -19,7 +19,7 @@ mod scene;
 mod trace;
 mod vector;
 
-pub use draw::{Picture, Plan, draw, floor};
-pub use scene::{Camera, Material, Scene, Shape};
+pub use draw::{DrawPlan, Picture, draw, floor};
+pub use scene::{Camera, Material, Scene, SceneShape};
 pub use trace::View;
 pub use vector::Vector;

@@ -10,25 +10,25 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use raddle::Runtime;
-use raytrace::{Picture, Plan, Scene, draw};
+use raytrace::{DrawPlan, Picture, Scene, draw};
 
 /// Draws a scene as a PNG, with threads that take tiles
 ///
 /// How threads are scheduled is set by the environment, as for all of Raddle's programs: RADDLE_WORKERS,
-/// RADDLE_MIGRATION, RADDLE_BALANCE and so on. The form of scenes is described by `apps/raytrace/src/scene.rs`.
+/// RADDLE_MIGRATION, RADDLE_BALANCE and so on. The format of scenes is described in `apps/raytrace/src/scene.rs`.
 #[derive(Parser)]
 #[command(name = "raytrace")]
-struct Arguments {
-    /// The scene; one that comes along if not said
+struct CommandLine {
+    /// The scene; by default a built-in one
     scene: Option<PathBuf>,
-    /// Where the picture goes
+    /// The picture
     #[arg(short, default_value = "raytrace.png", value_name = "PNG")]
     output: PathBuf,
     #[arg(long, default_value_t = 1280, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     width: u32,
     #[arg(long, default_value_t = 720, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     height: u32,
-    /// A point's colour is the mean of this number squared of rays
+    /// The colour of a point is the mean over the square of this number of rays
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     samples: u32,
     /// Threads that draw
@@ -37,7 +37,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match carry_out(&Arguments::parse()) {
+    match carry_out(&CommandLine::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("raytrace: {why}");
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn carry_out(arguments: &Arguments) -> Result<(), String> {
+fn carry_out(arguments: &CommandLine) -> Result<(), String> {
     let text = match &arguments.scene {
         None => include_str!("../scenes/still-life.scene").to_owned(),
         Some(path) => {
@@ -55,8 +55,8 @@ fn carry_out(arguments: &Arguments) -> Result<(), String> {
     };
     let scene = Scene::read(&text)?;
     let runtime = Runtime::builder().build().map_err(|e| e.to_string())?;
-    let &Arguments { width, height, samples, .. } = arguments;
-    let plan = Plan { width, height, samples, threads: arguments.threads.into(), ..Plan::default() };
+    let &CommandLine { width, height, samples, .. } = arguments;
+    let plan = DrawPlan { width, height, samples, threads: arguments.threads.into(), ..DrawPlan::default() };
     let picture = draw(&runtime, &scene, plan);
     write(&arguments.output, plan, &picture)
         .map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
@@ -65,7 +65,7 @@ fn carry_out(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn write(path: &Path, plan: Plan, picture: &Picture) -> Result<(), png::EncodingError> {
+fn write(path: &Path, plan: DrawPlan, picture: &Picture) -> Result<(), png::EncodingError> {
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), plan.width, plan.height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);

@@ -1,8 +1,8 @@
 //! Owns: scenes and the text that they are written in.
-//! May use: `vector`.
-//! Never: a file; whoever has one reads it.
+//! May use: text.
+//! Never: a file; the caller reads it.
 //!
-//! One thing a line; `#` begins a comment. Numbers are decimal, vectors are three of them.
+//! One object per line; `#` begins a comment. Numbers are decimal, vectors are three of them.
 //!
 //! | line | means |
 //! |---|---|
@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 
 use crate::vector::Vector;
 
-/// What a ray may meet, with the number of its material.
+/// An object that a ray may hit.
 #[derive(Clone, Debug)]
-pub enum Shape {
+pub enum SceneShape {
     /// A ball.
     Sphere {
         /// Its middle.
@@ -46,7 +46,7 @@ pub enum Shape {
     },
 }
 
-/// What something is made of.
+/// A material.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// What it reflects of the light.
@@ -70,7 +70,7 @@ pub struct Camera {
     pub angle: f64,
 }
 
-/// Everything that is seen.
+/// A scene.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// Where it is seen from.
@@ -83,8 +83,8 @@ pub struct Scene {
     pub lights: Vec<(Vector, Vector)>,
     /// The materials, by number.
     pub materials: Vec<Material>,
-    /// What there is, with the number of its material.
-    pub things: Vec<(Shape, usize)>,
+    /// The objects, each with the number of its material.
+    pub things: Vec<(SceneShape, usize)>,
 }
 
 impl Scene {
@@ -123,7 +123,7 @@ struct Reader {
     lights: Vec<(Vector, Vector)>,
     materials: Vec<Material>,
     names: BTreeMap<String, usize>,
-    things: Vec<(Shape, usize)>,
+    things: Vec<(SceneShape, usize)>,
 }
 
 impl Reader {
@@ -146,15 +146,16 @@ impl Reader {
                 self.materials[material].checker = Some(words.vector()?);
             }
             "sphere" => {
-                let shape = Shape::Sphere { at: words.vector()?, radius: words.number()? };
+                let shape = SceneShape::Sphere { at: words.vector()?, radius: words.number()? };
                 self.things.push((shape, self.material(&mut words)?));
             }
             "triangle" => {
                 let (a, b, c) = (words.vector()?, words.vector()?, words.vector()?);
-                self.things.push((Shape::Triangle { a, ab: b - a, ac: c - a }, self.material(&mut words)?));
+                self.things
+                    .push((SceneShape::Triangle { a, ab: b - a, ac: c - a }, self.material(&mut words)?));
             }
             "floor" => {
-                let shape = Shape::Floor { height: words.number()? };
+                let shape = SceneShape::Floor { height: words.number()? };
                 self.things.push((shape, self.material(&mut words)?));
             }
             _ => {

@@ -5,12 +5,12 @@
 //! Whitted's method (*An improved illumination model for shaded display*, 1980): diffuse and specular light with
 //! shadows, and mirrors to a fixed depth. Triangles by Moeller and Trumbore (1997).
 
-use crate::scene::{Material, Scene, Shape};
+use crate::scene::{Material, Scene, SceneShape};
 use crate::vector::Vector;
 
-/// So often is a ray mirrored.
+/// The most reflections of a ray.
 const DEPTH: u32 = 5;
-/// Nearer than this is the surface that the ray leaves.
+/// A hit nearer than this is the surface that the ray leaves.
 const NEAR: f64 = 1e-6;
 
 /// The scene as it is seen in a picture of a certain size.
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
     }
 
     fn nearest(&self, ray: &Ray) -> Option<Hit<'_>> {
-        let meets = |(shape, material): &'a (Shape, usize)| Some((shape.meets(ray)?, shape, *material));
+        let meets = |(shape, material): &'a (SceneShape, usize)| Some((shape.meets(ray)?, shape, *material));
         let (way, shape, material) =
             self.scene.things.iter().filter_map(meets).min_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
         let at = ray.from + ray.to * way;
@@ -108,18 +108,18 @@ impl<'a> View<'a> {
     }
 }
 
-impl Shape {
+impl SceneShape {
     /// How far along the ray it is met.
     fn meets(&self, ray: &Ray) -> Option<f64> {
         let way = match self {
-            Shape::Sphere { at, radius } => {
+            SceneShape::Sphere { at, radius } => {
                 let off = ray.from - *at;
                 let half = off.dot(ray.to);
                 let square = half * half - off.dot(off) + radius * radius;
                 let root = (square >= 0.0).then(|| square.sqrt())?;
                 if -half - root > NEAR { -half - root } else { -half + root }
             }
-            Shape::Triangle { a, ab, ac } => {
+            SceneShape::Triangle { a, ab, ac } => {
                 let across = ray.to.cross(*ac);
                 let scale = 1.0 / ab.dot(across);
                 let off = ray.from - *a;
@@ -129,16 +129,16 @@ impl Shape {
                 let inside = u >= 0.0 && v >= 0.0 && u + v <= 1.0;
                 inside.then(|| ac.dot(along) * scale)?
             }
-            Shape::Floor { height } => (height - ray.from.y) / ray.to.y,
+            SceneShape::Floor { height } => (height - ray.from.y) / ray.to.y,
         };
         (way > NEAR && way.is_finite()).then_some(way)
     }
 
     fn normal(&self, at: Vector) -> Vector {
         match self {
-            Shape::Sphere { at: middle, .. } => (at - *middle).normal(),
-            Shape::Triangle { ab, ac, .. } => ab.cross(*ac).normal(),
-            Shape::Floor { .. } => Vector::new(0.0, 1.0, 0.0),
+            SceneShape::Sphere { at: middle, .. } => (at - *middle).normal(),
+            SceneShape::Triangle { ab, ac, .. } => ab.cross(*ac).normal(),
+            SceneShape::Floor { .. } => Vector::new(0.0, 1.0, 0.0),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Owns: how a delivered order leaves the trees.
-//! May use: `tables`.
+//! Owns: moving delivered orders from the trees to the archive.
+//! May use: the tables.
 //! Never: an order that is not delivered.
 
 use crate::tables::District;

@@ -2,27 +2,27 @@
 //! May use: `items`, `tables`, `transactions`.
 //! Never: a repair.
 //!
-//! They are those of TPC-C, clause 3.3.2, with their numbers, over the trees and what has left them; and two of ours:
-//! what the warehouses' stocks say was sold is what the shared items say, and there are as many orders and payments as
-//! there were transactions. An update that were lost would break at least one of them.
+//! They are those of TPC-C, clause 3.3.2, with their numbers, over the trees and the archive; and two more: the stocks
+//! and the shared items agree on what was sold, and there are as many orders and payments as there were transactions. A
+//! lost update would violate at least one of them.
 
 use crate::items::Items;
 use crate::tables::{District, Tables};
-use crate::transactions::{Kind, Warehouse};
+use crate::transactions::{TransactionKind, Warehouse};
 
-/// How many conditions there are.
+/// The number of conditions.
 pub const CONDITIONS: usize = 13;
 
-/// What does not hold, one line each.
+/// The violated conditions, one line each.
 pub fn violations(warehouses: &[Warehouse], items: &Items) -> Vec<String> {
     let mut found = Vec::new();
     for (number, warehouse) in warehouses.iter().enumerate() {
-        let mut complain = |what: &str| found.push(format!("warehouse {number}: {what}"));
-        of_warehouse(warehouse, &mut complain);
+        let mut report = |what: &str| found.push(format!("warehouse {number}: {what}"));
+        of_warehouse(warehouse, &mut report);
         for (district, place) in &warehouse.tables.districts {
-            let mut complain = |what: &str| complain(&format!("district {district}: {what}"));
-            of_orders(place, &mut complain);
-            of_lines(place, &mut complain);
+            let mut report = |what: &str| report(&format!("district {district}: {what}"));
+            of_orders(place, &mut report);
+            of_lines(place, &mut report);
         }
     }
     let sold =
@@ -35,21 +35,22 @@ pub fn violations(warehouses: &[Warehouse], items: &Items) -> Vec<String> {
     found
 }
 
-fn of_warehouse(warehouse: &Warehouse, complain: &mut impl FnMut(&str)) {
+fn of_warehouse(warehouse: &Warehouse, report: &mut impl FnMut(&str)) {
     let tables = &warehouse.tables;
     let of_districts: i64 = tables.districts.values().map(|d| d.year_to_date).sum();
-    hold(tables.year_to_date == of_districts, "1: W_YTD is the sum of D_YTD", complain);
+    hold(tables.year_to_date == of_districts, "1: W_YTD is the sum of D_YTD", report);
     let paid: i64 = tables.history.by_district.values().sum();
-    hold(tables.year_to_date == paid, "8: W_YTD is the sum of H_AMOUNT", complain);
+    hold(tables.year_to_date == paid, "8: W_YTD is the sum of H_AMOUNT", report);
     let each = tables.districts.iter().all(|(number, district)| {
         district.year_to_date == tables.history.by_district.get(number).copied().unwrap_or(0)
     });
-    hold(each, "9: D_YTD is the sum of H_AMOUNT", complain);
-    hold(balances(tables), "10, 12: C_BALANCE is what was delivered less what was paid", complain);
+    hold(each, "9: D_YTD is the sum of H_AMOUNT", report);
+    hold(balances(tables), "10, 12: C_BALANCE is what was delivered less what was paid", report);
     let orders: u64 = tables.districts.values().map(|d| u64::from(d.next_order) - 1).sum();
-    let [made, paid] = [Kind::NewOrder, Kind::Payment].map(|kind| warehouse.done[kind as usize]);
-    hold(orders + warehouse.taken_back == made, "there are as many orders as were made", complain);
-    hold(tables.history.count == paid, "there are as many payments as were made", complain);
+    let [made, paid] =
+        [TransactionKind::NewOrder, TransactionKind::Payment].map(|kind| warehouse.done[kind as usize]);
+    hold(orders + warehouse.rolled_back == made, "there are as many orders as were made", report);
+    hold(tables.history.count == paid, "there are as many payments as were made", report);
 }
 
 fn balances(tables: &Tables) -> bool {
@@ -62,38 +63,38 @@ fn balances(tables: &Tables) -> bool {
     })
 }
 
-fn of_orders(place: &District, complain: &mut impl FnMut(&str)) {
+fn of_orders(place: &District, report: &mut impl FnMut(&str)) {
     let last = place.orders.last_key_value().map_or(0, |(number, _)| *number);
-    hold(place.next_order - 1 == last, "2: D_NEXT_O_ID - 1 is the last order", complain);
+    hold(place.next_order - 1 == last, "2: D_NEXT_O_ID - 1 is the last order", report);
     let gap = match (place.new_orders.first(), place.new_orders.last()) {
         (Some(first), Some(last)) => (last - first + 1) as usize,
         _ => 0,
     };
-    hold(place.new_orders.len() == gap, "3: the new orders have no gap", complain);
+    hold(place.new_orders.len() == gap, "3: the new orders have no gap", report);
     let matches =
         place.orders.iter().all(|(n, order)| order.carrier.is_none() == place.new_orders.contains(n));
-    hold(matches, "5: an order has no carrier while it is new, and only then", complain);
+    hold(matches, "5: an order has no carrier while it is new, and only then", report);
     let all = place.orders.len() as u64 + place.archive.orders;
-    hold(all == u64::from(place.next_order) - 1, "no order is missing", complain);
+    hold(all == u64::from(place.next_order) - 1, "no order is missing", report);
 }
 
-fn of_lines(place: &District, complain: &mut impl FnMut(&str)) {
+fn of_lines(place: &District, report: &mut impl FnMut(&str)) {
     let promised: u64 = place.orders.values().map(|order| u64::from(order.lines)).sum();
     let (lines, gone) = (place.lines.len() as u64, &place.archive);
     let agree = promised == lines && gone.lines_promised == gone.lines;
-    hold(agree, "4: the sum of O_OL_CNT is the number of lines", complain);
+    hold(agree, "4: the sum of O_OL_CNT is the number of lines", report);
     let each = place.orders.iter().all(|(number, order)| {
         place.lines.range((*number, 0)..=(*number, u8::MAX)).count() == usize::from(order.lines)
     });
-    hold(each, "6: O_OL_CNT is the number of an order's lines", complain);
+    hold(each, "6: O_OL_CNT is the number of an order's lines", report);
     let delivered = place.lines.iter().all(|((number, _), line)| {
         place.orders.get(number).is_some_and(|order| order.carrier.is_some() == line.delivered)
     });
-    hold(delivered, "7: a line is delivered when its order has a carrier", complain);
+    hold(delivered, "7: a line is delivered when its order has a carrier", report);
 }
 
-fn hold(condition: bool, what: &str, complain: &mut impl FnMut(&str)) {
+fn hold(condition: bool, what: &str, report: &mut impl FnMut(&str)) {
     if !condition {
-        complain(&format!("condition {what}, does not hold"));
+        report(&format!("condition {what}, does not hold"));
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use raddle::sync::Mutex;
 
-use crate::plan::{Form, Plan};
-use crate::random::Random;
+use crate::plan::{WaitMode, WarehousePlan};
+use crate::random::RandomStream;
 
 /// What the warehouses sell.
 #[derive(Debug)]
@@ -16,18 +16,18 @@ pub struct Items {
     sold: Sold,
 }
 
-/// Who counts what was sold.
+/// How sales are counted.
 #[derive(Debug)]
 enum Sold {
-    /// Nobody keeps others waiting: each item has its own count.
+    /// Each item has its own counter: threads never wait.
     Each(Vec<AtomicU64>),
-    /// One lock on the whole table, for which threads wait.
+    /// One lock guards the whole table: threads wait for it.
     Locked(Mutex<Vec<u64>>),
 }
 
 impl Items {
     /// `count` items with prices from 1.00 to 100.00; `locked` says whether one lock guards the sales.
-    fn new(count: u32, locked: bool, random: &mut Random) -> Self {
+    fn new(count: u32, locked: bool, random: &mut RandomStream) -> Self {
         let prices = (0..count).map(|_| random.between(100, 10_000)).collect();
         let zeros = (0..count).map(|_| 0);
         let sold = if locked {
@@ -39,8 +39,8 @@ impl Items {
     }
 
     /// The items of a run.
-    pub fn of(plan: &Plan) -> Self {
-        Items::new(plan.scale.items, plan.form != Form::Busy, &mut Random::new(plan.seed, 0))
+    pub fn of(plan: &WarehousePlan) -> Self {
+        Items::new(plan.scale.items, plan.form != WaitMode::Busy, &mut RandomStream::new(plan.seed, 0))
     }
 
     /// How many items there are.

@@ -1,17 +1,17 @@
 //! Owns: a middle-tier business workload, written from the public description of SPECjbb2000 (which is proprietary).
-//! May use: nothing.
-//! Never: a choice that the seed does not decide, except how many transactions a timed run gets done.
+//! May use: `raddle`'s threads, locks and counters.
+//! Never: a choice that does not come from the seed, except how many transactions a timed run completes.
 //!
-//! Each warehouse is one [`raddle::thread`] that performs [transactions] against its own [tables], with a
-//! yield after each; all share the [items]. What a warehouse has after so many transactions depends on the seed alone,
+//! Each warehouse is one [`raddle::thread`] that performs [transactions] against its own [tables], with a yield after
+//! each; all share the [items]. The contents of a warehouse after a number of transactions depend on the seed alone,
 //! and at the end the [consistency] of all tables is checked.
 //!
 //! ```
 //! use raddle::Runtime;
-//! use warehouse::{Form, Length, Plan, run};
+//! use warehouse::{WaitMode, Length, WarehousePlan, run};
 //!
 //! let runtime = Runtime::builder().workers(2).build()?;
-//! let plan = Plan { warehouses: 3, length: Length::Transactions(1000), ..Plan::default() };
+//! let plan = WarehousePlan { warehouses: 3, length: Length::Transactions(1000), ..WarehousePlan::default() };
 //! let outcome = run(&runtime, &plan);
 //! assert_eq!(outcome.violations, [""; 0]);
 //! assert_eq!(outcome.done, [1000, 1000, 1000]);
@@ -33,5 +33,5 @@ mod random;
 mod report;
 mod run;
 
-pub use plan::{Form, Length, Plan};
-pub use run::{Outcome, floor, run};
+pub use plan::{Length, WaitMode, WarehousePlan};
+pub use run::{WarehouseResult, floor, run};

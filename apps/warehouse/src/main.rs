@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use raddle::Runtime;
-use warehouse::{Form, Length, Plan, run};
+use warehouse::{Length, WaitMode, WarehousePlan, run};
 
 /// Warehouses that process orders, each in a thread of its own, after the public description of SPECjbb2000
 ///
@@ -16,30 +16,30 @@ use warehouse::{Form, Length, Plan, run};
 /// RADDLE_MIGRATION, RADDLE_BALANCE and so on. Ends with 1 if the tables are inconsistent at the end.
 #[derive(Parser)]
 #[command(name = "warehouse")]
-struct Arguments {
-    /// How many warehouses, and so threads
+struct CommandLine {
+    /// The number of warehouses, each with a thread
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     warehouses: u16,
-    /// What all choices follow from
+    /// The seed of all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Seconds before anything is counted
+    /// Seconds of warm-up
     #[arg(long, default_value_t = 2.0)]
     warm_up: f64,
-    /// Seconds that are counted
+    /// Seconds of measurement
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// End when each warehouse has done so many transactions, instead of by time
+    /// End after this many transactions of each warehouse, instead of by time
     #[arg(long, value_name = "COUNT")]
     transactions: Option<u64>,
-    /// Threads also wait: for one lock on the shared items, and to think after each thousand transactions, for so many
-    /// microseconds on average
+    /// Threads also wait: for one lock on the shared items, and after each thousand transactions for a think time of
+    /// this many microseconds on average
     #[arg(long, value_name = "US")]
     think: Option<u64>,
 }
 
-impl Arguments {
-    fn plan(&self) -> Result<Plan, String> {
+impl CommandLine {
+    fn plan(&self) -> Result<WarehousePlan, String> {
         let time = |name: &str, seconds: f64| {
             Duration::try_from_secs_f64(seconds).map_err(|e| format!("--{name} {seconds}: {e}"))
         };
@@ -50,14 +50,20 @@ impl Arguments {
                 measured: time("seconds", self.seconds)?,
             },
         };
-        let thinking = |us| Form::Thinking { every: 1000, mean: Duration::from_micros(us) };
-        let form = self.think.map_or(Form::Busy, thinking);
-        Ok(Plan { warehouses: self.warehouses.into(), seed: self.seed, form, length, ..Plan::default() })
+        let thinking = |us| WaitMode::Thinking { every: 1000, mean: Duration::from_micros(us) };
+        let form = self.think.map_or(WaitMode::Busy, thinking);
+        Ok(WarehousePlan {
+            warehouses: self.warehouses.into(),
+            seed: self.seed,
+            form,
+            length,
+            ..WarehousePlan::default()
+        })
     }
 }
 
 fn main() -> ExitCode {
-    let plan = Arguments::parse().plan();
+    let plan = CommandLine::parse().plan();
     let built = plan.and_then(|plan| Ok((plan, Runtime::builder().build().map_err(|e| e.to_string())?)));
     let (plan, runtime) = match built {
         Ok(ready) => ready,

@@ -6,40 +6,40 @@ use std::time::Duration;
 
 use crate::tables::Scale;
 
-/// What a run is to be.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    /// How many warehouses, and so threads.
+pub struct WarehousePlan {
+    /// The number of warehouses, each with a thread.
     pub warehouses: usize,
-    /// Names all choices.
+    /// The seed of all random choices.
     pub seed: u64,
     /// How large the tables are.
     pub scale: Scale,
     /// Whether threads ever wait.
-    pub form: Form,
+    pub form: WaitMode,
     /// When it ends.
     pub length: Length,
 }
 
-impl Default for Plan {
+impl Default for WarehousePlan {
     /// One warehouse that is always busy, ten seconds after two of warm-up.
     fn default() -> Self {
         let length = Length::Time { warm_up: Duration::from_secs(2), measured: Duration::from_secs(10) };
-        Plan { warehouses: 1, seed: 1, scale: Scale::default(), form: Form::Busy, length }
+        WarehousePlan { warehouses: 1, seed: 1, scale: Scale::default(), form: WaitMode::Busy, length }
     }
 }
 
-/// Whether the threads wait for anything beside their turn.
+/// Whether the threads wait for anything except their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum WaitMode {
     /// Never.
     Busy,
-    /// For a lock on the shared items; and after so many transactions each thread thinks, for between none and twice
-    /// the given time.
+    /// For a lock on the shared items; and after a number of transactions each thread waits for a think time of 0 to 2
+    /// times the given mean.
     Thinking {
-        /// Transactions between two thoughts.
+        /// Transactions between two think times.
         every: u32,
-        /// Mean time of a thought.
+        /// The mean think time.
         mean: Duration,
     },
 }
@@ -47,7 +47,7 @@ pub enum Form {
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// After this time; what is done before is not counted.
+    /// After this time; the warm-up is not counted.
     Time {
         /// Not counted.
         warm_up: Duration,

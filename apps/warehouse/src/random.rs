@@ -1,15 +1,15 @@
-//! Owns: the numbers that decide what a transaction does: a stream from a seed, and TPC-C's uneven choice.
-//! May use: nothing.
+//! Owns: the random numbers of the transactions: a stream from a seed, and TPC-C's non-uniform distribution.
+//! May use: arithmetic.
 //! Never: anything that differs from run to run.
 
 /// A stream of numbers (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014: `SplitMix64`).
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct RandomStream(u64);
 
-impl Random {
-    /// The stream that `seed` and `stream` name.
+impl RandomStream {
+    /// The stream of this seed and this number.
     pub fn new(seed: u64, stream: u64) -> Self {
-        let mut random = Random(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut random = RandomStream(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
         random.next();
         random
     }
@@ -32,7 +32,7 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// A number below `bound` of which some are chosen much more often (TPC-C, clause 2.1.6).
+    /// A number below `bound`, non-uniformly distributed (TPC-C, clause 2.1.6).
     pub fn uneven(&mut self, bound: u32) -> u32 {
         let mask = bound.next_power_of_two() / 4;
         let hot = self.below(mask.max(1)) | self.below(bound);
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_seed_names_a_stream() {
         let draw = |seed, stream| {
-            let mut random = Random::new(seed, stream);
+            let mut random = RandomStream::new(seed, stream);
             (0..8).map(|_| random.below(1000)).collect::<Vec<_>>()
         };
         assert_eq!(draw(1, 2), draw(1, 2));
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn numbers_stay_within_their_bounds_and_some_are_hot() {
-        let mut random = Random::new(7, 0);
+        let mut random = RandomStream::new(7, 0);
         let mut seen = [0_u32; 300];
         for _ in 0..30_000 {
             assert!((5..=15).contains(&random.between(5, 15)));

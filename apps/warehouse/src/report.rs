@@ -1,5 +1,5 @@
-//! Owns: what a run says of itself, in the manner of SPECjbb2000's report.
-//! May use: `consistency`, `run`, `transactions`, `raddle-measure`.
+//! Owns: the report of a run, in the style of SPECjbb2000's.
+//! May use: the outcome.
 //! Never: a figure that the outcome does not hold.
 
 use std::fmt::{self, Display, Formatter};
@@ -7,10 +7,10 @@ use std::fmt::{self, Display, Formatter};
 use raddle_measure::table::{Table, figure};
 
 use crate::consistency::CONDITIONS;
-use crate::run::Outcome;
+use crate::run::WarehouseResult;
 use crate::transactions::KINDS;
 
-impl Display for Outcome {
+impl Display for WarehouseResult {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let all: u64 = self.kinds.iter().sum::<u64>().max(1);
         let mut kinds = Table::new(["transaction", "count", "share %"]);
@@ -26,7 +26,7 @@ impl Display for Outcome {
         writeln!(f, "{kinds}\n{threads}")?;
         writeln!(
             f,
-            "throughput     {:.0} transactions a second over {:.1?}",
+            "throughput     {:.0} transactions per second over {:.1?}",
             self.throughput(),
             self.elapsed
         )?;

@@ -1,9 +1,9 @@
-//! Owns: a run: the threads, when they begin and end, and what is counted between.
-//! May use: `consistency`, `items`, `plan`, `random`, `transactions`, `ledger`, `raddle`.
+//! Owns: a run: its threads, its beginning and end, and what is counted in between.
+//! May use: `raddle::thread`, the clock, the counters of the runtime.
 //! Never: waiting within a transaction, except for the lock on the shared items.
 //!
-//! A timed run is directed from an OS thread beside the runtime: it sleeps through warm-up and measurement and reads
-//! the threads' counts without asking them for anything.
+//! A timed run is controlled by an OS thread outside the runtime: it sleeps during warm-up and measurement, and reads
+//! the threads' counters without involving the threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,20 +14,20 @@ use raddle::{Runtime, thread};
 
 use crate::consistency;
 use crate::items::Items;
-use crate::plan::{Form, Length, Plan};
-use crate::random::Random;
+use crate::plan::{Length, WaitMode, WarehousePlan};
+use crate::random::RandomStream;
 use crate::transactions::{KINDS, Warehouse};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct WarehouseResult {
     /// How long was measured.
     pub elapsed: Duration,
     /// Transactions of each warehouse in that time.
     pub done: Vec<u64>,
     /// Transactions by kind, in the order of [`KINDS`], over the whole run.
     pub kinds: [u64; KINDS.len()],
-    /// What the workers did in that time.
+    /// The workers' counters of that time.
     pub period: Period,
     /// Conditions that do not hold; empty when all is well.
     pub violations: Vec<String>,
@@ -35,44 +35,44 @@ pub struct Outcome {
     pub checksums: Vec<u64>,
 }
 
-impl Outcome {
+impl WarehouseResult {
     /// Transactions per second.
     pub fn throughput(&self) -> f64 {
         self.done.iter().sum::<u64>() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// By how many per cent the slowest warehouse did less than the fastest.
+    /// How much less the slowest warehouse did than the fastest, in per cent.
     pub fn thread_spread(&self) -> f64 {
         ledger::thread_spread(&self.done)
     }
 }
 
-/// What all threads of a run see.
-struct Hall {
+/// What all threads of a run share.
+struct SharedRun {
     items: Items,
-    form: Form,
+    form: WaitMode,
     limit: u64,
     over: AtomicBool,
-    counts: Vec<Count>,
+    counts: Vec<DoneCounter>,
 }
 
 /// How many transactions a warehouse has done; its thread alone writes it.
 #[repr(align(128))]
 #[derive(Default)]
-struct Count(AtomicU64);
+struct DoneCounter(AtomicU64);
 
-impl Hall {
-    fn new(plan: &Plan) -> Self {
+impl SharedRun {
+    fn new(plan: &WarehousePlan) -> Self {
         let limit = match plan.length {
             Length::Transactions(count) => count,
             Length::Time { .. } => u64::MAX,
         };
-        Hall {
+        SharedRun {
             items: Items::of(plan),
             form: plan.form,
             limit,
             over: AtomicBool::new(false),
-            counts: (0..plan.warehouses).map(|_| Count::default()).collect(),
+            counts: (0..plan.warehouses).map(|_| DoneCounter::default()).collect(),
         }
     }
 
@@ -80,16 +80,16 @@ impl Hall {
         self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect()
     }
 
-    /// The life of one warehouse's thread.
-    fn serve(&self, number: usize, warehouse: &mut Warehouse, mut thoughts: Random) {
+    /// The body of one warehouse's thread.
+    fn serve(&self, number: usize, warehouse: &mut Warehouse, mut think_times: RandomStream) {
         let mut done = 0;
         while done < self.limit && !self.over.load(Ordering::Relaxed) {
             warehouse.transact(&self.items);
             done += 1;
             self.counts[number].0.store(done, Ordering::Relaxed);
             match self.form {
-                Form::Thinking { every, mean } if done % u64::from(every.max(1)) == 0 => {
-                    let share = f64::from(thoughts.below(2001)) / 1000.0;
+                WaitMode::Thinking { every, mean } if done % u64::from(every.max(1)) == 0 => {
+                    let share = f64::from(think_times.below(2001)) / 1000.0;
                     thread::sleep(mean.mul_f64(share));
                 }
                 _ => thread::yield_now(),
@@ -102,8 +102,8 @@ impl Hall {
 ///
 /// # Panics
 /// When a thread cannot be made, or panics.
-pub fn run(runtime: &Runtime, plan: &Plan) -> Outcome {
-    let shared = Arc::new(Hall::new(plan));
+pub fn run(runtime: &Runtime, plan: &WarehousePlan) -> WarehouseResult {
+    let shared = Arc::new(SharedRun::new(plan));
     let warehouses = (0..plan.warehouses).map(|n| Warehouse::new(plan.scale, plan.seed, n as u64));
     let mut warehouses: Vec<Warehouse> = warehouses.collect();
     let (theirs, seed) = (Arc::clone(&shared), plan.seed);
@@ -112,8 +112,8 @@ pub fn run(runtime: &Runtime, plan: &Plan) -> Outcome {
         thread::scope(|threads| {
             for (number, warehouse) in warehouses.iter_mut().enumerate() {
                 let shared = &theirs;
-                let thoughts = Random::new(seed, (1 << 32) + number as u64);
-                threads.spawn(move || shared.serve(number, warehouse, thoughts));
+                let think_times = RandomStream::new(seed, (1 << 32) + number as u64);
+                threads.spawn(move || shared.serve(number, warehouse, think_times));
             }
         });
         warehouses
@@ -137,9 +137,9 @@ pub fn run(runtime: &Runtime, plan: &Plan) -> Outcome {
     summary(&shared, &warehouses, elapsed, done, period)
 }
 
-/// The same transactions by a plain loop on one OS thread, the warehouses in turn: the least that the work costs.
-pub fn floor(plan: &Plan) -> Outcome {
-    let shared = Hall::new(plan);
+/// The same transactions in a plain loop on one OS thread, the warehouses in turn: the floor of the cost.
+pub fn floor(plan: &WarehousePlan) -> WarehouseResult {
+    let shared = SharedRun::new(plan);
     let warehouses = (0..plan.warehouses).map(|n| Warehouse::new(plan.scale, plan.seed, n as u64));
     let mut warehouses: Vec<Warehouse> = warehouses.collect();
     let (warm_up, measured, limit) = match plan.length {
@@ -163,14 +163,14 @@ pub fn floor(plan: &Plan) -> Outcome {
 }
 
 fn summary(
-    shared: &Hall,
+    shared: &SharedRun,
     warehouses: &[Warehouse],
     elapsed: Duration,
     done: Vec<u64>,
     period: Period,
-) -> Outcome {
+) -> WarehouseResult {
     let kinds = std::array::from_fn(|kind| warehouses.iter().map(|warehouse| warehouse.done[kind]).sum());
     let violations = consistency::violations(warehouses, &shared.items);
     let checksums = warehouses.iter().map(Warehouse::checksum).collect();
-    Outcome { elapsed, done, kinds, period, violations, checksums }
+    WarehouseResult { elapsed, done, kinds, period, violations, checksums }
 }

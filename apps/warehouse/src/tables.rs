@@ -3,12 +3,12 @@
 //! Never: a transaction.
 //!
 //! The tables are TPC-C's, smaller. Money is in cents. Orders that have been delivered and are older than the last few
-//! are taken out of the trees, so that a long run does not fill the memory; what they came to stays in [`Archive`], and
-//! so every consistency condition can still be checked over all that ever was.
+//! are taken out of the trees, so that a long run does not fill the memory; their sums stay in [`Archive`], so that
+//! every consistency condition can still be checked over the whole run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::random::Random;
+use crate::random::RandomStream;
 
 /// How large the tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Scale {
 }
 
 impl Default for Scale {
-    /// A hundredth of TPC-C's items and a tenth of its customers: about 3 MB a warehouse.
+    /// A hundredth of TPC-C's items and a tenth of its customers: about 3 MB per warehouse.
     fn default() -> Self {
         Scale { districts: 10, customers: 300, items: 1000, orders_kept: 300 }
     }
@@ -33,24 +33,24 @@ impl Default for Scale {
 /// A customer of a district.
 #[derive(Clone, Debug, Default)]
 pub struct Customer {
-    /// By which a payment may look for it.
+    /// The name by which a payment may find the customer.
     pub name: u32,
-    /// What it was delivered, less what it paid.
+    /// The value of deliveries minus payments.
     pub balance: i64,
     /// All its payments.
     pub paid: i64,
-    /// How many those were.
+    /// The number of payments.
     pub payments: u32,
-    /// How many orders it got.
+    /// The number of delivered orders.
     pub deliveries: u32,
 }
 
 /// An order's head.
 #[derive(Clone, Debug)]
-pub struct Order {
-    /// Whose it is.
+pub struct CustomerOrder {
+    /// The customer.
     pub customer: u32,
-    /// Who delivered it; nobody yet while it is new.
+    /// The carrier; none while the order is new.
     pub carrier: Option<u8>,
     /// How many lines it has.
     pub lines: u8,
@@ -58,12 +58,12 @@ pub struct Order {
 
 /// One line of an order.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct OrderLine {
     /// What is ordered.
     pub item: u32,
     /// How many.
     pub quantity: u32,
-    /// What they cost together.
+    /// Their total price.
     pub amount: i64,
     /// Whether the order has been delivered.
     pub delivered: bool,
@@ -105,14 +105,14 @@ pub struct District {
     /// Name and number of each customer.
     pub names: BTreeSet<(u32, u32)>,
     /// The heads of its orders by number.
-    pub orders: BTreeMap<u32, Order>,
-    /// Order and number of each line.
-    pub lines: BTreeMap<(u32, u8), Line>,
+    pub orders: BTreeMap<u32, CustomerOrder>,
+    /// CustomerOrder and number of each line.
+    pub lines: BTreeMap<(u32, u8), OrderLine>,
     /// Customer and number of each order that is in the tree.
     pub by_customer: BTreeSet<(u32, u32)>,
     /// Orders that are not delivered.
     pub new_orders: BTreeSet<u32>,
-    /// What was taken out of the trees.
+    /// The sums of what was taken out of the trees.
     pub archive: Archive,
 }
 
@@ -154,11 +154,11 @@ impl History {
 /// All tables of one warehouse.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    /// What all its customers have paid.
+    /// The sum of its customers' payments.
     pub year_to_date: i64,
     /// Its districts by number.
     pub districts: BTreeMap<u8, District>,
-    /// What it has of each item.
+    /// The stock of each item.
     pub stock: BTreeMap<u32, Stock>,
     /// Its payments.
     pub history: History,
@@ -166,7 +166,7 @@ pub struct Tables {
 
 impl Tables {
     /// Fills the tables for the beginning of a run: customers and stock, no orders.
-    pub fn fill(scale: Scale, random: &mut Random) -> Self {
+    pub fn fill(scale: Scale, random: &mut RandomStream) -> Self {
         let stock = (0..scale.items)
             .map(|item| (item, Stock { quantity: random.between(10, 100), ..Stock::default() }))
             .collect();
@@ -175,7 +175,7 @@ impl Tables {
     }
 }
 
-fn district(scale: Scale, random: &mut Random) -> District {
+fn district(scale: Scale, random: &mut RandomStream) -> District {
     let names = scale.customers.div_ceil(3);
     let customers: BTreeMap<u32, Customer> = (0..scale.customers)
         .map(|number| (number, Customer { name: random.uneven(names), ..Customer::default() }))

@@ -2,18 +2,18 @@
 //! May use: `items`, `random`, `tables`.
 //! Never: a thread or a clock.
 //!
-//! Shares as SPECjbb2000 publishes them: of 23 transactions 10 are new orders, 10 payments, and one each an order
-//! status, a delivery and a stock level. The deck is shuffled anew when it is empty (TPC-C, clause 5.2.4.2), so that
-//! the shares are exact over each 23.
+//! The mix is that of SPECjbb2000: of 23 transactions 10 are new orders, 10 payments, and one each an order
+//! status, a delivery and a stock level. The deck is reshuffled when it is empty (TPC-C, clause 5.2.4.2), so that
+//! the mix is exact over each 23.
 
 use crate::items::Items;
-use crate::random::Random;
-use crate::tables::{Line, Order, Payment, Scale, Tables};
+use crate::random::RandomStream;
+use crate::tables::{CustomerOrder, OrderLine, Payment, Scale, Tables};
 
 /// The kinds of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Enters an order of 5 to 15 lines; one in a hundred is taken back.
+pub enum TransactionKind {
+    /// Enters an order of 5 to 15 lines; one in a hundred is rolled back.
     NewOrder,
     /// A customer, found by number or by name, pays.
     Payment,
@@ -26,12 +26,12 @@ pub enum Kind {
 }
 
 /// Each kind with its name and its cards in the deck.
-pub const KINDS: [(Kind, &str, usize); 5] = [
-    (Kind::NewOrder, "new order", 10),
-    (Kind::Payment, "payment", 10),
-    (Kind::OrderStatus, "order status", 1),
-    (Kind::Delivery, "delivery", 1),
-    (Kind::StockLevel, "stock level", 1),
+pub const KINDS: [(TransactionKind, &str, usize); 5] = [
+    (TransactionKind::NewOrder, "new order", 10),
+    (TransactionKind::Payment, "payment", 10),
+    (TransactionKind::OrderStatus, "order status", 1),
+    (TransactionKind::Delivery, "delivery", 1),
+    (TransactionKind::StockLevel, "stock level", 1),
 ];
 
 /// One warehouse: its tables, the stream that decides what happens next, and what it has done.
@@ -41,51 +41,51 @@ pub struct Warehouse {
     pub tables: Tables,
     /// Transactions by kind, in the order of [`KINDS`].
     pub done: [u64; KINDS.len()],
-    /// Orders that were taken back because an item did not exist.
-    pub taken_back: u64,
+    /// Orders that were rolled back because an item did not exist.
+    pub rolled_back: u64,
     scale: Scale,
-    random: Random,
-    deck: Vec<Kind>,
-    /// What the reading transactions saw.
+    random: RandomStream,
+    deck: Vec<TransactionKind>,
+    /// A checksum of what the reading transactions read.
     seen: u64,
 }
 
 impl Warehouse {
-    /// The warehouse that `seed` and `number` name, before its first transaction.
+    /// The warehouse of this seed and number, before its first transaction.
     pub fn new(scale: Scale, seed: u64, number: u64) -> Self {
-        let mut random = Random::new(seed, number + 1);
+        let mut random = RandomStream::new(seed, number + 1);
         let tables = Tables::fill(scale, &mut random);
-        Warehouse { tables, done: [0; KINDS.len()], taken_back: 0, scale, random, deck: Vec::new(), seen: 0 }
+        Warehouse { tables, done: [0; KINDS.len()], rolled_back: 0, scale, random, deck: Vec::new(), seen: 0 }
     }
 
     /// Performs the next transaction.
     pub fn transact(&mut self, items: &Items) {
         let kind = self.draw();
         match kind {
-            Kind::NewOrder => self.new_order(items),
-            Kind::Payment => self.payment(),
-            Kind::OrderStatus => self.order_status(),
-            Kind::Delivery => self.deliver(),
-            Kind::StockLevel => self.stock_level(),
+            TransactionKind::NewOrder => self.new_order(items),
+            TransactionKind::Payment => self.payment(),
+            TransactionKind::OrderStatus => self.order_status(),
+            TransactionKind::Delivery => self.deliver(),
+            TransactionKind::StockLevel => self.stock_level(),
         }
         self.done[kind as usize] += 1;
     }
 
-    /// A number that every transaction so far has had a part in.
+    /// A checksum over all transactions so far.
     pub fn checksum(&self) -> u64 {
         let balances = self.tables.districts.values().flat_map(|d| d.customers.values()).map(|c| c.balance);
         let mixed = balances.fold(self.seen, |sum, balance| sum.rotate_left(7).wrapping_add(balance as u64));
         mixed ^ self.tables.year_to_date as u64
     }
 
-    fn draw(&mut self) -> Kind {
+    fn draw(&mut self) -> TransactionKind {
         if self.deck.is_empty() {
             self.deck.extend(KINDS.iter().flat_map(|(kind, _, cards)| std::iter::repeat_n(*kind, *cards)));
             for last in (1..self.deck.len()).rev() {
                 self.deck.swap(last, self.random.below(last as u32 + 1) as usize);
             }
         }
-        self.deck.pop().unwrap_or(Kind::Payment)
+        self.deck.pop().unwrap_or(TransactionKind::Payment)
     }
 
     fn district(&mut self) -> u8 {
@@ -106,14 +106,14 @@ impl Warehouse {
         let wanted: Vec<(u32, u32)> =
             (0..count).map(|_| (self.random.uneven(items.count()), self.random.between(1, 10))).collect();
         if self.random.below(100) == 0 {
-            // One in a hundred asks for what does not exist (TPC-C, clause 2.4.1.4): nothing of it remains.
-            self.taken_back += 1;
+            // One in a hundred orders an item that does not exist (TPC-C, clause 2.4.1.4) and is rolled back.
+            self.rolled_back += 1;
             return;
         }
         let Some(place) = self.tables.districts.get_mut(&district) else { return };
         let number = place.next_order;
         place.next_order += 1;
-        place.orders.insert(number, Order { customer, carrier: None, lines: count });
+        place.orders.insert(number, CustomerOrder { customer, carrier: None, lines: count });
         place.by_customer.insert((customer, number));
         place.new_orders.insert(number);
         for (line, &(item, quantity)) in wanted.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Warehouse {
             stock.sold += u64::from(quantity);
             stock.orders += 1;
             let amount = i64::from(quantity) * items.price(item);
-            place.lines.insert((number, line as u8), Line { item, quantity, amount, delivered: false });
+            place.lines.insert((number, line as u8), OrderLine { item, quantity, amount, delivered: false });
         }
         items.sell(&wanted);
     }

@@ -5,43 +5,43 @@ use std::time::Duration;
 
 use raddle::{Balance, Runtime};
 use warehouse::tables::Scale;
-use warehouse::{Form, Length, Outcome, Plan, consistency, floor, run};
+use warehouse::{Length, WaitMode, WarehousePlan, WarehouseResult, consistency, floor, run};
 
-fn plan(form: Form) -> Plan {
+fn plan(form: WaitMode) -> WarehousePlan {
     let scale = Scale { districts: 3, customers: 30, items: 50, orders_kept: 20 };
-    Plan { warehouses: 5, seed: 11, scale, form, length: Length::Transactions(2000) }
+    WarehousePlan { warehouses: 5, seed: 11, scale, form, length: Length::Transactions(2000) }
 }
 
-fn on(workers: usize, migration: bool, plan: &Plan) -> Outcome {
+fn on(workers: usize, migration: bool, plan: &WarehousePlan) -> WarehouseResult {
     let balance = if migration { Balance::Fair } else { Balance::Steal };
     run(&Runtime::builder().workers(workers).migration(migration).balance(balance).build().unwrap(), plan)
 }
 
 #[test]
 fn a_seed_decides_the_tables_on_any_number_of_workers() {
-    let plan = plan(Form::Busy);
+    let plan = plan(WaitMode::Busy);
     let expected = floor(&plan).checksums;
     for (workers, migration) in [(1, true), (2, true), (2, false), (3, true)] {
         let outcome = on(workers, migration, &plan);
         assert_eq!(outcome.checksums, expected, "{workers} workers, migration {migration}");
         assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     }
-    let other = floor(&Plan { seed: 12, ..plan });
+    let other = floor(&WarehousePlan { seed: 12, ..plan });
     assert_ne!(other.checksums, expected);
 }
 
 #[test]
 fn threads_that_think_and_lock_lose_no_update() {
-    let plan = plan(Form::Thinking { every: 50, mean: Duration::from_micros(100) });
+    let plan = plan(WaitMode::Thinking { every: 50, mean: Duration::from_micros(100) });
     let outcome = on(2, true, &plan);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
-    assert_eq!(outcome.checksums, floor(&plan).checksums, "thoughts change no transaction");
+    assert_eq!(outcome.checksums, floor(&plan).checksums, "think_times change no transaction");
     assert!(outcome.period.incidents() > 0, "nobody was ever idle");
 }
 
 #[test]
 fn the_deck_gives_each_kind_its_share() {
-    let plan = Plan { length: Length::Transactions(23 * 40), ..plan(Form::Busy) };
+    let plan = WarehousePlan { length: Length::Transactions(23 * 40), ..plan(WaitMode::Busy) };
     assert_eq!(floor(&plan).kinds.map(|count| count / 5 / 40), [10, 10, 1, 1, 1]);
 }
 
@@ -49,7 +49,7 @@ fn the_deck_gives_each_kind_its_share() {
 fn what_is_inconsistent_is_found() {
     use warehouse::items::Items;
     use warehouse::transactions::Warehouse;
-    let plan = plan(Form::Busy);
+    let plan = plan(WaitMode::Busy);
     let items = Items::of(&plan);
     let mut warehouse = Warehouse::new(plan.scale, plan.seed, 0);
     (0..2000).for_each(|_| warehouse.transact(&items));
@@ -71,7 +71,7 @@ fn what_is_inconsistent_is_found() {
 #[test]
 fn a_timed_run_counts_only_what_it_measures() {
     let length = Length::Time { warm_up: Duration::from_millis(20), measured: Duration::from_millis(100) };
-    let plan = Plan { length, ..plan(Form::Busy) };
+    let plan = WarehousePlan { length, ..plan(WaitMode::Busy) };
     let outcome = on(2, true, &plan);
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     let counted: u64 = outcome.done.iter().sum();

@@ -1,11 +1,11 @@
-//! Owns: the bare cost of touching fresh guarded stacks, by hand, without any runtime.
+//! Owns: the cost of touching new guarded stacks, without any runtime.
 //! May use: `mmap` and `madvise`.
 //! Never: a stack that was used before.
 //!
 //! A process that blocks on a fresh stack costs at least one page fault and its share of making a guard. That
 //! cost is the kernel's and drifts with it, so a benchmark measures it in its own process and subtracts it.
-//! Stacks lie at 64 KiB from each other, 64 to a mapping as a runtime would do it, the lowest page of each a
-//! guard (`MADV_GUARD_INSTALL`, Linux 6.13, else `mprotect`), and one word near the top is written.
+//! Stacks are 64 KiB apart, 64 per mapping as in a runtime, the lowest page of each is a guard
+//! (`MADV_GUARD_INSTALL`, Linux 6.13, else `mprotect`), and one word near the top is written.
 
 use std::io;
 use std::ptr::null_mut;
@@ -17,10 +17,10 @@ const SLAB_BYTES: usize = STACK_BYTES * STACKS_A_SLAB;
 const PAGE_BYTES: usize = 4096;
 const MADV_GUARD_INSTALL: i32 = 102;
 
-/// Nanoseconds a stack to map, guard and touch `count` fresh stacks that are all kept until the last one.
+/// Nanoseconds per stack to map, guard and touch `count` new stacks, all of which are kept until the end.
 ///
 /// # Errors
-/// What the kernel refused, in words.
+/// A description of the kernel's error.
 pub fn touch_ns(count: usize) -> Result<f64, String> {
     let mut slabs = Vec::with_capacity(count.div_ceil(STACKS_A_SLAB));
     let start = Instant::now();

@@ -1,6 +1,6 @@
-//! Owns: the kernel's wait and wake on a word, bare.
+//! Owns: the futex system call: wait and wake on a word.
 //! May use: the futex system call.
-//! Never: spinning; it is the floor that a runtime's own wake is held against.
+//! Never: spinning; it is the floor for a runtime's own wake.
 
 use std::sync::atomic::AtomicU32;
 

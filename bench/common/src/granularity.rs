@@ -4,20 +4,20 @@
 
 use raddle_measure::Job;
 
-/// How many packets, how many rounds each, and how many updates a round.
+/// The number of packets, of rounds of each, and of updates per round.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct PacketShape {
     pub packets: usize,
     pub rounds: usize,
     pub grain: usize,
 }
 
-impl Shape {
+impl PacketShape {
     /// # Errors
     /// When a parameter is missing.
-    pub fn of(job: &Job) -> Result<Shape, String> {
+    pub fn of(job: &Job) -> Result<PacketShape, String> {
         let number = |name| job.number(name).map(|n| n as usize);
-        Ok(Shape { packets: number("packets")?, rounds: number("rounds")?, grain: number("grain")? })
+        Ok(PacketShape { packets: number("packets")?, rounds: number("rounds")?, grain: number("grain")? })
     }
 
     pub fn rounds_in_all(&self) -> u64 {

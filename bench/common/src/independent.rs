@@ -1,6 +1,6 @@
-//! Owns: the three forms of work that two cores can share, as numbers.
+//! Owns: the parameters of the three kinds of work that two cores can share.
 //! May use: `raddle_measure::work`.
-//! Never: a runtime; a program spawns what a form says in its own idiom.
+//! Never: a runtime; each program spawns the work in its own idiom.
 
 use std::time::Instant;
 
@@ -9,20 +9,20 @@ use raddle_measure::{Job, Sample};
 /// What to compute: `a` spawned processes that yield between slices, `b` the main one and a spawned one, `c`
 /// spawned processes that never yield.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// So many spawned processes of so many slices each.
+pub enum WorkKind {
+    /// Several spawned processes of several slices each.
     Spawned { count: u64, slices: u64 },
     /// The caller computes with seed 0 while a spawned process computes with seed 1.
     MainAndOne,
 }
 
-impl Form {
-    /// The form and the steps of a slice that the runner asked for.
-    pub fn of(job: &Job) -> Result<(Form, u64), String> {
+impl WorkKind {
+    /// The kind of work and the steps per slice that the runner requested.
+    pub fn of(job: &Job) -> Result<(WorkKind, u64), String> {
         let form = match job.text("form")? {
-            "a" => Form::Spawned { count: 4, slices: 5 },
-            "b" => Form::MainAndOne,
-            "c" => Form::Spawned { count: 8, slices: 1 },
+            "a" => WorkKind::Spawned { count: 4, slices: 5 },
+            "b" => WorkKind::MainAndOne,
+            "c" => WorkKind::Spawned { count: 8, slices: 1 },
             other => return Err(format!("no form is called {other:?}; there are a b c")),
         };
         Ok((form, job.number("steps")?))

@@ -1,10 +1,10 @@
-//! Owns: the time from wake to run under full load: what sleeper, waker and load tell each other.
+//! Owns: the time from wake to run under full load: the state shared by sleeper, waker and load.
 //! May use: atomics.
 //! Never: a runtime; how to sleep and to wake is the program's.
 //!
-//! The load computes in slices and yields between them until the sleeper has been woken often enough. One of the
-//! load is the waker: before a slice it looks whether the sleeper waits, takes the time, wakes it, and goes on to
-//! compute its slice, as whoever produces something for others does.
+//! The load computes in slices and yields between them until the sleeper has been woken often enough. One process of
+//! the load is the waker: before a slice it checks whether the sleeper waits, takes the time, wakes it, and then
+//! computes its slice, as a producer does.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -12,14 +12,14 @@ use std::time::Instant;
 use raddle_measure::Sample;
 use raddle_measure::stats::percentile;
 
-/// Processes of load for each worker.
+/// Processes of the load per worker.
 pub const LOAD_A_WORKER: usize = 4;
 
 /// Shared by sleeper, waker and load.
 pub struct Probe {
     start: Instant,
     waiting: AtomicBool,
-    /// When the waker called; 0 while the sleeper is to sleep.
+    /// When the waker woke it; 0 while the sleeper should sleep.
     called_ns: AtomicU64,
     over: AtomicBool,
 }
@@ -32,12 +32,12 @@ impl Default for Probe {
 }
 
 impl Probe {
-    /// The load goes on until this is true.
+    /// Whether the load should end.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// The waker asks before each slice; when it is true, the time is running and it must wake the sleeper.
+    /// Called by the waker before each slice; if true, the time has started and it must wake the sleeper.
     pub fn must_wake(&self) -> bool {
         let waits = self.waiting.load(Ordering::Acquire);
         if waits {
@@ -47,12 +47,12 @@ impl Probe {
         waits
     }
 
-    /// The sleeper says that it is about to sleep.
+    /// Called by the sleeper before it sleeps.
     pub fn waits(&self) {
         self.waiting.store(true, Ordering::Release);
     }
 
-    /// The sleeper asks whether it was called; if so, how many nanoseconds ago.
+    /// Called by the sleeper: how many nanoseconds ago it was woken, if it was.
     pub fn called(&self) -> Option<f64> {
         let called_ns = self.called_ns.load(Ordering::Acquire);
         if called_ns == 0 {
@@ -63,7 +63,7 @@ impl Probe {
         Some(elapsed_ns as f64)
     }
 
-    /// The sleeper has been called often enough: ends the load and summarises.
+    /// Ends the load and summarises, after the last wake.
     pub fn finish(&self, figures: &[f64]) -> Result<Sample, String> {
         self.over.store(true, Ordering::Relaxed);
         let at = |percent| percentile(figures, percent).ok_or("no wake was measured".to_owned());

@@ -1,4 +1,4 @@
-//! Owns: what Rust benchmark programs share beside `raddle-measure`: pinning, futexes, fresh stacks, meters.
+//! Owns: what Rust benchmark programs share besides `raddle-measure`: pinning, futexes, new stacks, meters.
 //! May use: libc.
 //! Never: a runtime.
 

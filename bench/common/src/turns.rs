@@ -25,7 +25,7 @@ impl Turns {
         come
     }
 
-    /// It is now the turn of `place`, which must be told so.
+    /// Gives the turn to `place`, which must then be woken.
     pub fn give(&self, place: usize) {
         self.0[place].0.store(true, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! Owns: how the wake of a sleeping thread is measured, and a bare futex sleeper to hold it against.
+//! Owns: the measurement of waking a sleeping thread, and a plain futex sleeper for comparison.
 //! May use: the state of threads in `/proc`, futexes.
 //! Never: a runtime; the runtime's program says how it wakes.
 //!
@@ -17,10 +17,10 @@ use raddle_measure::{Sample, machine, work};
 
 use crate::{cores, futex};
 
-/// About 100 us on the waker's core once the sleeper sleeps, so that its core is idle for good.
+/// About 100 us on the waker's core after the sleeper sleeps, so that the sleeper's core is really idle.
 const SETTLE_STEPS: u64 = 100_000;
 
-/// One clock for both sides, and the place where the woken side leaves its time.
+/// One clock for both sides, and the time at which the woken side ran.
 pub struct Meter {
     start: Instant,
     ran_ns: AtomicU64,
@@ -33,12 +33,12 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// The woken code calls this first of all.
+    /// The woken code calls this first.
     pub fn ran(&self) {
         self.ran_ns.store(self.now_ns(), Ordering::Release);
     }
 
-    /// Nanoseconds from the call of `wake` to the woken code; `sleeper` is the kernel's number of its thread.
+    /// Nanoseconds from the call of `wake` to the woken code; `sleeper` is its thread id.
     pub fn measure(&self, sleeper: u32, wake: impl FnOnce()) -> f64 {
         while !machine::thread_sleeps(sleeper) {
             spin_loop();
@@ -55,7 +55,7 @@ impl Meter {
         }
     }
 
-    /// As [`Meter::measure`], `wakes` times.
+    /// Like [`Meter::measure`], `wakes` times.
     pub fn series(&self, wakes: u64, sleeper: u32, wake: impl Fn()) -> Vec<f64> {
         (0..wakes).map(|_| self.measure(sleeper, &wake)).collect()
     }
@@ -65,7 +65,7 @@ impl Meter {
     }
 }
 
-/// Wakes a runtime's sleeper and the futex sleeper in turn, `wakes` times each; the sample holds both.
+/// Wakes a runtime's sleeper and the futex sleeper alternately, `wakes` times each; the sample holds both.
 pub fn compare(
     meter: &Meter,
     wakes: u64,
@@ -91,13 +91,13 @@ pub fn summary(wakes: u64, series: &[f64]) -> Result<Sample, String> {
 
 /// An OS thread that does nothing but sleep in a futex.
 pub struct FutexSleeper {
-    shared: Arc<Shared>,
+    shared: Arc<SleeperState>,
     id: u32,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SleeperState {
     meter: Meter,
     word: AtomicU32,
     over: AtomicBool,
@@ -107,7 +107,7 @@ struct Shared {
 impl FutexSleeper {
     /// Starts the thread, pinned to core `core` if one is given.
     pub fn start(core: Option<usize>) -> Result<Self, String> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SleeperState::default());
         let theirs = Arc::clone(&shared);
         let thread = std::thread::spawn(move || sleep_until_over(&theirs, core));
         let mut id = 0;
@@ -135,14 +135,14 @@ impl Drop for FutexSleeper {
     }
 }
 
-impl Shared {
+impl SleeperState {
     fn next(&self) {
         self.word.fetch_add(1, Ordering::Release);
         futex::wake(&self.word);
     }
 }
 
-fn sleep_until_over(shared: &Shared, core: Option<usize>) {
+fn sleep_until_over(shared: &SleeperState, core: Option<usize>) {
     if core.is_some_and(|core| cores::pin(core).is_err()) {
         return;
     }

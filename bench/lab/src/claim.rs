@@ -1,4 +1,4 @@
-//! Owns: what an experiment requires, and the sentence on whether it holds.
+//! Owns: the requirements of an experiment, and the sentence that says whether one holds.
 //! May use: the cells of a run.
 //! Never: a bound of its own; the experiments give them.
 
@@ -9,18 +9,18 @@ use raddle_measure::table::figure;
 
 use crate::run::Cell;
 
-/// A requirement and how it stands.
+/// A requirement and its result.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// What is compared, such as `T2/T1 at granularity 1 (light processes)`.
     pub what: String,
-    /// Claims of one series differ only in where, and are told together: the series, and where.
+    /// Claims of one series differ only in the place, and are reported together: the series, and the place.
     pub series: Option<(String, String)>,
-    /// It must be at most this.
+    /// The bound: the figure must be at most this.
     pub bound: f64,
-    /// The figure; none if it was not measured.
+    /// The figure; `None` if it was not measured.
     pub interval: Option<Interval>,
-    /// Whether pairs and an interval are needed, or the median counts.
+    /// Whether it is judged by an interval over pairs, or by the median.
     ratio: bool,
 }
 
@@ -46,7 +46,7 @@ impl Claim {
         Claim { what: what.into(), series: None, bound, interval: Interval::of(&figures), ratio: false }
     }
 
-    /// The median of such ratios is at most `bound`.
+    /// The median of these ratios is at most `bound`.
     pub fn median(what: impl Into<String>, numerator: &Cell, denominator: &Cell, bound: f64) -> Claim {
         let claim = Claim::ratio(what, Some(numerator), Some(denominator), ("", ""), bound);
         Claim { ratio: false, ..claim }
@@ -58,7 +58,7 @@ impl Claim {
         Claim { what: format!("{series} {place},"), series: Some((series, place)), ..claim }
     }
 
-    /// How it stands; none if it was not measured.
+    /// The verdict; `None` if it was not measured.
     pub fn verdict(&self) -> Option<Verdict> {
         let interval = self.interval?;
         Some(match (self.ratio, interval.median <= self.bound) {
@@ -68,13 +68,13 @@ impl Claim {
         })
     }
 
-    /// What is required of its series.
+    /// The requirement of its series.
     pub fn required_of_series(&self) -> String {
         let name = self.series.as_ref().map_or("", |(name, _)| name);
         format!("{name} must be at most {}", figure(self.bound))
     }
 
-    /// Where in its series, and the figure there.
+    /// The place within its series, and the figure there.
     pub fn in_series(&self) -> String {
         let place = self.series.as_ref().map_or("", |(_, place)| place);
         match self.interval {
@@ -87,7 +87,7 @@ impl Claim {
         }
     }
 
-    /// The sentence: what is required, what was found, whether it holds, and by how much.
+    /// The sentence: the requirement, the result, whether it holds, and by how much.
     pub fn sentence(&self) -> String {
         let required = format!("{} must be at most {}", self.what, figure(self.bound));
         let (Some(interval), Some(verdict)) = (self.interval, self.verdict()) else {
@@ -113,14 +113,14 @@ impl Claim {
     }
 }
 
-/// Claims that are told together: each series, and each other claim alone.
+/// Claims that are reported together: each series, and each other claim alone.
 pub fn together(claims: &[Claim]) -> impl Iterator<Item = &[Claim]> {
     let name =
         |claim: &Claim| claim.series.as_ref().map(|(series, _)| (series.clone(), claim.bound.to_bits()));
     claims.chunk_by(move |a, b| name(a).is_some() && name(a) == name(b))
 }
 
-/// The sentences of claims, with a series in one: whether it holds, and the figure at each place.
+/// The sentences of claims, one for each series: whether it holds, and the figure at each place.
 pub fn sentences(claims: &[Claim]) -> Vec<String> {
     together(claims)
         .map(|claims| if let [claim] = claims { claim.sentence() } else { series(claims) })

@@ -1,9 +1,9 @@
 //! Owns: what changed between two saved runs.
 //! May use: runs.
-//! Never: a claim from runs of two machines; it says that they were two.
+//! Never: a claim from runs on two machines; it says that they differ.
 //!
-//! The runs were not interleaved, so a ratio of medians is all that can be said, and only where the two ranges from
-//! quartile to quartile, of five rounds at least, do not overlap is it called a change.
+//! The runs were not interleaved, so only a ratio of medians can be given. It is called a change only if the two
+//! interquartile ranges, of at least five rounds, do not overlap.
 
 use raddle_measure::stats::percentile;
 use raddle_measure::table::{Table, figure};
@@ -48,7 +48,7 @@ pub fn compare(a: &Run, b: &Run) -> Result<String, String> {
 fn change(before: &Cell, after: &Cell) -> &'static str {
     let quartiles = |cell: &Cell| {
         let figures: Vec<f64> = cell.series("").into_iter().flatten().collect();
-        // Quartiles of fewer say nothing.
+        // Quartiles of fewer rounds are not reliable.
         percentile(&figures, 25.0).zip(percentile(&figures, 75.0)).filter(|_| figures.len() >= 5)
     };
     match quartiles(before).zip(quartiles(after)) {

@@ -1,16 +1,16 @@
-//! Owns: the question that a trace answers: why is the ring no faster on two workers, and what helps?
+//! Owns: the diagnosis by traces: why is the ring not faster on two workers, and what helps?
 //! May use: the line's program, traces and their analysis.
 //! Never: a figure of its own for a claim; a traced run is slower than others.
 //!
-//! The case study found by hand what `raddle trace diff` has to say by itself. Two second runs are explained: the one
-//! that Raddle makes without placement, and one with each thread on another worker than its neighbours, which is what
-//! a scheduler makes of it that does not ask who talks to whom. The advice is then held against the cells of the run
-//! in which it was followed.
+//! `raddle trace diff` has to find by itself what the case study found by hand. Two runs are compared with the run on
+//! one worker: Raddle's run without placement, and one with each thread on another worker than its neighbours, as a
+//! scheduler would place them that does not know who communicates with whom. The advice is then compared with the cells
+//! of the run in which it was followed.
 
 use std::path::Path;
 use std::process::Command;
 
-use bench_runner::programs::{self, Program, progress};
+use bench_runner::programs::{self, BuildResult, progress};
 use raddle_measure::table::figure;
 use raddle_trace::analysis::{Advice, Analysis, Diff, diff};
 use raddle_trace::log::Log;
@@ -20,14 +20,14 @@ use crate::run::Run;
 const STAGES: u64 = 2000;
 const MESSAGES: u64 = 500;
 
-/// Traces the ring, and notes what the differences say and what came of their advice.
+/// Traces the ring, and notes the causes, the advice, and the effect of following it.
 pub fn of_ring(run: &mut Run, folder: &Path) -> Result<(), String> {
     if run.find("line", "raddle", 2, "slots=0").is_none() {
         return Ok(());
     }
     let path = match programs::build("line", "raddle") {
-        Program::Ready(path) => path,
-        Program::Missing(why) | Program::Failed(why) => return Err(format!("line: {why}")),
+        BuildResult::Ready(path) => path,
+        BuildResult::Missing(why) | BuildResult::Failed(why) => return Err(format!("line: {why}")),
     };
     progress("tracing the ring");
     let one = traced(&path, folder, 1, 0)?;
@@ -63,7 +63,7 @@ fn told(found: &Diff) -> String {
     )
 }
 
-/// What came of it where the advice is the placement that was measured.
+/// The effect of the advice, if it is the placement that was measured.
 fn followed(run: &Run, segments: u64, advice: &Advice) -> Option<String> {
     let Advice::Segments(_, parts) = advice else { return None };
     if parts.len() != 2 {

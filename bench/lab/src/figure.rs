@@ -2,8 +2,8 @@
 //! May use: plotters.
 //! Never: a number that it was not given.
 //!
-//! Colours are Okabe and Ito's, which people who see colours differently can tell apart, and after these some more;
-//! lines also differ in marks and dashes. The legend stands beside the drawing, where it hides nothing.
+//! Colours are Okabe and Ito's, which colour-blind people can distinguish, and then some more; lines also differ in
+//! marks and dashes. The legend is next to the drawing, where it hides nothing.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
@@ -13,27 +13,27 @@ use plotters::prelude::*;
 #[derive(Clone, Debug)]
 pub struct Axis {
     name: String,
-    /// The factor from one label to the next, if factors are distances.
+    /// The factor from one label to the next, on a logarithmic axis.
     base: Option<f64>,
 }
 
 impl Axis {
-    /// One on which factors are distances.
+    /// A logarithmic axis.
     pub fn log(name: &str) -> Axis {
         Axis { name: name.into(), base: Some(10.0) }
     }
 
-    /// The same, for what is doubled.
+    /// A logarithmic axis to base 2.
     pub fn log2(name: &str) -> Axis {
         Axis { name: name.into(), base: Some(2.0) }
     }
 
-    /// One from zero on.
+    /// A linear axis from zero.
     pub fn linear(name: &str) -> Axis {
         Axis { name: name.into(), base: None }
     }
 
-    /// From where to where it goes for these numbers.
+    /// The range of the axis for these numbers.
     fn range(&self, numbers: impl Iterator<Item = f64>) -> (f64, f64) {
         let (low, high) = numbers.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
         match (low > high, self.base.is_some()) {
@@ -46,7 +46,7 @@ impl Axis {
 
 /// A line of a chart.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ChartLine {
     pub name: String,
     pub points: Vec<(f64, f64)>,
     pub colour: usize,
@@ -79,15 +79,15 @@ const COLOURS: [RGBColor; 13] = [
     RGBColor(190, 190, 190),
 ];
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
 fn colour(index: usize) -> RGBColor {
     COLOURS[index % COLOURS.len()]
 }
 
 /// A chart of lines; those without points are left out.
-pub fn chart(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
-    let lines: Vec<&Line> = lines.iter().filter(|line| !line.points.is_empty()).collect();
+pub fn chart(title: &str, x: Axis, y: Axis, lines: &[ChartLine]) -> String {
+    let lines: Vec<&ChartLine> = lines.iter().filter(|line| !line.points.is_empty()).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
     let (across, along) = (x.range(points().map(|p| p.0)), y.range(points().map(|p| p.1)));
     let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour, line.dashed)).collect();
@@ -103,7 +103,7 @@ pub fn chart(title: &str, x: Axis, y: Axis, lines: &[Line]) -> String {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn lines_on<X, Y>(area: &Area<'_>, ranges: (X, Y), names: (&str, &str), lines: &[&Line]) -> Outcome
+fn lines_on<X, Y>(area: &Area<'_>, ranges: (X, Y), names: (&str, &str), lines: &[&ChartLine]) -> DrawResult
 where
     X: AsRangedCoord<Value = f64>,
     Y: AsRangedCoord<Value = f64>,
@@ -145,7 +145,7 @@ where
 
 /// A chart of bars, side by side over each name.
 ///
-/// On an axis of factors they begin at its foot, and what is 0 has none.
+/// On a logarithmic axis they begin at its lower end, and 0 has no bar.
 pub fn bars(title: &str, y: Axis, names: &[&str], bars: &[Bar]) -> String {
     let legend: Vec<_> = bars.iter().map(|bar| (bar.name.as_str(), bar.colour, false)).collect();
     let heights = bars.iter().flat_map(|bar| &bar.heights).copied();
@@ -156,7 +156,7 @@ pub fn bars(title: &str, y: Axis, names: &[&str], bars: &[Bar]) -> String {
     })
 }
 
-fn bars_on<Y>(area: &Area<'_>, range: Y, unit: &str, names: &[&str], bars: &[Bar]) -> Outcome
+fn bars_on<Y>(area: &Area<'_>, range: Y, unit: &str, names: &[&str], bars: &[Bar]) -> DrawResult
 where
     Y: AsRangedCoord<Value = f64>,
     Y::CoordDescType: ValueFormatter<f64>,
@@ -199,8 +199,8 @@ where
     Ok(())
 }
 
-/// The title, the legend, and what `draw` draws.
-fn drawn(title: &str, legend: &[(&str, usize, bool)], draw: impl FnOnce(&Area<'_>) -> Outcome) -> String {
+/// Draws the title, the legend, and the content by `draw`.
+fn drawn(title: &str, legend: &[(&str, usize, bool)], draw: impl FnOnce(&Area<'_>) -> DrawResult) -> String {
     let mut svg = String::new();
     let outcome = {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -208,7 +208,7 @@ fn drawn(title: &str, legend: &[(&str, usize, bool)], draw: impl FnOnce(&Area<'_
     };
     match outcome {
         Ok(()) => svg,
-        // Drawing into a string does not fail; if it does, the page says so in the figure's place.
+        // Drawing into a string does not fail; if it did, the figure would show the error.
         Err(why) => format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><text y=\"20\">{why}</text></svg>"),
     }
 }
@@ -217,8 +217,8 @@ fn whole(
     root: &Area<'_>,
     title: &str,
     legend: &[(&str, usize, bool)],
-    draw: impl FnOnce(&Area<'_>) -> Outcome,
-) -> Outcome {
+    draw: impl FnOnce(&Area<'_>) -> DrawResult,
+) -> DrawResult {
     root.fill(&WHITE)?;
     let root = root.titled(title, ("sans-serif", 20))?;
     let (plot, side) = root.split_horizontally(SIZE.0 - LEGEND);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn every_line_with_points_is_in_the_legend() {
-        let line = |name: &str, points: &[(f64, f64)]| Line {
+        let line = |name: &str, points: &[(f64, f64)]| ChartLine {
             name: name.into(),
             points: points.to_vec(),
             colour: 3,

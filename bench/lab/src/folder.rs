@@ -1,4 +1,4 @@
-//! Owns: the folder of results: what lies there, and what is made of it.
+//! Owns: the folder of results: its files, and the page made of them.
 //! May use: runs, figures, the page.
 //! Never: measuring.
 
@@ -9,7 +9,7 @@ use crate::page;
 use crate::run::Run;
 use crate::simulate;
 
-/// Makes the folder, and makes sure that results can be written there before they are measured.
+/// Makes the folder, and checks that it is writable before anything is measured.
 pub fn make(folder: &Path) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let probe = folder.join(format!(".writable-{}", std::process::id()));

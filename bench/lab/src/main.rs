@@ -2,7 +2,7 @@
 //! May use: everything beside it.
 //! Never: a figure of its own.
 //!
-//! Reached as `raddle lab`, which builds and becomes it: the laboratory needs the source tree, since it builds the
+//! `raddle lab` builds and executes it: the laboratory needs the source tree, since it builds the
 //! programs that it measures, rivals included, and `raddle` itself stays small without it.
 
 mod experiment;
@@ -36,41 +36,41 @@ use raddle_measure::stats::Verdict;
 use run::Run;
 use simulate::Sweep;
 
-/// Repeats the experiments that define Raddle, beside rivals, as tables, figures and a page
+/// Repeats the experiments that define Raddle, compared with rivals, as tables, figures and a page
 ///
 /// Each is measured in interleaved rounds with the rivals that are installed (`cargo xtask rivals`). The folder of the
 /// results gets NAME.json, NAME-FIGURE.svg and index.html. Ctrl-C keeps what is done. Ends with 1 if a program failed,
-/// 2 if the arguments make no sense; whether requirements hold is said by the page, not by the exit code.
+/// 2 if the arguments are wrong; the page says whether requirements hold, not the exit code.
 #[derive(Parser)]
 #[command(name = "lab", bin_name = "raddle lab", max_term_width = 100)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
-    command: Command,
+    command: LabCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum LabCommand {
     /// Show the experiments
     List,
     /// The Transterpreter's replicated PAR: time against granularity
-    Granularity(Options),
+    Granularity(LabOptions),
     /// ThreadScope's thread ring: a line of 2000 threads
-    Ring(Options),
+    Ring(LabOptions),
     /// McRT's micro-benchmarks: creation, switches, locks, futures
-    Threads(Options),
+    Threads(LabOptions),
     /// K42's study of thread migration: throughput, thread spread, idle incidents
-    Warehouse(Options),
+    Warehouse(LabOptions),
     /// All experiments in common rounds, and the simulation
-    All(Options),
-    /// Simulate numbers of workers for which this machine has no cores, and hold the model against real runs
+    All(LabOptions),
+    /// Simulate more workers than this machine has cores, and compare the model with real runs
     Simulate(Simulation),
-    /// Make the figures and the page of a folder anew from its files
+    /// Write the figures and the page of a folder again from its files
     Page {
         /// The folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Build every program that is measured, and say which runtimes are not here and what they need
+    /// Build every program that is measured, and list missing runtimes and what they need
     Rivals,
     /// Say what changed from one saved run to another
     Compare {
@@ -84,33 +84,33 @@ enum Command {
 }
 
 #[derive(Args)]
-struct Options {
+struct LabOptions {
     /// Numbers of workers
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = workers)]
     workers: Vec<usize>,
-    /// Three rounds and few parameters: a look, not a claim
+    /// Three rounds and few parameters: a quick look, no claims
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// All that the original studies varied; takes hours
+    /// Everything that the original studies varied; takes hours
     #[arg(long)]
     full: bool,
-    /// Rounds, if not as many as the size has (3 or 15)
+    /// Rounds, instead of those of the size (3 or 15)
     #[arg(long, value_parser = workers)]
     rounds: Option<usize>,
-    /// Begin no round that would end later than so many minutes after the first began
+    /// Start no round that would end later than this many minutes after the first began
     #[arg(long)]
     minutes: Option<f64>,
     /// Only these runtimes
     #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(RUNTIMES))]
     runtime: Vec<String>,
-    /// Where the results go
+    /// The folder for the results
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
 }
 
 #[derive(Args)]
 struct Simulation {
-    /// Numbers of workers: some, or a range such as 4..256, of which the powers of two are taken
+    /// Numbers of workers: a list, or a range such as 4..256, which stands for its powers of two
     #[arg(long, default_value = "4..256", value_parser = range)]
     workers: Workers,
     /// Processes of a batch
@@ -122,7 +122,7 @@ struct Simulation {
     /// Rounds in which costs and real batches are measured
     #[arg(long, default_value_t = 15, value_parser = workers)]
     rounds: usize,
-    /// Where the results go
+    /// The folder for the results
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
 }
@@ -146,7 +146,7 @@ fn range(text: &str) -> Result<Workers, String> {
 }
 
 impl Simulation {
-    /// `false` when the model is too far from the real runs.
+    /// `false` if the model deviates too much from the real runs.
     fn carry_out(self) -> Result<bool, String> {
         let (stopped, folder) = (stop_on_interrupt()?, self.out);
         folder::make(&folder)?;
@@ -179,7 +179,7 @@ fn workers(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number from 1 to 1024".into())
 }
 
-impl Options {
+impl LabOptions {
     fn settings(&self) -> (Settings, usize) {
         let size = match (self.quick, self.full) {
             (true, _) => Size::Quick,
@@ -195,22 +195,22 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::List => {
+    let outcome = match CommandLine::parse().command {
+        LabCommand::List => {
             for Experiment { name, title, story, .. } in EXPERIMENTS.iter().chain([&simulate::EXPERIMENT]) {
                 show(&format!("{name:<12} {title}\n{}\n", report::folded(story, 100, 13)));
             }
             Ok(true)
         }
-        Command::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options, false),
-        Command::Ring(options) => carry_out(&EXPERIMENTS[1..2], &options, false),
-        Command::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
-        Command::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
-        Command::All(options) => carry_out(EXPERIMENTS, &options, true),
-        Command::Simulate(simulation) => simulation.carry_out(),
-        Command::Rivals => Ok(rivals::build()),
-        Command::Page { folder } => folder::write_page(&folder).map(|()| true),
-        Command::Compare { a, b } => (|| {
+        LabCommand::Granularity(options) => carry_out(&EXPERIMENTS[..1], &options, false),
+        LabCommand::Ring(options) => carry_out(&EXPERIMENTS[1..2], &options, false),
+        LabCommand::Threads(options) => carry_out(&EXPERIMENTS[2..3], &options, false),
+        LabCommand::Warehouse(options) => carry_out(&EXPERIMENTS[3..4], &options, false),
+        LabCommand::All(options) => carry_out(EXPERIMENTS, &options, true),
+        LabCommand::Simulate(simulation) => simulation.carry_out(),
+        LabCommand::Rivals => Ok(rivals::build()),
+        LabCommand::Page { folder } => folder::write_page(&folder).map(|()| true),
+        LabCommand::Compare { a, b } => (|| {
             show(&compare::compare(&Run::load(&a)?, &Run::load(&b)?)?);
             Ok(true)
         })(),
@@ -225,13 +225,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes to standard output. A reader that has gone away (`| head`) is no error.
+/// Writes to standard output. A closed pipe (`| head`) is not an error.
 fn show(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Measures, and saves after each round; `false` when some program failed.
-fn carry_out(experiments: &[Experiment], options: &Options, and_simulate: bool) -> Result<bool, String> {
+/// Measures, and saves after each round; `false` if a program failed.
+fn carry_out(experiments: &[Experiment], options: &LabOptions, and_simulate: bool) -> Result<bool, String> {
     let (stopped, (settings, rounds)) = (stop_on_interrupt()?, options.settings());
     folder::make(&options.out)?;
     let experiments: Vec<&Experiment> = experiments.iter().collect();
@@ -282,5 +282,5 @@ fn a_range_of_workers_gives_its_powers_of_two() {
 #[test]
 fn the_grammar_holds_together() {
     use clap::CommandFactory as _;
-    Arguments::command().debug_assert();
+    CommandLine::command().debug_assert();
 }

@@ -1,11 +1,11 @@
-//! Owns: the rounds of a session, how far it is, and how long the rest takes.
+//! Owns: the rounds of a session, its progress, and the estimate of the remaining time.
 //! May use: programs and cells of `bench-runner`.
 //! Never: standard output; progress goes to standard error.
 //!
-//! A round runs every cell of every experiment once: so all experiments drift alike, what is left can be told for all
-//! of them, and Ctrl-C at any time leaves each with as many rounds as the others. A runtime whose program does not
-//! build here is left out with the reason; a cell whose checksum is wrong fails and has no time. After its part of a
-//! round a run is handed to the caller, who saves it: Ctrl-C loses at most the program that runs.
+//! A round runs every cell of every experiment once: so drift affects all experiments alike, the remaining time can be
+//! estimated for all of them, and Ctrl-C at any time leaves each with as many rounds as the others. A runtime whose
+//! program does not build here is left out with the reason; a cell with a wrong checksum fails and has no time. After
+//! its part of a round, a run is passed to the caller, who saves it: Ctrl-C loses at most the running program.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, stderr};
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bench_runner::cell;
-use bench_runner::programs::{self, Program, progress};
+use bench_runner::programs::{self, BuildResult, progress};
 use bench_runner::report::commit;
 use bench_runner::session::is_set;
 use raddle_measure::machine;
@@ -25,7 +25,7 @@ use crate::experiment::{Experiment, Settings, Size, Spec};
 use crate::run::{Cell, Run};
 
 /// A cell with the program that it runs.
-struct Job {
+struct CellJob {
     spec: Spec,
     path: PathBuf,
     cell: cell::Cell,
@@ -33,21 +33,21 @@ struct Job {
     took: Option<f64>,
 }
 
-/// An experiment with what it has come to.
-struct Group<'a> {
+/// An experiment with its run so far.
+struct ExperimentRun<'a> {
     experiment: &'a Experiment,
     run: Run,
-    jobs: Vec<Job>,
+    jobs: Vec<CellJob>,
 }
 
-/// What gets each run after its part of a round.
+/// Saves a run after its part of a round.
 pub type Keep<'a> = &'a mut dyn FnMut(&Run) -> Result<(), String>;
 
-/// Measures the experiments and returns their runs, in order; those of which nothing was measured are left out. No
-/// round is begun that would end after so many minutes.
+/// Measures the experiments and returns their runs, in order, without those of which nothing was measured. No round is
+/// started that would end after the given minutes.
 ///
 /// # Errors
-/// What `keep` says.
+/// Those of `keep`.
 pub fn measure<'a>(
     experiments: &[&'a Experiment],
     settings: &Settings,
@@ -58,7 +58,7 @@ pub fn measure<'a>(
     let group = |experiment: &&'a Experiment| {
         let mut run = empty(experiment, settings.size);
         let jobs = jobs(experiment, settings, &mut run, stopped);
-        Group { experiment, run, jobs }
+        ExperimentRun { experiment, run, jobs }
     };
     let all: BTreeSet<(&str, &str)> = experiments
         .iter()
@@ -67,7 +67,7 @@ pub fn measure<'a>(
         .map(|spec| (spec.program, spec.runtime))
         .collect();
     programs::prepare(&Vec::from_iter(all));
-    let mut groups: Vec<Group<'_>> = experiments.iter().map(group).collect();
+    let mut groups: Vec<ExperimentRun<'_>> = experiments.iter().map(group).collect();
     if groups.iter().all(|group| group.jobs.is_empty()) {
         return Ok(Vec::new());
     }
@@ -96,7 +96,7 @@ pub fn measure<'a>(
 
 /// One experiment's part of a round.
 fn part(
-    groups: &mut [Group<'_>],
+    groups: &mut [ExperimentRun<'_>],
     at: usize,
     (round, rounds): (usize, usize),
     size: Size,
@@ -106,7 +106,7 @@ fn part(
         if is_set(stopped) {
             break;
         }
-        let Group { experiment, jobs, .. } = &groups[at];
+        let ExperimentRun { experiment, jobs, .. } = &groups[at];
         let spec = &jobs[index].spec;
         let place = format!("{} {}/{rounds}, {}/{}", experiment.name, round + 1, done + 1, jobs.len());
         let left = left(&times(groups, round, rounds))
@@ -120,7 +120,7 @@ fn part(
     group.run.cells = cells(&group.jobs);
 }
 
-/// A run of which nothing is measured yet.
+/// An empty run.
 pub fn empty(experiment: &Experiment, size: Size) -> Run {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     Run {
@@ -138,17 +138,17 @@ pub fn empty(experiment: &Experiment, size: Size) -> Run {
 }
 
 /// Builds what the cells need.
-fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &AtomicBool) -> Vec<Job> {
+fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &AtomicBool) -> Vec<CellJob> {
     let mut built: Vec<(&str, &str, Option<PathBuf>)> = Vec::new();
     let mut jobs = Vec::new();
     for spec in (experiment.cells)(settings).into_iter().filter(|spec| settings.wants(spec.runtime)) {
         let key = (spec.program, spec.runtime);
         if !built.iter().any(|(program, runtime, _)| (*program, *runtime) == key) && !is_set(stopped) {
             let path = match programs::build(spec.program, spec.runtime) {
-                Program::Ready(path) => Some(path),
+                BuildResult::Ready(path) => Some(path),
                 // Ctrl-C also reaches the compiler.
                 _ if is_set(stopped) => None,
-                Program::Missing(why) | Program::Failed(why) => {
+                BuildResult::Missing(why) | BuildResult::Failed(why) => {
                     run.absent.push((format!("{} ({})", spec.runtime, spec.program), why));
                     None
                 }
@@ -158,14 +158,14 @@ fn jobs(experiment: &Experiment, settings: &Settings, run: &mut Run, stopped: &A
         let path = built.iter().find(|(p, r, _)| (*p, *r) == key).and_then(|(_, _, path)| path.clone());
         if let Some(path) = path {
             let cell = cell::Cell::new(spec.runtime, spec.workers, spec.params.clone());
-            jobs.push(Job { spec, path, cell, took: None });
+            jobs.push(CellJob { spec, path, cell, took: None });
         }
     }
     jobs
 }
 
-/// Runs a cell once, if it is its turn; its rounds stay in step with everybody's.
-fn step(job: &mut Job, wanted: bool, quick: bool, stopped: &AtomicBool) {
+/// Runs a cell once, if it is its turn; its number of rounds stays equal to that of the others.
+fn step(job: &mut CellJob, wanted: bool, quick: bool, stopped: &AtomicBool) {
     if job.cell.failure.is_some() {
         return;
     }
@@ -182,9 +182,9 @@ fn step(job: &mut Job, wanted: bool, quick: bool, stopped: &AtomicBool) {
     }
 }
 
-/// For each cell: how long it took, and how often it still runs.
-fn times(groups: &[Group<'_>], round: usize, rounds: usize) -> Vec<(Option<f64>, usize)> {
-    let of = |job: &Job| {
+/// For each cell, how long it took, and how many runs are left.
+fn times(groups: &[ExperimentRun<'_>], round: usize, rounds: usize) -> Vec<(Option<f64>, usize)> {
+    let of = |job: &CellJob| {
         let next = job.cell.rounds.len().max(round);
         let later = (next..rounds).filter(|round| job.spec.runs_in(*round)).count();
         (job.took, if job.cell.failure.is_some() { 0 } else { later })
@@ -192,13 +192,13 @@ fn times(groups: &[Group<'_>], round: usize, rounds: usize) -> Vec<(Option<f64>,
     groups.iter().flat_map(|group| group.jobs.iter().map(of)).collect()
 }
 
-/// Seconds that a round takes, as far as is known.
-fn round_s(groups: &[Group<'_>], round: usize) -> f64 {
+/// The estimated seconds of a round.
+fn round_s(groups: &[ExperimentRun<'_>], round: usize) -> f64 {
     let jobs = groups.iter().flat_map(|group| &group.jobs);
     jobs.filter(|job| job.spec.runs_in(round)).filter_map(|job| job.took).sum()
 }
 
-/// Seconds that the rest takes, if each cell takes as long as last time, and an unknown one as long as the mean.
+/// The estimated seconds of the rest: each cell takes as long as last time, an unknown one as long as the mean.
 fn left(times: &[(Option<f64>, usize)]) -> Option<f64> {
     let known: Vec<f64> = times.iter().filter_map(|(took, _)| *took).collect();
     let mean = known.iter().sum::<f64>() / known.len() as f64;
@@ -206,8 +206,8 @@ fn left(times: &[(Option<f64>, usize)]) -> Option<f64> {
     (!known.is_empty()).then_some(all)
 }
 
-/// Where nobody looks at a terminal, a line a round.
-fn say_round(groups: &[Group<'_>], round: usize, rounds: usize) {
+/// Prints one line per round if standard error is not a terminal.
+fn say_round(groups: &[ExperimentRun<'_>], round: usize, rounds: usize) {
     if stderr().is_terminal() {
         return;
     }
@@ -215,7 +215,7 @@ fn say_round(groups: &[Group<'_>], round: usize, rounds: usize) {
     eprintln!("round {} of {rounds} is done, about {} left", round + 1, duration(left));
 }
 
-/// A duration for people.
+/// Formats a duration.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 100.0 => format!("{s:.0} s"),
@@ -224,8 +224,8 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-fn cells(jobs: &[Job]) -> Vec<Cell> {
-    let cell = |job: &Job| Cell {
+fn cells(jobs: &[CellJob]) -> Vec<Cell> {
+    let cell = |job: &CellJob| Cell {
         bench: job.spec.bench.into(),
         runtime: job.spec.runtime.into(),
         workers: job.spec.workers,

@@ -1,6 +1,6 @@
 //! Owns: the page: all experiments of a folder in one HTML file, figures included.
 //! May use: runs, claims, figures.
-//! Never: another file, a script or the network; the page can be sent to somebody.
+//! Never: another file, a script or the network, so that the page can be sent by mail.
 
 use raddle_measure::stats::Verdict;
 
@@ -33,7 +33,7 @@ pub fn page(runs: &[(&Experiment, Run)]) -> String {
     )
 }
 
-/// What the page says, as text: for notes and letters.
+/// The sentences of the page, as text.
 pub fn sentences(runs: &[(&Experiment, Run)]) -> String {
     let mut text = format!("# Raddle's laboratory\n\n{}\n", overview(runs));
     for (experiment, run) in runs {
@@ -48,7 +48,7 @@ pub fn sentences(runs: &[(&Experiment, Run)]) -> String {
     text
 }
 
-/// How many requirements hold.
+/// A summary of how many requirements hold.
 pub fn overview(runs: &[(&Experiment, Run)]) -> String {
     let verdicts: Vec<Option<Verdict>> = claims_of(runs).map(|claim| claim.verdict()).collect();
     let count =

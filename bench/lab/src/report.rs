@@ -62,7 +62,7 @@ pub fn sentences(experiment: &Experiment, run: &Run) -> Vec<String> {
     claims.into_iter().chain(remarks(experiment, run)).collect()
 }
 
-/// What is told beside the claims.
+/// The notes and remarks.
 pub fn remarks(experiment: &Experiment, run: &Run) -> Vec<String> {
     run.notes.iter().cloned().chain((experiment.remarks)(run)).collect()
 }

@@ -1,11 +1,11 @@
-//! Owns: the building of all programs, rivals included, and the table of what came of it.
+//! Owns: building all programs, rivals included, and the table of the results.
 //! May use: the catalogue, the experiments, programs.
-//! Never: installing anything; what is missing is said.
+//! Never: installing anything; it reports what is missing.
 
 use std::collections::BTreeMap;
 
 use bench_runner::catalogue::{BENCHES, RUNTIMES};
-use bench_runner::programs::{self, Program, progress};
+use bench_runner::programs::{self, BuildResult, progress};
 use raddle_measure::table::Table;
 
 use crate::experiment::{EXPERIMENTS, Settings, Size};
@@ -26,7 +26,7 @@ fn programs_by_runtime() -> BTreeMap<&'static str, Vec<&'static str>> {
     all
 }
 
-/// Builds them all; false if one of them does not build though its tools are here.
+/// Builds them all; false if one of them does not build although its tools are installed.
 pub fn build() -> bool {
     let mut table = Table::new(["runtime ", "programs ", "state "]);
     let mut well = true;
@@ -39,12 +39,12 @@ pub fn build() -> bool {
         let mut state = String::from("built");
         for program in programs {
             match programs::build(program, runtime) {
-                Program::Ready(_) => {}
-                Program::Missing(why) => {
+                BuildResult::Ready(_) => {}
+                BuildResult::Missing(why) => {
                     state = why;
                     break;
                 }
-                Program::Failed(why) => {
+                BuildResult::Failed(why) => {
                     state = format!("FAILED {program}: {why}");
                     well = false;
                 }

@@ -1,15 +1,15 @@
-//! Owns: a saved run: what was measured, on which machine, by which command; and its form as JSON.
+//! Owns: a saved run: what was measured, on which machine, by which command; and its JSON schema.
 //! May use: `serde_json`, samples.
 //! Never: a verdict; claims, figures and pages are made from a run, which may be old.
 //!
-//! The form (`docs/LAB.md`, *The files*) has a number, [`SCHEMA`]; what has another is refused.
+//! The schema (`docs/LAB.md`, *The files*) has a number, [`SCHEMA`]; files of another one are refused.
 
 use std::path::Path;
 
 use raddle_measure::{Sample, Summary};
 use serde_json::{Value, json};
 
-/// The number of the form.
+/// The number of the schema.
 pub const SCHEMA: u64 = 1;
 
 /// A run of one experiment.
@@ -25,14 +25,14 @@ pub struct Run {
     pub size: String,
     /// Whether all rounds were completed.
     pub complete: bool,
-    /// Rivals that are not there, with the reason.
+    /// Rivals that are not installed, with the reason.
     pub absent: Vec<(String, String)>,
-    /// What was found out beside the cells, a sentence each.
+    /// Further findings, one sentence each.
     pub notes: Vec<String>,
     pub cells: Vec<Cell>,
 }
 
-/// A runtime with a number of workers and parameters, and what came out in each round.
+/// A runtime with a number of workers and parameters, and the result of each round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     pub bench: String,
@@ -50,7 +50,7 @@ impl Cell {
         self.rounds.iter().map(|sample| sample.as_ref()?.metric(metric)).collect()
     }
 
-    /// The same in short.
+    /// A summary of them.
     pub fn summary(&self, metric: &str) -> Option<Summary> {
         Summary::of(&self.series(metric).into_iter().flatten().collect::<Vec<_>>())
     }
@@ -190,7 +190,7 @@ impl Run {
     /// Reads such a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no run.
+    /// When it cannot be read, or is not a run.
     pub fn load(path: &Path) -> Result<Run, String> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {name}: {e}"))?;

@@ -1,6 +1,6 @@
 //! Owns: the table of benchmarks: names, programs, parameters, runtimes, and the checksum each must print.
 //! May use: `raddle_measure::work` for checksums.
-//! Never: what is to be reached; that is [`crate::requirements`].
+//! Never: requirements; those are in [`crate::requirements`].
 //!
 //! The command line, the sessions and the reports derive from this table. A benchmark names a *program* (a folder
 //! of `bench/`); several benchmarks may be one program with other parameters. Runtimes that have no processes
@@ -42,7 +42,7 @@ pub struct Bench {
     /// Side figures and their units; a program may leave some out.
     pub extra: &'static [(&'static str, &'static str)],
     pub variants: &'static [Variant],
-    /// Runtimes with the numbers of workers that make sense.
+    /// The runtimes, each with its numbers of workers.
     pub runtimes: &'static [(&'static str, &'static [usize])],
     /// Samples that a program takes in one process.
     pub samples: usize,
@@ -262,9 +262,9 @@ pub const BENCHES: &[Bench] = &[
             always("count=1000,kind=process").only(&["raddle", "go", "floor"]),
             always("count=100000,kind=process").only(&["raddle", "go", "floor"]),
             full("count=1000000,kind=process").only(&["raddle", "go", "floor"]),
-            always("count=1000,kind=cell").only(&["raddle", "tokio"]),
-            always("count=100000,kind=cell").only(&["raddle", "tokio"]),
-            full("count=1000000,kind=cell").only(&["raddle", "tokio"]),
+            always("count=1000,kind=task").only(&["raddle", "tokio"]),
+            always("count=100000,kind=task").only(&["raddle", "tokio"]),
+            full("count=1000000,kind=task").only(&["raddle", "tokio"]),
         ],
         runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
         samples: 1,

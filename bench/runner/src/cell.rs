@@ -18,7 +18,7 @@ pub struct Cell {
     pub workers: usize,
     pub params: String,
     pub rounds: Vec<Option<Sample>>,
-    /// Why the cell is not run (any more).
+    /// Why the cell is not run, or no longer.
     pub failure: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Cell {
     }
 }
 
-/// Parameters as they are passed to a program: `count=1000,kind=cell`.
+/// Parameters as they are passed to a program: `count=1000,kind=task`.
 #[derive(Clone, Copy)]
 pub struct Params<'a>(pub &'a str);
 

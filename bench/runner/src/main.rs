@@ -9,14 +9,14 @@
 
 use std::process::ExitCode;
 
-use bench_runner::options::{Command, Options};
+use bench_runner::options::{RunnerCommand, RunnerOptions};
 use bench_runner::{report, session};
 
 /// Exit codes: 0 all that could run did, 1 a program failed or could not be built, 2 wrong arguments.
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Command::Run(options)) => options,
-        Ok(Command::Print(text)) => {
+    let options = match RunnerOptions::parse(std::env::args().skip(1)) {
+        Ok(RunnerCommand::Run(options)) => options,
+        Ok(RunnerCommand::Print(text)) => {
             println!("{text}");
             return ExitCode::SUCCESS;
         }
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs everything; `false` when some program failed.
-fn run(options: &Options) -> Result<bool, String> {
+fn run(options: &RunnerOptions) -> Result<bool, String> {
     let stopped = session::stop_on_interrupt()?;
     print!("{}", report::heading());
     let mut groups = Vec::new();

@@ -23,15 +23,15 @@ usage: bench-runner [NAME...] [OPTIONS]
 exit code: 0 all that could run did; 1 a program failed or could not be built; 2 wrong arguments";
 
 /// What the command line asks for.
-pub enum Command {
+pub enum RunnerCommand {
     /// Run benchmarks.
-    Run(Options),
+    Run(RunnerOptions),
     /// Print this text and stop.
     Print(String),
 }
 
 /// A session's settings.
-pub struct Options {
+pub struct RunnerOptions {
     pub benches: Vec<&'static Bench>,
     pub runs: usize,
     pub quick: bool,
@@ -40,18 +40,24 @@ pub struct Options {
     pub json: Option<PathBuf>,
 }
 
-impl Options {
+impl RunnerOptions {
     /// Reads the arguments, without the program's name.
-    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<RunnerCommand, String> {
         let (mut names, mut runs) = (Vec::new(), None);
-        let mut options =
-            Options { benches: vec![], runs: 0, quick: false, workers: None, runtimes: None, json: None };
+        let mut options = RunnerOptions {
+            benches: vec![],
+            runs: 0,
+            quick: false,
+            workers: None,
+            runtimes: None,
+            json: None,
+        };
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
             match argument.as_str() {
-                "--help" | "-h" => return Ok(Command::Print(HELP.to_owned())),
-                "--list" => return Ok(Command::Print(list())),
+                "--help" | "-h" => return Ok(RunnerCommand::Print(HELP.to_owned())),
+                "--list" => return Ok(RunnerCommand::Print(list())),
                 "--quick" => options.quick = true,
                 "--runs" => runs = Some(positive(&argument, &value()?)?),
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
@@ -65,7 +71,7 @@ impl Options {
         }
         options.benches = benches(&names)?;
         options.runs = runs.unwrap_or(if options.quick { 5 } else { 15 });
-        Ok(Command::Run(options))
+        Ok(RunnerCommand::Run(options))
     }
 
     /// Whether the session shall have cells of this runtime with this many workers.
@@ -114,13 +120,13 @@ fn list() -> String {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Command, String> {
-        Options::parse(line.split_whitespace().map(String::from))
+    fn parse(line: &str) -> Result<RunnerCommand, String> {
+        RunnerOptions::parse(line.split_whitespace().map(String::from))
     }
 
-    fn options(line: &str) -> Options {
+    fn options(line: &str) -> RunnerOptions {
         match parse(line) {
-            Ok(Command::Run(options)) => options,
+            Ok(RunnerCommand::Run(options)) => options,
             _ => panic!("{line} does not run anything"),
         }
     }

@@ -1,6 +1,6 @@
-//! Owns: how a program of each runtime is built, and where it then lies.
+//! Owns: building the program of each runtime, and where it is then.
 //! May use: cargo, go, javac, ghc, g++.
-//! Never: installing anything; what is missing is said.
+//! Never: installing anything; it reports what is missing.
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use std::process::Command;
 
 mod foreign;
 
-/// What came of the attempt to have a program.
-pub enum Program {
-    /// It is built and lies here.
+/// The result of building a program.
+pub enum BuildResult {
+    /// It is built, at this path.
     Ready(PathBuf),
-    /// Its toolchain or library is not on this machine.
+    /// Its toolchain or library is missing on this machine.
     Missing(String),
     /// It does not build.
     Failed(String),
 }
 
-/// Shows what is going on in the terminal's last line; nothing where standard error is no terminal.
+/// Shows progress in the terminal's last line, if standard error is a terminal.
 pub fn progress(what: &str) {
     if stderr().is_terminal() {
         eprint!("\r\x1b[K{what}");
@@ -31,7 +31,7 @@ pub fn bench_folder() -> &'static Path {
 }
 
 /// Builds the program of `workload` for `runtime`.
-pub fn build(workload: &str, runtime: &str) -> Program {
+pub fn build(workload: &str, runtime: &str) -> BuildResult {
     progress(&format!("building {workload} for {runtime}"));
     match runtime {
         "go" => go(workload),
@@ -43,9 +43,9 @@ pub fn build(workload: &str, runtime: &str) -> Program {
     }
 }
 
-/// Builds what of these `(workload, runtime)` is in Rust, a runtime at a time: much faster than one by one.
+/// Builds the Rust programs among these `(workload, runtime)`, one runtime at a time: much faster than one by one.
 ///
-/// What does not build is found by [`build`], which says why.
+/// Failures are reported later by [`build`].
 pub fn prepare(programs: &[(&str, &str)]) {
     let mut runtimes: Vec<&str> =
         programs.iter().map(|(_, runtime)| *runtime).filter(|r| is_rust(r)).collect();
@@ -72,23 +72,23 @@ fn cargo_build(runtime: &str) -> Command {
     command
 }
 
-/// Where built programs lie: beside this runner's own executable.
+/// The folder of built programs: that of this runner's own executable.
 fn target_folder() -> Result<PathBuf, String> {
     let runner = std::env::current_exe().map_err(|e| format!("cannot find the runner's own path: {e}"))?;
     runner.parent().map(Path::to_owned).ok_or_else(|| format!("{} lies nowhere", runner.display()))
 }
 
-fn rust(workload: &str, runtime: &str) -> Program {
+fn rust(workload: &str, runtime: &str) -> BuildResult {
     let binary = format!("{workload}-{runtime}");
     let mut command = cargo_build(runtime);
     command.args(["--bin", &binary]);
-    // The rustc settings of the cargo that runs this runner are meant for it, and are found again by themselves.
+    // Do not pass on the environment of the cargo that runs this runner; cargo finds the settings again.
     finish(command, target_folder().map(|folder| folder.join(binary)))
 }
 
-fn go(workload: &str) -> Program {
+fn go(workload: &str) -> BuildResult {
     if !works("go", "version") {
-        return Program::Missing("Go is not installed (Debian package golang-go)".into());
+        return BuildResult::Missing("Go is not installed (Debian package golang-go)".into());
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-go")));
     let mut command = Command::new("go");
@@ -98,13 +98,13 @@ fn go(workload: &str) -> Program {
     finish(command, output)
 }
 
-fn finish(mut command: Command, output: Result<PathBuf, String>) -> Program {
+fn finish(mut command: Command, output: Result<PathBuf, String>) -> BuildResult {
     let outcome = command.current_dir(bench_folder()).output();
     match (outcome, output) {
-        (_, Err(why)) => Program::Failed(why),
-        (Err(why), _) => Program::Failed(format!("cannot start {command:?}: {why}")),
-        (Ok(done), Ok(path)) if done.status.success() => Program::Ready(path),
-        (Ok(done), _) => Program::Failed(first_error(&String::from_utf8_lossy(&done.stderr))),
+        (_, Err(why)) => BuildResult::Failed(why),
+        (Err(why), _) => BuildResult::Failed(format!("cannot start {command:?}: {why}")),
+        (Ok(done), Ok(path)) if done.status.success() => BuildResult::Ready(path),
+        (Ok(done), _) => BuildResult::Failed(first_error(&String::from_utf8_lossy(&done.stderr))),
     }
 }
 
@@ -131,6 +131,6 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_fails_with_a_reason() {
-        assert!(matches!(finish(Command::new("false"), Ok(PathBuf::new())), Program::Failed(_)));
+        assert!(matches!(finish(Command::new("false"), Ok(PathBuf::new())), BuildResult::Failed(_)));
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::cell::{Cell, Params};
 use crate::programs::bench_folder;
 use crate::requirements::standings;
-use crate::session::Group;
+use crate::session::BenchGroup;
 
 /// Machine, commit and command line: without them no figure means anything.
 pub fn heading() -> String {
@@ -34,7 +34,7 @@ pub fn commit() -> String {
 }
 
 /// The table of one benchmark, then what was skipped or failed.
-pub fn group(group: &Group) -> String {
+pub fn group(group: &BenchGroup) -> String {
     let bench = group.bench;
     let mut text = format!("{}: {}\n", bench.name, bench.what);
     let titles = [
@@ -58,7 +58,7 @@ pub fn group(group: &Group) -> String {
     text
 }
 
-fn row(table: &mut Table, group: &Group, cell: &Cell, metric: &str, unit: &str) {
+fn row(table: &mut Table, group: &BenchGroup, cell: &Cell, metric: &str, unit: &str) {
     let Some(summary) = cell.summary(metric) else { return };
     let label = if metric.is_empty() { unit.to_owned() } else { format!("{metric} ({unit})") };
     table.row([
@@ -77,7 +77,7 @@ fn row(table: &mut Table, group: &Group, cell: &Cell, metric: &str, unit: &str) 
 }
 
 /// The median ratio to the cell of `rival` with the same parameters: on as many workers, or on its only number.
-fn ratio(group: &Group, cell: &Cell, rival: &str, metric: &str) -> String {
+fn ratio(group: &BenchGroup, cell: &Cell, rival: &str, metric: &str) -> String {
     let alike = || group.cells.iter().filter(|other| other.runtime == rival && other.params == cell.params);
     let other = alike().find(|other| other.workers == cell.workers).or(alike().next());
     let ratios = other.map_or_else(Vec::new, |o| pair_ratios(&cell.series(metric), &o.series(metric)));
@@ -85,7 +85,7 @@ fn ratio(group: &Group, cell: &Cell, rival: &str, metric: &str) -> String {
 }
 
 /// How the requirements of the measured benchmarks stand.
-pub fn requirements(groups: &[Group]) -> String {
+pub fn requirements(groups: &[BenchGroup]) -> String {
     let mut table = Table::new(["requirement", "bound", "measured", "95 % interval", "pairs", "reached "]);
     for standing in groups.iter().flat_map(standings) {
         table.row(standing);
@@ -96,12 +96,12 @@ pub fn requirements(groups: &[Group]) -> String {
 }
 
 /// Writes every figure of `groups` as a JSON array.
-pub fn write_json(path: &Path, groups: &[Group]) -> Result<(), String> {
+pub fn write_json(path: &Path, groups: &[BenchGroup]) -> Result<(), String> {
     let array = Value::Array(groups.iter().flat_map(records).map(|record| record.to_json()).collect());
     std::fs::write(path, format!("{array:#}\n")).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
-fn records(group: &Group) -> Vec<Record> {
+fn records(group: &BenchGroup) -> Vec<Record> {
     let record = |cell: &Cell, metric: &str, unit: &str| {
         let mut params: Vec<(String, String)> =
             Params(&cell.params).pairs().map(|(name, value)| (name.into(), value.into())).collect();
@@ -135,10 +135,10 @@ mod tests {
         cell
     }
 
-    fn sample() -> Group {
+    fn sample() -> BenchGroup {
         let bench = BENCHES.iter().find(|bench| bench.name == "wake").unwrap();
         let cells = vec![cell("raddle", 1, 10.0), cell("go", 1, 40.0), cell("floor", 1, 5.0)];
-        Group {
+        BenchGroup {
             bench,
             cells,
             skipped: vec![("may", "no may".into())],

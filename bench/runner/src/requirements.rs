@@ -11,9 +11,9 @@ use raddle_measure::stats::Verdict;
 use raddle_measure::{Interval, table};
 
 use crate::cell::{Cell, Params};
-use crate::session::Group;
+use crate::session::BenchGroup;
 
-/// One requirement: a figure, what it is held against, and the largest allowed ratio (or value).
+/// One requirement: a figure, what it is compared with, and the largest allowed ratio (or value).
 pub struct Requirement {
     bench: &'static str,
     figure: Select,
@@ -52,7 +52,7 @@ impl Select {
         self
     }
 
-    fn find(self, group: &Group) -> Option<&Cell> {
+    fn find(self, group: &BenchGroup) -> Option<&Cell> {
         let contains = |cell: &&Cell| {
             let params = Params(&cell.params);
             Params(self.params).pairs().all(|pair| params.pairs().any(|other| other == pair))
@@ -96,8 +96,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ),
     value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
     value("alive", RADDLE.with("count=1000000,kind=process").metric("resident_bytes"), 4400.0),
-    value("alive", RADDLE.with("count=100000,kind=cell").metric("resident_bytes"), 256.0),
-    value("alive", RADDLE.with("count=1000000,kind=cell").metric("resident_bytes"), 256.0),
+    value("alive", RADDLE.with("count=100000,kind=task").metric("resident_bytes"), 256.0),
+    value("alive", RADDLE.with("count=1000000,kind=task").metric("resident_bytes"), 256.0),
     ratio("thread_yield2", RADDLE, GO, 0.3),
     ratio("thread_yield1000", RADDLE, GO, 0.3),
     ratio("thread_create", RADDLE, GO, 0.6),
@@ -182,12 +182,12 @@ pub const REQUIREMENTS: &[Requirement] = &[
 pub type Standing = [String; 6];
 
 /// How the requirements of `group`'s benchmark stand.
-pub fn standings(group: &Group) -> Vec<Standing> {
+pub fn standings(group: &BenchGroup) -> Vec<Standing> {
     REQUIREMENTS.iter().filter(|r| r.bench == group.bench.name).map(|r| r.standing(group)).collect()
 }
 
 impl Requirement {
-    fn standing(&self, group: &Group) -> Standing {
+    fn standing(&self, group: &BenchGroup) -> Standing {
         let what = match &self.against {
             Against::Nothing => format!("{} {}", self.bench, self.figure.name()),
             Against::Figure(other) => format!("{} {} / {}", self.bench, self.figure.name(), other.name()),
@@ -209,7 +209,7 @@ impl Requirement {
         }
     }
 
-    fn samples(&self, group: &Group) -> Vec<f64> {
+    fn samples(&self, group: &BenchGroup) -> Vec<f64> {
         let series = |select: Select| select.find(group).map(|cell| cell.series(select.metric));
         match (&self.against, series(self.figure)) {
             (_, None) => vec![],
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::catalogue::BENCHES;
 
-    fn group(name: &str, cells: Vec<(&'static str, usize, &'static str, f64)>) -> Group {
+    fn group(name: &str, cells: Vec<(&'static str, usize, &'static str, f64)>) -> BenchGroup {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
         let cell = |(runtime, workers, params, figure)| {
             let mut cell = Cell::new(runtime, workers, params);
@@ -237,7 +237,7 @@ mod tests {
             cell
         };
         let cells = cells.into_iter().map(cell).collect();
-        Group { bench, cells, skipped: vec![], unbuilt: vec![] }
+        BenchGroup { bench, cells, skipped: vec![], unbuilt: vec![] }
     }
 
     fn verdict(standing: &Standing) -> &str {

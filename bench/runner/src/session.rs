@@ -9,20 +9,20 @@ use raddle_measure::rounds::order;
 
 use crate::catalogue::Bench;
 use crate::cell::{Cell, Params};
-use crate::options::Options;
-use crate::programs::{self, Program, progress};
+use crate::options::RunnerOptions;
+use crate::programs::{self, BuildResult, progress};
 
 /// A benchmark with its cells after the rounds.
-pub struct Group {
+pub struct BenchGroup {
     pub bench: &'static Bench,
     pub cells: Vec<Cell>,
-    /// Runtimes that are not there, with the reason.
+    /// Runtimes that are not installed, with the reason.
     pub skipped: Vec<(&'static str, String)>,
     /// Runtimes whose program could not be built, with the reason.
     pub unbuilt: Vec<(&'static str, String)>,
 }
 
-impl Group {
+impl BenchGroup {
     /// What failed, as runtime and reason.
     pub fn failures(&self) -> Vec<(String, String)> {
         let unbuilt = self.unbuilt.iter().map(|(name, why)| ((*name).to_owned(), why.clone()));
@@ -48,8 +48,8 @@ pub fn is_set(flag: &AtomicBool) -> bool {
 }
 
 /// Builds the programs of `bench` and runs its rounds.
-pub fn run(bench: &'static Bench, options: &Options, stopped: &AtomicBool) -> Group {
-    let mut group = Group { bench, cells: Vec::new(), skipped: Vec::new(), unbuilt: Vec::new() };
+pub fn run(bench: &'static Bench, options: &RunnerOptions, stopped: &AtomicBool) -> BenchGroup {
+    let mut group = BenchGroup { bench, cells: Vec::new(), skipped: Vec::new(), unbuilt: Vec::new() };
     let mut built = Vec::new();
     for &(runtime, workers) in bench.runtimes {
         let workers: Vec<usize> = workers.iter().copied().filter(|&w| options.wants(runtime, w)).collect();
@@ -57,9 +57,9 @@ pub fn run(bench: &'static Bench, options: &Options, stopped: &AtomicBool) -> Gr
             continue;
         }
         match programs::build(bench.program, runtime) {
-            Program::Ready(path) => built.push((runtime, path)),
-            Program::Missing(why) => group.skipped.push((runtime, why)),
-            Program::Failed(why) => group.unbuilt.push((runtime, why)),
+            BuildResult::Ready(path) => built.push((runtime, path)),
+            BuildResult::Missing(why) => group.skipped.push((runtime, why)),
+            BuildResult::Failed(why) => group.unbuilt.push((runtime, why)),
         }
         if built.last().is_some_and(|(name, _)| *name == runtime) {
             let params = |w| {

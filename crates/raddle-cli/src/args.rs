@@ -1,6 +1,6 @@
 //! Owns: the grammar of the command line and its help.
 //! May use: clap.
-//! Never: doing what the arguments ask for.
+//! Never: performing the command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::dump::Dump;
 use crate::explain::Explain;
 use crate::lab::Lab;
 use crate::occam::{self, Compile, Ended, Refused, Running};
-use crate::program::{Error, Program};
+use crate::program::{Error, Executable};
 use crate::settings::Settings;
 use crate::top::Top;
 use crate::trace::Trace;
@@ -26,12 +26,12 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What can be asked for.
+/// The subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run a program, with the runtime's settings given as options
     #[command(after_long_help = RUN_HELP)]
-    Run(Run),
+    Run(RunCommand),
     /// Check occam programs without running them: grammar, types, races, aliases
     #[command(after_help = CHECK_HELP)]
     Check(Check),
@@ -41,16 +41,16 @@ pub(crate) enum Command {
     Disasm(Disasm),
     /// Explain a code that `raddle check` shows
     Explain(Explain),
-    /// Record what the scheduler does, and say why a program is no faster on more workers
+    /// Record what the scheduler does, and say why a program is not faster on more workers
     #[command(after_help = TRACE_HELP)]
     Trace(Trace),
-    /// Show what a running program's workers do, now and again
+    /// Show what the workers of a running program do, once per second
     #[command(after_help = TOP_HELP)]
     Top(Top),
-    /// Repeat the experiments that define Raddle, beside rivals (needs the source tree)
+    /// Repeat the experiments that define Raddle, compared with rivals (needs the source tree)
     #[command(disable_help_flag = true)]
     Lab(Lab),
-    /// Ask a running program what its processes are at: who waits for what, and who holds it
+    /// Show where each process of a running program is: who waits for what, and who holds it
     Dump(Dump),
     /// Show what the runtime finds on this machine and which settings are in force
     Info,
@@ -59,9 +59,9 @@ pub(crate) enum Command {
 const RUN_HELP: &str = "\
 Examples:
   raddle run prog.occ                             check an occam program, compile it, run it on all cores
-  raddle run --workers 1 --seed 7 prog.occ        one schedule of it, which 7 names
+  raddle run --workers 1 --seed 7 prog.occ        one of its schedules, chosen by the number
   raddle run prog.occ -- a b                      with two arguments
-  raddle run --debug prog.occ                     ends at a race on what #PRAGMA SHARED lets through
+  raddle run --debug prog.occ                     ends at a race on what #PRAGMA SHARED exempts
   generate | raddle run -                         the text of an occam program from a pipe
   raddle run examples/skynet.rs                   build an example of this package and run it
   raddle run --workers 1 examples/skynet.rs       on one worker
@@ -71,31 +71,31 @@ Examples:
 Exit codes:
   The program's own, once it runs; a shell shows 128 + n for a program that ended by signal n.
   An occam program ends with 0, or with
-    1  it is refused
-    3  a run-time error, which a race under --debug is, too; or a deadlock
-  130  an interrupt (Ctrl-C): what it wrote is shown first; 143 and 129 for SIGTERM and SIGHUP
-  141  the reader of its screen has gone away, as in `| head`
+    1  the checker refused it
+    3  a run-time error (also a race under --debug), or a deadlock
+  130  an interrupt (Ctrl-C), after its output was written; 143 and 129 for SIGTERM and SIGHUP
+  141  the reader of its screen has closed the pipe, as in `| head`
   For all programs:
-    2  the command line makes no sense, or a setting cannot have that value
+    2  the command line is wrong, or a setting cannot have that value
   125  the program could not be built
-  126  PATH is nothing that this build of raddle can run
+  126  this build of raddle cannot run PATH
   127  PATH does not exist";
 
 const CHECK_HELP: &str = "\
 Examples:
-  raddle check prog.occ                        complaints on standard error, and their number
+  raddle check prog.occ                        errors and warnings on standard error
   raddle check -I lib -D DEBUG a.occ b.occ     two programs that include files from lib
   generate | raddle check -                    a program from a pipe
-  raddle check --error-format json prog.occ    for editors: one object a line on standard output
+  raddle check --error-format json prog.occ    for editors: one object per line on standard output
   raddle explain O0701                         the rule behind a code
 
 Exit codes:
     0  every program is accepted, perhaps with warnings
     1  a program is refused
-    2  the command line makes no sense
-  126  a file cannot be read, or is no UTF-8 text
+    2  the command line is wrong
+  126  a file cannot be read, or is not UTF-8 text
   127  a file does not exist
-The last two win over 1: they tell that not every program was checked.";
+The last two take precedence over 1: they mean that not every program was checked.";
 
 const TRACE_HELP: &str = "\
 Examples:
@@ -105,30 +105,30 @@ Examples:
   raddle trace view two.rdt                           a page for a browser: two.html
   raddle trace export --format eventlog two.rdt       for ThreadScope: two.eventlog
 
-Exit codes, but for `run`, which ends as the program does:
+Exit codes (those of `run` are the program's):
     0  done
-    1  `check` has found something
-    2  the command line makes no sense
-  126  a file cannot be read or written, or is no trace
+    1  `check` found an error
+    2  the command line is wrong
+  126  a file cannot be read or written, or is not a trace
   127  a file does not exist";
 
 const TOP_HELP: &str = "\
 Examples:
-  raddle top                    programs that can be looked at
-  raddle top 1234               one of them, once a second until it ends
-  raddle top --count 1 1234     once: since its beginning
+  raddle top                    the programs that can be shown
+  raddle top 1234               one of them, once per second until it ends
+  raddle top --count 1 1234     once: figures since its beginning
 
-The program is neither stopped nor changed; it writes down what its workers count ten times a second as long as any of
+The program is neither stopped nor changed; it publishes its workers' counters ten times per second, as long as any of
 them is awake.
 
 Exit codes:
     0  done
-    2  the command line makes no sense
-  127  that process shows nothing";
+    2  the command line is wrong
+  127  that process has nothing to show";
 
 /// `raddle run`.
 #[derive(clap::Args)]
-pub(crate) struct Run {
+pub(crate) struct RunCommand {
     #[command(flatten)]
     settings: Settings,
 
@@ -141,42 +141,41 @@ pub(crate) struct Run {
     /// An occam program (`.occ`) or bytecode (`.rbc`), a Rust file that is an example or a binary of a Cargo package,
     /// or an executable; `-` is an occam program on standard input
     ///
-    /// What comes on standard input after the text of `-`, at a terminal after its end (Ctrl-D), is the program's
-    /// keyboard; in a pipe nothing does. A Rust file is looked up in the package that it lies in, built in release, and
-    /// then run.
+    /// With `-` at a terminal, input after the end of the text (Ctrl-D) is the program's keyboard; in a pipe it has
+    /// none. A Rust file is looked up in the package that contains it, built in release, and then run.
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
     /// Arguments for the program
     ///
     /// An occam program reads them with `argument.count` and `argument`, after `#INCLUDE "arguments.module"`. On a
-    /// terminal its keyboard gives each key as it is struck, without showing it.
+    /// terminal its keyboard gives each key as it is pressed, without showing it.
     #[arg(value_name = "ARGS", last = true)]
     args: Vec<OsString>,
 }
 
-/// What came of running an occam program.
-pub(crate) enum Outcome {
+/// How `raddle run` ended.
+pub(crate) enum RunResult {
     Ended(Ended),
     Refused,
     Trouble(Error),
 }
 
-impl Run {
+impl RunCommand {
     /// Becomes the program, or runs it when it is occam; returns otherwise only if that fails.
-    pub(crate) fn carry_out(self) -> Outcome {
+    pub(crate) fn carry_out(self) -> RunResult {
         let occam = |extension: &std::ffi::OsStr| extension == "occ" || extension == "rbc";
         if self.path.as_os_str() == "-" || self.path.extension().is_some_and(occam) {
             return match self.compile.module(self.path.as_os_str()) {
                 Ok(module) => match occam::run(module, &self.running, self.settings.variables(), self.args) {
-                    Ok(ended) => Outcome::Ended(ended),
-                    Err(error) => Outcome::Trouble(error),
+                    Ok(ended) => RunResult::Ended(ended),
+                    Err(error) => RunResult::Trouble(error),
                 },
-                Err(Refused::Program) => Outcome::Refused,
-                Err(Refused::Trouble(error)) => Outcome::Trouble(error),
+                Err(Refused::Program) => RunResult::Refused,
+                Err(Refused::Trouble(error)) => RunResult::Trouble(error),
             };
         }
-        Outcome::Trouble(match Program::prepare(&self.path) {
+        RunResult::Trouble(match Executable::prepare(&self.path) {
             Ok(program) => program.become_it(&self.args, self.settings.variables()),
             Err(error) => error,
         })
@@ -189,7 +188,7 @@ pub(crate) struct Build {
     #[command(flatten)]
     compile: Compile,
 
-    /// Where the bytecode goes; beside the source if not said
+    /// The bytecode file; by default next to the source
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -202,11 +201,11 @@ impl Build {
     /// Writes the bytecode.
     pub(crate) fn carry_out(self) -> Result<(), Refused> {
         if self.path.extension().is_some_and(|extension| extension == "rbc") {
-            let text = format!("`{}` is bytecode already; `raddle run` runs it", self.path.display());
+            let text = format!("`{}` is already bytecode; `raddle run` runs it", self.path.display());
             return Err(Refused::Trouble(Error::CannotRun(text)));
         }
         if self.path.as_os_str() == "-" && self.output.is_none() {
-            let text = "the bytecode of a program on standard input needs a file: say which with `-o FILE`";
+            let text = "the bytecode of a program on standard input needs a file: name it with `-o FILE`";
             return Err(Refused::Trouble(Error::CannotRun(text.to_owned())));
         }
         let module = self.compile.module(self.path.as_os_str())?;
@@ -215,7 +214,7 @@ impl Build {
         if place(&output).is_some_and(|output| Some(output) == place(&self.path)) {
             let shown = output.display();
             let text =
-                format!("`{shown}` is the program itself, which would be lost; name another file by `-o`");
+                format!("`{shown}` is the program itself, which would be lost; name another file with `-o`");
             return Err(Refused::Trouble(Error::CannotRun(text)));
         }
         std::fs::write(&output, module.write()).map_err(|error| {

@@ -1,12 +1,12 @@
-//! Owns: `raddle dump`, which asks a running program what its processes are at.
+//! Owns: `raddle dump`, which asks a running program for the state of its processes.
 //! May use: `/proc`, a signal, a pipe.
-//! Never: a signal to a program that would die of it.
+//! Never: a signal to a program that it would kill.
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes
 //! its answer through `/proc`. Linux lets it, since it runs under the same user.
 //!
-//! The program is held by a file descriptor of its own (`pidfd`) from before it is looked at: if it ends meanwhile, and
-//! another gets its number, the signal goes to nobody.
+//! The program is identified by a `pidfd`, opened before it is examined: if it ends meanwhile and its process id is
+//! reused, no other program gets the signal.
 
 use std::fs::read_to_string;
 use std::io::{Read as _, pipe};
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use crate::program::Error;
 
-/// So long is waited for the answer's begin.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for the beginning of the answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Asks for JSON.
 const AS_JSON: usize = 1 << 31;
 
@@ -28,7 +28,7 @@ pub(crate) struct Dump {
     #[arg(long)]
     json: bool,
 
-    /// The number of the program's operating-system process
+    /// The process id of the program
     #[arg(value_name = "PID")]
     pid: u32,
 }
@@ -37,9 +37,9 @@ impl Dump {
     /// The answer of the program.
     pub(crate) fn carry_out(&self) -> Result<String, Error> {
         let pid = self.pid;
-        let program = Program::of(pid);
+        let program = Target::of(pid);
         if !answers(pid) {
-            let why = "it is no program of Raddle's, or RADDLE_SIGQUIT is off, or it is not yours";
+            let why = "it is not a Raddle program, or RADDLE_SIGQUIT is off, or it belongs to another user";
             let text = format!("process {pid} does not answer: {why}");
             return Err(Error::NotFound(text));
         }
@@ -56,13 +56,13 @@ impl Dump {
             reader.read_to_end(&mut text)?;
             Ok::<_, std::io::Error>(String::from_utf8_lossy(&text).into_owned())
         });
-        let came = begins.recv_timeout(PATIENCE).is_ok();
+        let came = begins.recv_timeout(ANSWER_TIMEOUT).is_ok();
         // Its end of the pipe is now the only one: the answer ends when it closes it.
         drop(writer);
         let text = read.join().map_err(|_panic| std::io::Error::other("the reader panicked"));
         match text.and_then(|text| text) {
             Ok(text) if came => Ok(text),
-            _ => Err(Error::CannotRun(format!("process {pid} did not answer within {PATIENCE:?}"))),
+            _ => Err(Error::CannotRun(format!("process {pid} did not answer within {ANSWER_TIMEOUT:?}"))),
         }
     }
 }
@@ -78,24 +78,24 @@ fn answers(pid: u32) -> bool {
     handles && tasks.any(|task| is_watcher(read_to_string(task.path().join("comm"))))
 }
 
-/// A program, by its number, and by a file descriptor that stands for it alone, if the kernel has such (Linux 5.3).
-struct Program {
+/// The target program: its process id, and a `pidfd` if the kernel has them (Linux 5.3).
+struct Target {
     pid: libc::pid_t,
     handle: Option<OwnedFd>,
 }
 
-impl Program {
-    fn of(pid: u32) -> Program {
+impl Target {
+    fn of(pid: u32) -> Target {
         let pid = pid.cast_signed();
         // SAFETY: touches no memory of ours.
         let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         let handle = i32::try_from(handle).ok().filter(|handle| *handle >= 0);
         // SAFETY: just opened, and ours.
         let handle = handle.map(|handle| unsafe { OwnedFd::from_raw_fd(handle) });
-        Program { pid, handle }
+        Target { pid, handle }
     }
 
-    /// Sends the signal, with what is asked.
+    /// Sends the signal with the request.
     fn ask(&self, descriptor: RawFd, json: bool) -> std::io::Result<()> {
         let value = descriptor as usize | if json { AS_JSON } else { 0 };
         let value = std::ptr::without_provenance_mut(value);
@@ -131,7 +131,7 @@ impl Program {
     }
 }
 
-/// What comes with a signal, as the kernel has it on all 64-bit machines (`siginfo_t`).
+/// The data of a signal, as the kernel lays them out on all 64-bit machines (`siginfo_t`).
 #[repr(C)]
 struct Info {
     signal: libc::c_int,

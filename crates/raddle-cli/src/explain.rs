@@ -1,6 +1,6 @@
 //! Owns: `raddle explain`: the long texts of the codes.
 //! May use: raddle-occam's table of codes.
-//! Never: text of its own about a code; that stands in the table.
+//! Never: text of its own about a code; that is in the table.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
-    /// The text that was asked for.
+    /// The requested text.
     pub(crate) fn text(&self) -> String {
         match self.code {
             Some(code) => long(code.entry()),
@@ -51,7 +51,7 @@ fn long(entry: &CodeEntry) -> String {
     text + "\n"
 }
 
-/// The code that was meant, or how codes look and which are near.
+/// Parses a code; the error says how codes look and which are near.
 fn code(text: &str) -> Result<Code, String> {
     if let Some(code) = Code::parse(&text.to_uppercase()) {
         return Ok(code);

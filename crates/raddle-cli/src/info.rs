@@ -1,4 +1,4 @@
-//! Owns: what `raddle info` says.
+//! Owns: the report of `raddle info`.
 //! May use: `/proc`, `/sys`, the environment.
 //! Never: starting a runtime.
 //!

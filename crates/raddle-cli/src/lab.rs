@@ -1,9 +1,9 @@
-//! Owns: the way from `raddle lab` to the laboratory.
+//! Owns: `raddle lab`: it builds and starts the laboratory.
 //! May use: the source tree, cargo, `execve`.
 //! Never: measuring.
 //!
-//! That is `raddle-lab`'s, in the workspace of the rivals, which pull in whole runtimes: `raddle` stays quick to build
-//! without it.
+//! The laboratory is `raddle-lab`, in the workspace of the rivals, which depend on whole runtimes: without it `raddle`
+//! builds quickly.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -15,7 +15,7 @@ use crate::program::Error;
 /// `raddle lab`.
 #[derive(clap::Args)]
 pub(crate) struct Lab {
-    /// What the laboratory is to do; try `raddle lab --help`
+    /// Arguments for the laboratory; try `raddle lab --help`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     args: Vec<OsString>,
 }
@@ -25,7 +25,7 @@ impl Lab {
     pub(crate) fn become_it(&self) -> Error {
         let here = std::env::current_dir().unwrap_or_default();
         let Some(manifest) = manifest(&here) else {
-            let advice = "call it in a checkout of Raddle's repository: it builds what it measures";
+            let advice = "run it in a checkout of Raddle's repository: it builds what it measures";
             return Error::NotFound(format!("there is no `bench/lab` above {}; {advice}", here.display()));
         };
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

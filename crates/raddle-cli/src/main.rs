@@ -2,9 +2,8 @@
 //! May use: arguments, files, the environment, the terminal, cargo.
 //! Never: scheduling; what a setting means is the runtime's business.
 //!
-//! `raddle run` makes ready what it was asked to run and then *becomes* it (`execve`), rather than staying beside it
-//! as a parent: signals, the terminal, pipes and the exit status are then the program's own without any forwarding
-//! that could lose one.
+//! `raddle run` prepares the program and then *becomes* it (`execve`), instead of staying its parent: so signals, the
+//! terminal, pipes and the exit status are the program's own, without any forwarding.
 
 mod args;
 mod check;
@@ -24,13 +23,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Arguments, Command, Outcome};
-use check::Verdict;
+use args::{Arguments, Command, RunResult};
+use check::CheckResult;
 use occam::{Ended, Refused};
 use program::Error;
-use trace::Said;
+use trace::Report;
 
-/// What `raddle` ends with when it never got as far as the program; `env` and `timeout` use the same numbers above 2.
+/// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.
 fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Setting(_) => 2,
@@ -40,7 +39,7 @@ fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// What a shell shows for a program that ended by a signal.
+/// The exit code that a shell shows for a program that ended by a signal.
 fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
@@ -48,11 +47,11 @@ fn by_signal(signal: i32) -> u8 {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(run) => match run.carry_out() {
-            Outcome::Ended(Ended::Well) => ExitCode::SUCCESS,
-            Outcome::Ended(Ended::Failed) => ExitCode::from(3),
-            Outcome::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
-            Outcome::Refused => ExitCode::from(1),
-            Outcome::Trouble(error) => complain(&error),
+            RunResult::Ended(Ended::Well) => ExitCode::SUCCESS,
+            RunResult::Ended(Ended::Failed) => ExitCode::from(3),
+            RunResult::Ended(Ended::Interrupted(signal)) => ExitCode::from(by_signal(signal)),
+            RunResult::Refused => ExitCode::from(1),
+            RunResult::Trouble(error) => complain(&error),
         },
         Command::Build(build) => match build.carry_out() {
             Ok(()) => ExitCode::SUCCESS,
@@ -63,13 +62,13 @@ fn main() -> ExitCode {
             Err(refused) => not_compiled(refused),
         },
         Command::Check(check) => match check.carry_out() {
-            Verdict::Accepted => ExitCode::SUCCESS,
-            Verdict::Refused => ExitCode::from(1),
-            Verdict::Trouble(error) => ExitCode::from(exit_code(&error)),
+            CheckResult::Accepted => ExitCode::SUCCESS,
+            CheckResult::Refused => ExitCode::from(1),
+            CheckResult::Trouble(error) => ExitCode::from(exit_code(&error)),
         },
         Command::Explain(explain) => show(&explain.text()),
         Command::Trace(trace) => match trace.carry_out() {
-            Ok(Said { text, well }) => {
+            Ok(Report { text, well }) => {
                 show(&text);
                 if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
             }
@@ -96,12 +95,12 @@ fn not_compiled(refused: Refused) -> ExitCode {
 }
 
 fn complain(error: &Error) -> ExitCode {
-    // Nobody may be left to read it; the exit code says it too.
+    // An error is ignored: the exit code reports the failure, too.
     let _ = writeln!(std::io::stderr(), "raddle: {error}");
     ExitCode::from(exit_code(error))
 }
 
-/// Writes what was asked for. A reader that has gone away (`| head`) is no error.
+/// Writes the output. A closed pipe (`| head`) is not an error.
 fn show(text: &str) -> ExitCode {
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS

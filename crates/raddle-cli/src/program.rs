@@ -1,4 +1,4 @@
-//! Owns: what a path given to `raddle run` is, and becoming it.
+//! Owns: finding out what a path given to `raddle run` is, and executing it.
 //! May use: the file system, `project` for Rust sources, `execve`.
 //! Never: exit codes.
 
@@ -34,13 +34,13 @@ impl fmt::Display for Error {
 
 /// An executable file, ready to be started.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub(crate) struct Executable {
     executable: PathBuf,
 }
 
-impl Program {
+impl Executable {
     /// Finds out what `path` is, and builds it if it is a source.
-    pub(crate) fn prepare(path: &Path) -> Result<Program, Error> {
+    pub(crate) fn prepare(path: &Path) -> Result<Executable, Error> {
         let shown = path.display();
         let kind = std::fs::metadata(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),
@@ -51,8 +51,8 @@ impl Program {
             return Err(Error::CannotRun(format!("`{shown}` is a directory; {advice}")));
         }
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("rs") => Ok(Program { executable: project::build(path)? }),
-            _ => Ok(Program { executable: not_searched_for(path) }),
+            Some("rs") => Ok(Executable { executable: project::build(path)? }),
+            _ => Ok(Executable { executable: not_searched_for(path) }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Owns: from a Rust file to the executable that its Cargo package makes of it.
+//! Owns: building the executable of a Rust file with its Cargo package.
 //! May use: cargo, as a program.
 //! Never: reading manifests itself.
 //!
@@ -99,7 +99,7 @@ impl Target {
         if !self.features.is_empty() {
             command.args(["--features", &self.features.join(",")]);
         }
-        // Whoever collects the program's standard error does not want cargo's progress in it.
+        // Keep cargo's progress out of a redirected standard error.
         if !std::io::stderr().is_terminal() {
             command.arg("--quiet");
         }
@@ -133,7 +133,7 @@ fn finish(command: &mut Command) -> Result<Output, Error> {
     if output.status.success() {
         Ok(output)
     } else {
-        Err(Error::Build("cargo could not build it; its messages stand above".to_owned()))
+        Err(Error::Build("cargo could not build it; see its messages above".to_owned()))
     }
 }
 

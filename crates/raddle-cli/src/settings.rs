@@ -1,12 +1,12 @@
 //! Owns: the runtime's settings as options of the command line.
 //! May use: clap, the runtime's own table of settings.
-//! Never: judging a value by itself.
+//! Never: its own check of a value.
 //!
-//! The runtime's table judges, as soon as the line is read, so that a complaint names what was typed; what contradicts
-//! what, is seen when the runtime starts.
+//! The runtime's table checks each value when the line is parsed, so that an error names what was typed. Contradictions
+//! between settings are found when the runtime starts.
 //!
-//! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a setting that the
-//! runtime learns is an option at once.
+//! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a new setting of the
+//! runtime automatically has an option.
 
 use std::ffi::OsString;
 
@@ -59,19 +59,19 @@ fn option(setting: &Setting) -> Arg {
     }
     let help = format!("{what} [{}] ({})", setting.allowed, setting.variable);
     let setting = *setting;
-    let judged = OsStringValueParser::new().try_map(move |value| judge(setting, value));
-    arg.value_name("VALUE").value_parser(judged).help(help)
+    let checked = OsStringValueParser::new().try_map(move |value| check(setting, value));
+    arg.value_name("VALUE").value_parser(checked).help(help)
 }
 
-fn judge(setting: Setting, value: OsString) -> Result<OsString, String> {
+fn check(setting: Setting, value: OsString) -> Result<OsString, String> {
     match Builder::default().setting(setting.variable, &value.to_string_lossy()) {
         Ok(_) => Ok(value),
         Err(_) => Err(format!("it can be {}", setting.allowed)),
     }
 }
 
-/// How a setting is spelt as an option.
-pub(crate) fn spelt(variable: &str) -> String {
+/// The option of a setting.
+pub(crate) fn option_name(variable: &str) -> String {
     format!("--{}", flag(variable))
 }
 

@@ -6,17 +6,17 @@
 //!
 //! | state | `sp` | `entry` | what a `transfer` to it does |
 //! |---|---|---|---|
-//! | running, or over, or empty | anything | none | forbidden |
+//! | running, ended, or empty | anything | none | forbidden |
 //! | suspended | where `transfer` left it | none | returns from that `transfer` |
 //! | primed | a stack's top | some | clears `entry` and calls it on that stack |
 
 use crate::stack::Stack;
 use crate::tools::fibers::{self, Fiber};
 
-/// What a primed context runs: it gets the address of its own [`Context`] and returns the context to go on with
-/// when it is over.
+/// The function of a primed context: it gets the address of its own [`Context`], and returns the context to resume when
+/// it has ended.
 ///
-/// Its own stack is not used any more once it has returned. The returned context may be suspended or
+/// Its own stack is no longer used once it has returned. The returned context may be suspended or
 /// primed, and may be primed on the same stack. A panic must not leave it: `extern "C"` turns one that
 /// tries into an abort.
 pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
@@ -29,12 +29,12 @@ pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 pub struct Context {
     pub(crate) sp: *mut u8,
     pub(crate) entry: Option<Entry>,
-    /// What a sanitizer keeps; of no size in a plain build.
+    /// The state of a sanitizer; zero bytes in a plain build.
     pub(crate) fiber: Fiber,
 }
 
 impl Context {
-    /// A context that stands for whoever runs: the place for [`transfer`] to save into.
+    /// An empty context, for [`transfer`] to save the running one into.
     ///
     /// ```
     /// # use raddle_context::Context;
@@ -57,8 +57,7 @@ impl Context {
     }
 }
 
-/// Saves the running flow of control into `*from` and goes on with `*to`. Returns when somebody transfers
-/// to `from`.
+/// Saves the running flow of control into `*from` and resumes `*to`. Returns when a transfer to `from` is made.
 ///
 /// To the compiler it is a call of an unknown C function: every register and all reachable memory may have
 /// changed. MXCSR, the x87 control word and signal masks are not switched.
@@ -69,28 +68,27 @@ impl Context {
 /// * `*to` is suspended or primed, and its stack is alive.
 /// * `*from` stays where it is until it has been resumed, which must happen on this OS thread if anything
 ///   on its stack relies on thread-local storage.
-/// * Not during unwinding: the count of panics is the OS thread's.
+/// * Not during unwinding: the panic count belongs to the OS thread.
 #[inline(always)]
 pub unsafe fn transfer(from: *mut Context, to: *mut Context) {
     // SAFETY: the caller's guarantees are exactly `switch`'s.
     unsafe { fibers::switch(from, to, 0) }
 }
 
-/// As [`transfer`], and unless `storage` is 0 the next context finds the thread-local storage there: its own
-/// ([`TlsBlock::base`](crate::tls::TlsBlock::base)), or the OS thread's again
-/// ([`tls::base`](crate::tls::base)).
+/// Like [`transfer`]; unless `storage` is 0, the next context uses the thread-local storage at that base: its own
+/// ([`TlsBlock::base`](crate::tls::TlsBlock::base)), or that of the OS thread ([`tls::base`](crate::tls::base)).
 ///
 /// # Safety
 /// * As [`transfer`], but for the last two conditions.
-/// * With the storage that it finds, `*to` was left or is to start; nobody else runs with it.
+/// * It is the storage with which `*to` was suspended or is to start, and no other context runs with it.
 #[inline(always)]
 pub unsafe fn transfer_with(from: *mut Context, to: *mut Context, storage: usize) {
     // SAFETY: the caller's guarantees are exactly `switch`'s.
     unsafe { fibers::switch(from, to, storage) }
 }
 
-/// As [`transfer`], compiled into the caller, who gives up all registers: neither a call nor a return is left for the
-/// processor to mispredict. For hot places that wait; elsewhere it is only larger.
+/// Like [`transfer`], but inlined into the caller, with all registers clobbered: there is no call and no return for the
+/// processor to mispredict. For hot paths that wait; elsewhere it only makes code larger.
 ///
 /// # Safety
 /// As [`transfer`].

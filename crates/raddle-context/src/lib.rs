@@ -2,24 +2,24 @@
 //! May use: `libc` for memory, signals and thread-local storage, the assembler.
 //! Never: queues, workers, wakes, names; it does not know what a process is.
 //!
-//! These stand here, each usable alone:
+//! The modules, each usable alone:
 //!
 //! * [`Context`] and [`transfer`]: a suspended flow of control in 16 bytes, and the few instructions that leave
 //!   one and enter another. Symmetric: any context may go to any other.
 //! * [`current`]: one word of thread-local storage that says what runs on this OS thread.
-//! * [`tls`]: all thread-local storage for a context of its own, which goes with it to another OS thread.
+//! * [`tls`]: thread-local storage that belongs to a context and moves with it to another OS thread.
 //! * [`Stack`], [`StackPool`], [`StackDepot`]: guarded stacks in size classes, cut from slabs, kept warm
 //!   per worker.
-//! * [`walk`]: in which functions a suspended context stands.
-//! * [`note`]: a few words that a context leaves where it is suspended, for nothing.
-//! * [`overflow`]: a stack overflow is a message that names the culprit, never silence.
+//! * [`walk`]: the call stack of a suspended context.
+//! * [`note`]: a few words that a context leaves where it is suspended, at almost no cost.
+//! * [`overflow`]: a stack overflow is reported with the name of the process.
 //!
 //! ```
 //! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};
 //!
 //! static mut MAIN: Context = Context::empty();
 //! unsafe extern "C" fn entry(_me: *mut Context) -> *mut Context {
-//!     &raw mut MAIN // over at once: resume the one who started us
+//!     &raw mut MAIN // ends at once: resume the context that started this one
 //! }
 //!
 //! let mut pool = StackPool::new(StackDepot::new());
@@ -51,5 +51,7 @@ mod tools;
 pub mod walk;
 
 pub use context::{Context, Entry, transfer, transfer_here, transfer_with};
-pub use place::Place;
+pub use place::CurrentSlot;
+#[doc(hidden)]
+pub use place::CurrentSlot as Place;
 pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};

@@ -1,11 +1,11 @@
-//! Owns: notes: a number and three words that a context leaves where it is suspended, for whoever looks at it there.
+//! Owns: notes: a number and three words that a context leaves where it is suspended, for hang reports.
 //! May use: `arch`, which pushes the words in place of registers that need not be saved.
 //! Never: a note of a context that runs; a write that its resume would have to undo.
 //!
-//! Who waits in a hot place says what for by four instructions more than it would take to say nothing: two words that
-//! it has in registers, one that it loads, and the address of its site. The words go with the frame of the switch. So
-//! neither has anybody to clear them, nor does anything point to them: that a context has left a note is told by a mark
-//! in the code in front of the place at which it will go on, and the number stands there, too.
+//! A context that waits on a hot path records what it waits for with four extra instructions: two words that it has in
+//! registers, one that it loads, and the address of its call site. The words are in the frame of the switch, so nothing
+//! has to clear them, and nothing points to them. A mark in the code before the resume address says that there is a
+//! note, and holds its number.
 //!
 //! PERF: bench `commstime`; `docs/HANGS.md` has the figures.
 
@@ -13,10 +13,10 @@ use crate::arch::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, SAVED_BYTES, peek, switch_he
 use crate::walk::kept;
 use crate::{Context, Stack};
 
-/// Whether notes are kept in this build: on x86-64, unless a sanitizer or the twin makes the switch.
+/// Whether this build keeps notes: on x86-64, except with a sanitizer or in the twin build.
 pub const ARE_KEPT: bool = true;
 
-/// As [`transfer_here`](crate::transfer_here); and until the context goes on, [`of`] finds the note.
+/// Like [`transfer_here`](crate::transfer_here); until the context is resumed, [`of`] finds the note.
 ///
 /// # Safety
 /// As [`transfer`](crate::transfer).
@@ -30,7 +30,7 @@ pub unsafe fn transfer_here_noting<const NUMBER: u32>(
     unsafe { switch_here_noting::<NUMBER>(from, to, words) };
 }
 
-/// The note that a context has left: its number and its words. `None` if it was suspended in another way, or is primed.
+/// The note of a context: its number and its words. `None` if it was suspended without a note, or is primed.
 ///
 /// ```
 /// use raddle_context::{Context, SizeClass, StackDepot, StackPool, note};

@@ -1,37 +1,37 @@
-//! Owns: `Place`, an OS thread's `current` word as seen by who runs there with thread-local storage of his own.
+//! Owns: `CurrentSlot`: an OS thread's `current` word, for contexts with thread-local storage of their own.
 //! May use: `current`.
 //! Never: another OS thread's word.
 
 use crate::current;
 use core::ptr::null_mut;
 
-/// Where an OS thread keeps its [`current`] word.
+/// The address of an OS thread's [`current`] word.
 ///
-/// Who runs on that OS thread may have thread-local storage of its own, with a `current` word of its own, which is set
-/// once and always right; the OS thread's word is for contexts without.
+/// A context with thread-local storage of its own also has a `current` word of its own, which is set once and stays
+/// right. The OS thread's word is for contexts without such storage.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(*mut *mut ());
+pub struct CurrentSlot(*mut *mut ());
 
-impl Place {
-    /// Nobody's.
-    pub const NOWHERE: Place = Place(null_mut());
+impl CurrentSlot {
+    /// The slot of no OS thread.
+    pub const NOWHERE: CurrentSlot = CurrentSlot(null_mut());
 
-    /// The OS thread's that calls, without storage of its own.
-    pub fn here() -> Place {
-        Place(current::address())
+    /// The slot of the calling OS thread. The caller must not run with storage of its own.
+    pub fn here() -> CurrentSlot {
+        CurrentSlot(current::address())
     }
 
-    /// Says what runs next on the OS thread.
+    /// Sets what runs next on the OS thread.
     ///
     /// # Safety
-    /// The caller runs on the OS thread of which this is the place.
+    /// The caller runs on the OS thread of this slot.
     #[inline(always)]
     pub unsafe fn set(self, word: *mut ()) {
-        // SAFETY: the OS thread is there, and nobody has a reference to its word.
+        // SAFETY: the OS thread is alive, and nobody has a reference to its word.
         unsafe { self.0.write(word) };
     }
 
-    /// Says that next runs what has a word of its own. Nothing to do.
+    /// A context with a word of its own runs next: nothing to do.
     ///
     /// # Safety
     /// As [`set`](Self::set).

@@ -5,7 +5,7 @@
 
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{Module, verify};
-use raddle_host::{NoKeys, Options};
+use raddle_host::{NoKeys, RunOptions};
 use std::time::Instant;
 
 fn single(code: Code, slots: u32) -> Module {
@@ -220,7 +220,7 @@ fn granularity(count: i32, rounds: i32, grains: i32) -> Module {
 
 fn time(module: &Module, workers: usize) -> f64 {
     let program = verify(module.clone()).expect("made by hand, and right");
-    let options = Options { workers, memory_bytes: 1 << 28, ..Options::default() };
+    let options = RunOptions { workers, memory_bytes: 1 << 28, ..RunOptions::default() };
     let begun = Instant::now();
     let outcome = raddle_host::run(program, options, NoKeys::new()).expect("the settings are right");
     let taken = begun.elapsed().as_secs_f64();

@@ -3,10 +3,9 @@
 //! Never: the terminal itself, arguments, exit codes; the caller brings a [`World`].
 //!
 //! With one worker, or with a seed, the machine's own single-threaded scheduler runs (`one`); with several, each
-//! process is a runnable of `raddle-core` (`many`), once there is work for several. The recorder of a trace is the
-//! workers': then the single-threaded scheduler runs on one of them. A debug build runs on one: what orders two
-//! accesses is the same. Both know the same end: the program's, a run-time error, a
-//! deadlock.
+//! process is a runnable of `raddle-core` (`many`), once there is work for several. Only workers can record a trace:
+//! then the single-threaded scheduler runs on one of them. A debug build runs on one worker, which finds the same
+//! races. Both schedulers end in the same ways: by the end of the program, a run-time error, or a deadlock.
 
 mod many;
 mod one;
@@ -15,7 +14,7 @@ mod screen;
 mod watch;
 mod world;
 
-pub use outcome::Outcome;
+pub use outcome::RunOutcome;
 pub use raddle_core::{BuildError, Builder};
 pub use raddle_vm::{Fault, Port, Stats, solo::Failure};
 pub use world::World;
@@ -25,7 +24,7 @@ use std::sync::Arc;
 
 /// How to run a program.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// OS threads; 0 for as many as `runtime` says.
     pub workers: usize,
     /// The settings of the workers' runtime; what is not set there comes from `RADDLE_*`.
@@ -34,13 +33,19 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The most memory that frames, arrays and mobiles may take, in bytes.
     pub memory_bytes: u32,
-    /// Several workers from the first instruction on, not only when there is work for several. For tests.
+    /// Use several workers from the first instruction on, not only when there is work for several. For tests.
     pub at_once: bool,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
-        Options { workers: 0, runtime: Builder::default(), seed: None, memory_bytes: 1 << 30, at_once: false }
+        RunOptions {
+            workers: 0,
+            runtime: Builder::default(),
+            seed: None,
+            memory_bytes: 1 << 30,
+            at_once: false,
+        }
     }
 }
 
@@ -61,11 +66,11 @@ impl Default for Options {
 /// module.define(main, code, 6);
 /// module.entry(main);
 /// let program = verify(module.finish())?;
-/// let outcome = raddle_host::run(program, raddle_host::Options::default(), raddle_host::NoKeys::new())?;
+/// let outcome = raddle_host::run(program, raddle_host::RunOptions::default(), raddle_host::NoKeys::new())?;
 /// assert!(outcome.result.is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result<Outcome, BuildError> {
+pub fn run(program: Verified, options: RunOptions, world: Arc<dyn World>) -> Result<RunOutcome, BuildError> {
     let mut runtime = options.runtime.clone();
     if options.workers != 0 {
         runtime = runtime.workers(options.workers);
@@ -78,8 +83,8 @@ pub fn run(program: Verified, options: Options, world: Arc<dyn World>) -> Result
     } else {
         let start = match (options.at_once, traced) {
             (true, _) => many::Start::Queued,
-            (false, true) => many::Start::Recorded,
-            (false, false) => many::Start::Alone,
+            (false, true) => many::Start::Traced,
+            (false, false) => many::Start::Serial,
         };
         many::run(program, options.memory_bytes, start, (runtime, workers), world)
     }

@@ -1,10 +1,10 @@
-//! Owns: one worker: the machine's own scheduler on the caller's thread.
-//! May use: `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
-//! Never: another thread than the one that reads keys.
+//! Owns: a run on one worker: the machine's own scheduler on the caller's thread.
+//! May use: `raddle_vm::solo`, the clock.
+//! Never: another OS thread, except the one that reads keys.
 
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::screen::Screen;
-use crate::watch::{Keys, News};
+use crate::watch::{Keys, WatchEvent};
 use crate::world::World;
 use raddle_bytecode::Verified;
 use raddle_vm::solo::{self, Event, Failure, Until};
@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-/// The world is asked whether it wants an end, and the screen shown, so often.
+/// How often the screen is flushed, and the world asked whether the program should end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The world as the machine's own scheduler sees it.
+/// The world of the machine's own scheduler.
 pub(crate) struct Outside {
     world: Arc<dyn World>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) keys: Keys,
-    pub(crate) news: Receiver<News>,
+    pub(crate) events: Receiver<WatchEvent>,
     /// A key has been asked for.
     pub(crate) asked: bool,
     /// A key has been offered that the program has not been seen to take.
@@ -32,10 +32,10 @@ pub(crate) struct Outside {
 
 impl Outside {
     pub(crate) fn new(world: Arc<dyn World>) -> Outside {
-        let (keys, news) = Keys::new(world.clone());
+        let (keys, events) = Keys::new(world.clone());
         let screen = Arc::new(Screen::new(world.clone()));
         let begun = Instant::now();
-        Outside { world, screen, keys, news, asked: false, offered: false, begun, ticked: begun }
+        Outside { world, screen, keys, events, asked: false, offered: false, begun, ticked: begun }
     }
 
     fn tick(&mut self) -> bool {
@@ -47,9 +47,9 @@ impl Outside {
         self.world.wants_end()
     }
 
-    fn take(&mut self, news: News) -> Event {
-        match news {
-            News::Key(key) => {
+    fn take(&mut self, events: WatchEvent) -> Event {
+        match events {
+            WatchEvent::Key(key) => {
                 self.asked = false;
                 key.map_or(Event::NoMoreKeys, Event::Key)
             }
@@ -73,7 +73,7 @@ impl solo::World for Outside {
             if self.tick() {
                 return Event::Quit;
             }
-            return self.news.try_recv().map_or(Event::Nothing, |news| self.take(news));
+            return self.events.try_recv().map_or(Event::Nothing, |events| self.take(events));
         }
         self.screen.flush();
         loop {
@@ -84,8 +84,8 @@ impl solo::World for Outside {
             if left.is_zero() {
                 return Event::Nothing;
             }
-            if let Ok(news) = self.news.recv_timeout(left.min(TICK)) {
-                return self.take(news);
+            if let Ok(events) = self.events.recv_timeout(left.min(TICK)) {
+                return self.take(events);
             }
             if self.world.wants_end() {
                 return Event::Quit;
@@ -103,11 +103,11 @@ impl solo::World for Outside {
 }
 
 /// Runs a program on the caller's thread.
-pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> Outcome {
+pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> RunOutcome {
     let mut lane = Lane::default();
     let machine: Machine<()> = match Machine::new(program, memory_bytes, &mut lane) {
         Ok(machine) => machine,
-        Err(trap) => return Outcome::not_begun(trap),
+        Err(trap) => return RunOutcome::not_begun(trap),
     };
     let mut outside = Outside::new(world);
     let result = match machine.program().module().is_debug_build() {
@@ -117,10 +117,10 @@ pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dy
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (lane.stats(), machine.memory_max());
-    Outcome { result: result.map(drop), report, stats, memory_max, workers: 1 }
+    RunOutcome { result: result.map(drop), report, stats, memory_max, workers: 1 }
 }
 
-/// What happened where.
+/// The report of a failure.
 pub(crate) fn report<L: Default>(machine: &Machine<L>, failure: Failure) -> Option<raddle_vm::Report> {
     match failure {
         Failure::Fault(fault) => Some(machine.report_fault(fault)),

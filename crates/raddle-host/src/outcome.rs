@@ -7,12 +7,12 @@ use raddle_vm::{Fault, Stats, solo::Failure};
 
 /// How a program has ended.
 #[derive(Clone, Debug)]
-pub struct Outcome {
-    /// By itself, or why not.
+pub struct RunOutcome {
+    /// Success, or why it failed.
     pub result: Result<(), Failure>,
     /// For a run-time error or a deadlock: what happened where.
     pub report: Option<raddle_vm::Report>,
-    /// What was counted.
+    /// Its counters.
     pub stats: Stats,
     /// The most bytes of memory that were in use at once.
     pub memory_max: u64,
@@ -20,9 +20,9 @@ pub struct Outcome {
     pub workers: usize,
 }
 
-impl Outcome {
-    pub(crate) fn not_begun(trap: Trap) -> Outcome {
+impl RunOutcome {
+    pub(crate) fn not_begun(trap: Trap) -> RunOutcome {
         let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
-        Outcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
+        RunOutcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
     }
 }

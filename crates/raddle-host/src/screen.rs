@@ -1,17 +1,15 @@
-//! Owns: what the program has written and the world has not seen yet.
-//! May use: `world`, `raddle-vm`.
-//! Never: keeps a byte for longer than the watcher's tick, or past the end.
-//!
-//! A lock of the standard library is held for a copy, and no longer.
+//! Owns: the buffer of the screen.
+//! May use: a lock of the standard library, held for a copy.
+//! Never: keeps a byte for longer than the watcher's tick, or past the end of the program.
 
 use crate::world::World;
 use raddle_vm::Port;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many bytes are passed on at once.
-const ENOUGH: usize = 4096;
+/// The buffer is written at this size.
+const BUFFER_BYTES: usize = 4096;
 
-/// No character, but the wish that everything written is seen now.
+/// Not a character: a request to flush the screen.
 const FLUSH: u8 = 255;
 
 /// The screen's buffer.
@@ -22,7 +20,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     pub(crate) fn new(world: Arc<dyn World>) -> Screen {
-        Screen { world, kept: Mutex::new(Vec::with_capacity(ENOUGH)) }
+        Screen { world, kept: Mutex::new(Vec::with_capacity(BUFFER_BYTES)) }
     }
 
     /// The program writes.
@@ -30,7 +28,7 @@ impl Screen {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if port == Port::Screen {
             kept.extend(bytes.iter().filter(|&&byte| byte != FLUSH));
-            if kept.len() < ENOUGH && !bytes.contains(&FLUSH) {
+            if kept.len() < BUFFER_BYTES && !bytes.contains(&FLUSH) {
                 return;
             }
         }
@@ -43,7 +41,7 @@ impl Screen {
         }
     }
 
-    /// All that was written is to be seen.
+    /// Writes everything that is buffered.
     pub(crate) fn flush(&self) {
         self.write(Port::Error, &[]);
     }

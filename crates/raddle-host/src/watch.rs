@@ -1,5 +1,5 @@
-//! Owns: what the watcher of a program is told, and reads: keys, the end.
-//! May use: `world`.
+//! Owns: the messages to the watcher of a program, and the thread that reads keys.
+//! May use: a channel of the standard library, one OS thread that reads keys.
 //! Never: runs a process.
 //!
 //! Keys come through a channel of the standard library, from one OS thread that reads them.
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What the watcher is told.
+/// A message to the watcher.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum WatchEvent {
     /// The program wants to read from the keyboard.
     WantsKey,
-    /// What was typed; `None` if there is no more.
+    /// A key; `None` at the end of the input.
     Key(Option<u8>),
     /// The program has taken the last key.
     KeyTaken,
@@ -26,31 +26,31 @@ pub(crate) enum News {
 pub(crate) struct Keys {
     asks: Option<Sender<()>>,
     world: Arc<dyn World>,
-    news: Sender<News>,
+    events: Sender<WatchEvent>,
 }
 
 impl Keys {
-    pub(crate) fn new(world: Arc<dyn World>) -> (Keys, Receiver<News>) {
-        let (news, receiver) = channel();
-        (Keys { asks: None, world, news }, receiver)
+    pub(crate) fn new(world: Arc<dyn World>) -> (Keys, Receiver<WatchEvent>) {
+        let (events, receiver) = channel();
+        (Keys { asks: None, world, events }, receiver)
     }
 
-    /// Where to tell news.
-    pub(crate) fn news(&self) -> Sender<News> {
-        self.news.clone()
+    /// The sender of messages to the watcher.
+    pub(crate) fn events(&self) -> Sender<WatchEvent> {
+        self.events.clone()
     }
 
-    /// Asks for one key, which comes as news.
+    /// Requests one key, which comes as a message.
     pub(crate) fn ask(&mut self) {
         let asks = self.asks.get_or_insert_with(|| {
             self.world.opens_keyboard();
             let (asks, requests) = channel::<()>();
-            let (world, news) = (self.world.clone(), self.news.clone());
+            let (world, events) = (self.world.clone(), self.events.clone());
             // If the system has no thread for it, the sender is dropped, and the keyboard is at its end.
             let reader = move || {
                 for () in requests {
                     let key = world.key();
-                    if news.send(News::Key(key)).is_err() || key.is_none() {
+                    if events.send(WatchEvent::Key(key)).is_err() || key.is_none() {
                         return;
                     }
                 }
@@ -60,7 +60,7 @@ impl Keys {
         });
         if asks.send(()).is_err() {
             // The reader has ended: the receiver is still there, since its owner asks.
-            let _told = self.news.send(News::Key(None));
+            let _told = self.events.send(WatchEvent::Key(None));
         }
     }
 }

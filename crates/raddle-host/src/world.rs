@@ -1,26 +1,26 @@
-//! Owns: `World`, what a program sees of the outside.
-//! May use: `raddle-vm`.
+//! Owns: `World`, the input and output of a program.
+//! May use: nothing.
 //! Never: decides what a key or a screen is.
 
 use raddle_vm::Port;
 use std::io::Write as _;
 use std::sync::Arc;
 
-/// What a program sees of the outside.
+/// The input and output of a program.
 pub trait World: Send + Sync + 'static {
-    /// The program has written these bytes. Called by one thread at a time, with as much at once as has come together.
+    /// Writes bytes of the program. Called by one thread at a time, with as many bytes as are buffered.
     fn output(&self, port: Port, bytes: &[u8]);
 
-    /// The next byte from the keyboard, however long that takes; `None` if there are no more. Called by an OS
-    /// thread of its own, only when the program wants to read.
+    /// Waits for the next byte from the keyboard; `None` at its end. Called by an OS thread of its own, only when the
+    /// program wants to read.
     fn key(&self) -> Option<u8>;
 
     /// The program is about to read the keyboard for the first time. Called once at most, by the thread that called
-    /// [`run`](crate::run) or by one that has ended when that returns: what is changed here can be changed back behind
+    /// [`run`](crate::run) or by one that has ended when that returns: what is changed here can be undone after
     /// that call without a race.
     fn opens_keyboard(&self) {}
 
-    /// Whether the program is to end now. Asked some tens of times in a second.
+    /// Whether the program should end now. Called some tens of times per second.
     fn wants_end(&self) -> bool {
         false
     }
@@ -46,7 +46,7 @@ impl NoKeys {
 
 impl World for NoKeys {
     fn output(&self, port: Port, bytes: &[u8]) {
-        // Who has closed the other end wants no more.
+        // A closed standard output is not an error.
         let _ = match port {
             Port::Error => std::io::stderr().write_all(bytes),
             _ => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),

@@ -18,8 +18,8 @@ use crate::{Plan, Sample};
 ///
 /// ```
 /// use raddle_measure::Job;
-/// let job = Job::parse(["--workers", "2", "--params", "count=1000,kind=cell"].map(String::from)).unwrap();
-/// assert_eq!((job.workers, job.number("count"), job.text("kind")), (2, Ok(1000), Ok("cell")));
+/// let job = Job::parse(["--workers", "2", "--params", "count=1000,kind=task"].map(String::from)).unwrap();
+/// assert_eq!((job.workers, job.number("count"), job.text("kind")), (2, Ok(1000), Ok("task")));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Job {

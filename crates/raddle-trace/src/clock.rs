@@ -1,13 +1,13 @@
-//! Owns: the clock of a trace: the cheapest that can be trusted, and what its ticks are in nanoseconds.
-//! May use: the processor's counter, `clock_gettime`, what Linux says of the counter.
-//! Never: a counter that may stop or change its pace.
+//! Owns: the clock of a trace: the cheapest reliable one, and the conversion of its ticks to nanoseconds.
+//! May use: the processor's time-stamp counter, `clock_gettime`, sysfs.
+//! Never: a counter that may stop or change its rate.
 //!
-//! A bare read of the counter is 9 ns on a virtual machine, `clock_gettime` 21; at level 1 there is one a switch. The
-//! counter of x86-64 is taken if Linux itself uses it as its clock source, which it does only where it is constant,
-//! runs on in deep sleep and agrees between cores; that of aarch64 always is.
+//! Reading the counter takes 9 ns on a virtual machine, `clock_gettime` 21; at level 1 there is one reading per switch.
+//! On x86-64 the counter is used if Linux itself uses it as its clock source, which it does only where the counter has
+//! a constant rate, runs on in deep sleep and agrees between cores. On aarch64 it always does.
 //!
 //! No frequency is assumed. A [`Reading`] holds the ticks and two system clocks of one moment; a trace has one at its
-//! beginning, one at its end and some between, and whoever reads it interpolates.
+//! beginning, one at its end and some between, and its reader interpolates.
 
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ pub struct Reading {
     pub realtime_ns: u64,
 }
 
-/// What the ticks are.
+/// Where the ticks come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The processor's counter.
@@ -32,13 +32,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// The source that this machine allows.
+    /// The best source on this machine.
     pub fn of_this_machine() -> Source {
         static SOURCE: OnceLock<Source> = OnceLock::new();
         *SOURCE.get_or_init(|| if counter_is_trusted() { Source::Counter } else { Source::System })
     }
 
-    /// Its word in a file.
+    /// Its name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Source::Counter => "counter",
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// How long a reading takes, in nanoseconds: of several tries, the shortest.
+    /// The cost of one reading in nanoseconds: the minimum of several tries.
     pub fn stamp_ns(self) -> f64 {
         const READINGS: u32 = 256;
         let one = || {
@@ -68,7 +68,7 @@ impl Source {
         f64::from(u32::try_from((0..8).map(|_| one()).min().unwrap_or(0)).unwrap_or(0)) / f64::from(READINGS)
     }
 
-    /// All clocks at one moment: of several tries, the one that took the shortest.
+    /// Reads all clocks at one moment: of several tries, the shortest.
     pub fn read(self) -> Reading {
         let one = || {
             let before = self.ticks();
@@ -154,8 +154,8 @@ impl Scale {
         self.readings[self.readings.len() - 1]
     }
 
-    /// Nanoseconds since the first reading; interpolated between readings, and with the pace of the outermost two
-    /// beyond them. A time before the first reading is negative; with one reading only, a tick counts as a nanosecond.
+    /// Nanoseconds since the first reading: interpolated between readings, extrapolated from the outermost two beyond
+    /// them. A time before the first reading is negative; with one reading only, a tick counts as a nanosecond.
     pub fn ns(&self, ticks: u64) -> i64 {
         let origin = self.readings[0];
         let place = self.readings.partition_point(|reading| reading.ticks <= ticks);
@@ -168,7 +168,7 @@ impl Scale {
         };
         let along = i128::from(ticks) - i128::from(from.ticks);
         let since_origin = i128::from(from.monotonic_ns) - i128::from(origin.monotonic_ns);
-        // Of two numbers of 64 bits the product may have 128, and a sign.
+        // The product of two 64-bit numbers may need 128 bits and a sign.
         let ns = along.saturating_mul(i128::from(span_ns)) / i128::from(span_ticks);
         let ns = since_origin.saturating_add(ns);
         i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(scale.ns(1500), 500);
         assert_eq!(scale.ns(2000), 1000);
         assert_eq!(scale.ns(2500), 1050);
-        assert_eq!(scale.ns(4000), 1200, "beyond the last: its pace");
-        assert_eq!(scale.ns(900), -100, "before the first: its pace");
+        assert_eq!(scale.ns(4000), 1200, "beyond the last: its rate");
+        assert_eq!(scale.ns(900), -100, "before the first: its rate");
     }
 
     #[test]

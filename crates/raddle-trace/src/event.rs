@@ -3,30 +3,30 @@
 //! Never: a meaning of a number that the table does not give.
 //!
 //! The table is written into every file, so that an older tool can skip what it does not know and show it by name.
-//! Numbers are never given a second meaning: an event that changes gets a new one (21 was a promotion that named no
-//! job). Bits that the table did not name are 0 in the files of then, and may be given a meaning that 0 does not have.
+//! A number never gets a second meaning: an event that changes gets a new number (21 was a promotion that named no
+//! job). Bits that the table does not define are written as 0. A later version may define them, if 0 keeps its meaning.
 
 /// How much is recorded. Each level holds those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Level {
-    /// Nothing; the counters of the workers are there all the same.
+    /// Nothing; the workers' counters are kept all the same.
     #[default]
     Off = 0,
     /// What the scheduler does: switches, spawns, wakes, steals, idleness.
     Sched = 1,
-    /// What programs do beside waiting, too: operations on channels, locks and barriers, forks that become jobs.
+    /// Also operations on channels, locks and barriers that do not wait, and forks that become jobs.
     Sync = 2,
-    /// The program's own spans, marks and counters, too.
+    /// Also the program's own spans, marks and counters.
     User = 3,
 }
 
 impl Level {
-    /// The words of the levels, for options and messages.
+    /// The names of the levels, for options and messages.
     pub const NAMES: [(&'static str, Level); 4] =
         [("off", Level::Off), ("sched", Level::Sched), ("sync", Level::Sync), ("user", Level::User)];
 
-    /// The level's word.
+    /// The level's name.
     pub fn name(self) -> &'static str {
         Level::NAMES[self as usize].0
     }
@@ -39,23 +39,23 @@ impl std::str::FromStr for Level {
         let found = Level::NAMES.iter().find(|(name, _)| *name == word);
         found.map(|(_, level)| *level).ok_or_else(|| {
             let names: Vec<_> = Level::NAMES.iter().map(|(name, _)| *name).collect();
-            format!("`{word}` is no level; the levels are {}", names.join(", "))
+            format!("`{word}` is not a level; the levels are {}", names.join(", "))
         })
     }
 }
 
-/// A row of the table of events, as it stands in a file.
+/// A row of the table of events, as it is written into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
     /// The number in a record.
     pub number: u8,
     /// The name.
     pub name: &'static str,
-    /// From which level on it is recorded.
+    /// The lowest level at which it is recorded.
     pub level: Level,
-    /// What the record's first word means.
+    /// The meaning of the record's first word.
     pub a: &'static str,
-    /// What its second word means.
+    /// The meaning of its second word.
     pub b: &'static str,
 }
 
@@ -72,12 +72,12 @@ macro_rules! events {
                 $(Schema { number: $number, name: stringify!($name), level: Level::$level, a: $a, b: $b }),*
             ];
 
-            /// The event of this number, if this version knows it.
+            /// The event with this number, if this version knows it.
             pub fn of_number(number: u8) -> Option<Event> {
                 match number { $($number => Some(Event::$name),)* _ => None }
             }
 
-            /// From which level on it is recorded.
+            /// The lowest level at which it is recorded.
             pub fn level(self) -> Level {
                 match self { $(Event::$name => Level::$level),* }
             }
@@ -87,40 +87,40 @@ macro_rules! events {
 
 events! {
     1 Switch Sched, "the thread that runs now, 0 for none", "reason << 24 | object",
-        "The worker goes from what ran to the next. The reason is why the previous one stopped.";
+        "The worker switches to another thread. The reason is why the previous one stopped.";
     2 Spawn Sched, "the new thread", "its worker, 255 for any beyond << 24 | where it may run: see `Freedom`",
-        "The running thread makes another.";
+        "The running thread spawns another.";
     3 Wake Sched, "the woken thread", "the worker it is queued at, 255 for any beyond << 24 | object",
-        "The running thread, or an alarm, makes a waiting thread ready.";
+        "The running thread, or a timer, makes a waiting thread ready.";
     4 Migrate Sched, "the thread", "the worker it came from",
-        "A started thread has come to this worker.";
+        "A thread that has run before came to this worker.";
     5 Steal Sched, "how many it got", "the worker they came from",
         "The worker has taken ready threads from another.";
     6 IdleBegin Sched, "0", "0", "The worker has nothing to run.";
     7 IdleEnd Sched, "the cause: see `IdleCause`", "0", "The worker has something to run again.";
     9 Sample Sched, "how many are ready here", "the nanoseconds they will take, at most 2^32 - 1",
-        "What the worker published about itself. Read from the samples of a file.";
+        "The worker's published backlog. Read from the samples of a file.";
     10 KernelTook Sched, "nanoseconds since the last of these, at most 2^32 - 1", "0",
-        "For so long the kernel had this worker's OS thread wait for a core. Read from the samples of a file.";
+        "How long this worker's OS thread was runnable but had no core. Read from the samples of a file.";
     11 Lost Sched, "how many records, at most 2^32 - 1", "0",
-        "Records that were overwritten before they could be written out.";
+        "Records that were overwritten before they were written to the file.";
     12 Site Sched, "the string of the place", "0",
-        "The running thread is about to stop at this place in the program: its switch comes next.";
+        "Where in the program the running thread is about to stop; its `Switch` comes next.";
     13 WakeOutside Sched, "the woken thread", "the worker it is queued at, 255 for any << 24 | the string of the waker",
-        "An OS thread that is no worker makes a waiting thread ready.";
+        "An OS thread that is not a worker makes a waiting thread ready.";
     14 SpawnOutside Sched, "the new thread", "the worker it is queued at, 255 for any << 24 | the string of the maker",
-        "An OS thread that is no worker makes a thread.";
+        "An OS thread that is not a worker spawns a thread.";
     22 Operation Sync, "the string of its name", "0",
         "The running thread begins an operation on a channel, a lock, a barrier or the like, whether or not it waits.";
     23 Promoted Sync, "the job", "0", "The oldest fork of the running thread became a job that others may take.";
     24 JobTaken Sync, "the job", "the thread that is to run it",
-        "The worker has taken the oldest job, its own or another worker's, and makes a thread for it.";
+        "The worker took the oldest job, its own or another worker's, and starts a thread for it.";
     25 JobDone Sync, "the job", "0", "The running thread has done the job, and ends.";
-    26 JobBack Sync, "the job", "0", "The running thread has its own job back, which nobody took, and calls it.";
+    26 JobBack Sync, "the job", "0", "The running thread takes back its own job, which no worker took, and calls it.";
     40 SpanBegin User, "the string of its name", "0", "The program enters a span.";
     41 SpanEnd User, "the string of its name", "0", "The program leaves the span.";
-    42 Mark User, "the string of its text", "a value", "The program says that it is here.";
-    43 Counter User, "the string of its name", "the value", "The program's own measure.";
+    42 Mark User, "the string of its text", "a value", "The program reached this point.";
+    43 Counter User, "the string of its name", "the value", "A value that the program counts.";
 }
 
 impl Event {
@@ -129,12 +129,12 @@ impl Event {
         matches!(self, Event::Wake | Event::WakeOutside)
     }
 
-    /// Whether it makes a thread ready, be it a new one.
+    /// Whether it makes a thread ready, waiting or new.
     pub fn makes_ready(self) -> bool {
         self.wakes() || matches!(self, Event::Spawn | Event::SpawnOutside)
     }
 
-    /// Whether an OS thread that is no worker did it.
+    /// Whether an OS thread that is not a worker did it.
     pub fn is_outside(self) -> bool {
         matches!(self, Event::WakeOutside | Event::SpawnOutside)
     }
@@ -146,39 +146,39 @@ impl Event {
 pub enum StopReason {
     /// Nothing ran before.
     None = 0,
-    /// It let others run and is ready.
+    /// It yielded and is ready.
     Yield = 1,
     /// It has ended.
     Exit = 2,
     /// It waits for an unpark.
     Park = 3,
-    /// It waits for time to pass.
+    /// It sleeps.
     Sleep = 4,
-    /// It waits for the end of another.
+    /// It waits for another thread to end.
     Join = 5,
     /// It waits to send.
     Send = 6,
     /// It waits to receive.
     Receive = 7,
-    /// It waits for one of several.
+    /// It waits for one of several channels.
     Select = 8,
     /// It waits for a lock.
     Lock = 9,
     /// It waits at a barrier.
     Barrier = 10,
-    /// It waits for a future.
+    /// It waits for the result of a future.
     Future = 11,
-    /// It is in a call that blocks, on an OS thread of its own.
+    /// It is in a blocking call, on a spare OS thread.
     Blocking = 12,
-    /// It used up its slice and is ready.
+    /// It used up its time slice and is ready.
     Preempted = 13,
-    /// It waits, and the site does not say for what.
+    /// It waits for something that the call site does not name.
     Wait = 14,
-    /// It waits to send at a channel that keeps nothing.
+    /// It waits to send on a rendezvous channel.
     MeetToSend = 15,
-    /// It waits to receive there.
+    /// It waits to receive from a rendezvous channel.
     MeetToReceive = 16,
-    /// It waits for one of several of those.
+    /// It waits for one of several rendezvous channels.
     MeetOne = 17,
 }
 
@@ -205,7 +205,7 @@ impl StopReason {
         StopReason::MeetOne,
     ];
 
-    /// The reason of this number; `Wait` for one that a newer version made.
+    /// The reason with this number; `Wait` for one of a newer version.
     pub fn of_number(number: u8) -> StopReason {
         StopReason::ALL.get(usize::from(number)).copied().unwrap_or(StopReason::Wait)
     }
@@ -215,12 +215,12 @@ impl StopReason {
         matches!(self, StopReason::Yield | StopReason::Preempted)
     }
 
-    /// Whether it waits for another that would have waited for it, had it come first.
+    /// Whether it waits for a rendezvous, at which whoever comes first waits for the other.
     pub fn meets(self) -> bool {
         matches!(self, StopReason::MeetToSend | StopReason::MeetToReceive | StopReason::MeetOne)
     }
 
-    /// In a few words, after "waits" or "stopped".
+    /// What the thread did, as a phrase.
     pub fn words(self) -> &'static str {
         match self {
             StopReason::None => "did not run",
@@ -246,19 +246,19 @@ impl StopReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Freedom {
-    /// The writer does not say.
+    /// Not recorded.
     #[default]
     Unsaid = 0,
-    /// The program has placed it on its worker, and there it stays.
+    /// On its worker only: the program placed it there.
     Placed = 1,
-    /// Any worker may begin it, and then it stays with that one.
+    /// Any worker may start it; then it stays with that worker.
     UntilBegun = 2,
-    /// It may go from worker to worker.
+    /// On any worker; it may migrate.
     Always = 3,
 }
 
 impl Freedom {
-    /// The freedom of this number; `Unsaid` for one that a newer version made.
+    /// The freedom with this number; `Unsaid` for one of a newer version.
     pub fn of_number(number: u32) -> Freedom {
         let all = [Freedom::Unsaid, Freedom::Placed, Freedom::UntilBegun, Freedom::Always];
         all.get(number as usize).copied().unwrap_or_default()
@@ -269,13 +269,13 @@ impl Freedom {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum IdleCause {
-    /// An alarm rang, or the worker found work of its own.
+    /// A timer expired, or the worker found work of its own.
     Own = 0,
-    /// Somebody handed it work.
+    /// Another thread put work into its inbox.
     Mail = 1,
     /// It stole.
     Stole = 2,
-    /// The runtime ends.
+    /// The runtime stops.
     Stop = 3,
 }
 
@@ -305,12 +305,12 @@ impl Record {
         self.word >> 8
     }
 
-    /// The event's number, which this version need not know.
+    /// The event's number; it may be of a newer version.
     pub fn number(self) -> u8 {
         (self.word & 0xff) as u8
     }
 
-    /// As two words, for a ring.
+    /// The record as two words, for a ring.
     #[inline(always)]
     pub(crate) fn words(self) -> [u64; 2] {
         [self.word, u64::from(self.b) << 32 | u64::from(self.a)]
@@ -320,7 +320,7 @@ impl Record {
         Record { word, a: ab as u32, b: (ab >> 32) as u32 }
     }
 
-    /// As it stands in a file: little-endian.
+    /// The bytes of a file: little-endian.
     pub fn to_bytes(self) -> [u8; Record::BYTES] {
         let [word, ab] = self.words();
         let mut bytes = [0; Record::BYTES];
@@ -329,7 +329,7 @@ impl Record {
         bytes
     }
 
-    /// From a file.
+    /// From the bytes of a file.
     pub fn of_bytes(bytes: &[u8; Record::BYTES]) -> Record {
         let half = |at: usize| {
             let mut half = [0; 8];
@@ -389,6 +389,6 @@ mod tests {
             assert_eq!((word.parse(), level.name()), (Ok(level), word));
         }
         let error = "loud".parse::<Level>().unwrap_err();
-        assert_eq!(error, "`loud` is no level; the levels are off, sched, sync, user");
+        assert_eq!(error, "`loud` is not a level; the levels are off, sched, sync, user");
     }
 }

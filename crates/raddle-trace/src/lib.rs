@@ -1,19 +1,19 @@
-//! Owns: what a trace is: its events, the rings they are recorded in, the file, and what is made of it.
+//! Owns: traces: the events, the ring buffers they are recorded in, the file format, the analysis and the exporters.
 //! May use: nothing of the scheduler.
-//! Never: a decision of the scheduler; it is told what happened.
+//! Never: a scheduling decision; this crate only records and analyses.
 //!
 //! A trace answers one question: why is this program no faster on more workers? A worker writes 16-byte [`Record`]s
-//! into a [`Ring`] of its own (`ring`), stamped by the cheapest clock that can be trusted (`clock`); somebody else
-//! copies them out and writes the file (`file`). Reading gives a [`Log`](log::Log) of all workers in nanoseconds, from
+//! into a ring buffer of its own ([`Ring`]), with time stamps of the cheapest reliable clock (`clock`). A helper thread
+//! copies them out and writes the file (`file`). A reader gets a [`Log`](log::Log) of all workers in nanoseconds, from
 //! which `analysis` derives every number that is shown, and the exporters their files.
 //!
 //! | read in this order | what |
 //! |---|---|
-//! | [`event`] | the one table of events |
-//! | [`ring`] | one writer, nobody waits |
-//! | [`clock`] | ticks, and what they are in nanoseconds |
-//! | [`mod@file`] | `.rdt`, chunk by chunk |
-//! | [`log`] | what a reader has |
+//! | [`event`] | the table of events |
+//! | [`ring`] | the ring buffer: one writer, wait-free |
+//! | [`clock`] | ticks, and their conversion to nanoseconds |
+//! | [`mod@file`] | the format `.rdt`, writer and reader |
+//! | [`log`] | a trace as it was read |
 //! | [`analysis`] | where each worker's time went, and the verdict |
 //! | [`export`] | ThreadScope, Perfetto, CSV |
 //! | [`view`] | one HTML page |

@@ -1,16 +1,16 @@
 //! Owns: `Log`: the records of all workers in their order, in nanoseconds, with the names of things.
 //! May use: `file`, `clock`.
-//! Never: a judgement.
+//! Never: interpretation; that is `analysis`.
 
 use crate::clock::Scale;
 use crate::event::{Event, Record, unpack};
-use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, Run, Sample};
+use crate::file::{self, Contents, Damage, NO_WORKER, ReadError, RecordRange, Sample};
 use std::collections::BTreeMap;
 
-/// No trace is longer: 104 days in nanoseconds. What claims to be has a damaged clock, and sums of it must still fit.
+/// The longest trace: 104 days in nanoseconds. A file that claims more has a damaged clock; sums must still fit.
 const NS_MAX: u64 = 1 << 53;
 
-/// Nanoseconds of a trace.
+/// Converts ticks to nanoseconds of the trace.
 fn ns_of(scale: &Scale, ticks: u64) -> u64 {
     u64::try_from(scale.ns(ticks)).unwrap_or(0).min(NS_MAX)
 }
@@ -28,7 +28,7 @@ pub struct At {
     pub b: u32,
 }
 
-/// The number that stands for a worker where OS threads that are none did something.
+/// Stands for the worker's number in events of OS threads that are not workers.
 pub const OUTSIDE: u32 = NO_WORKER;
 
 /// One worker's events.
@@ -46,26 +46,26 @@ pub struct Worker {
     pub counters: Vec<(String, u64)>,
 }
 
-/// What a reader has of a trace.
+/// A trace as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// What the program was and where it ran.
     pub about: Vec<(String, String)>,
     /// The workers, by number.
     pub workers: Vec<Worker>,
-    /// What OS threads did that are no workers: of its fields, events and losses.
+    /// What OS threads did that are not workers; only `events` and `lost` are used.
     pub outside: Worker,
-    /// Threads' names: what they were called, else where they were spawned.
+    /// The names of threads: as the program named them, else where they were spawned.
     names: BTreeMap<u32, String>,
     /// The strings of the file.
     strings: BTreeMap<u32, String>,
-    /// Where the time begins of which all workers' records are there.
+    /// The time from which on the records of all workers are complete.
     pub begin_ns: u64,
-    /// Where the trace ends.
+    /// The end of the trace.
     pub end_ns: u64,
     /// Nanoseconds since 1970 at time 0.
     pub started_at_ns: u64,
-    /// The program wrote the trace to its end.
+    /// Whether the program completed the trace.
     pub ended: bool,
     /// What could not be read.
     pub damage: Vec<Damage>,
@@ -87,7 +87,7 @@ impl Log {
         for (number, counters) in contents.counters {
             workers.entry(number).or_default().counters = counters;
         }
-        let mut runs: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
+        let mut runs: BTreeMap<u32, Vec<RecordRange>> = BTreeMap::new();
         contents.runs.into_iter().for_each(|run| runs.entry(run.worker).or_default().push(run));
         for (number, runs) in runs {
             workers.entry(number).or_default().add(runs, &scale);
@@ -122,13 +122,13 @@ impl Log {
         Some(log)
     }
 
-    /// A worker that lost its oldest records says nothing of the time before its first one.
+    /// The time before the first record of a worker that lost its oldest ones is unknown.
     fn first_complete_ns(&self) -> u64 {
         let late = self.workers.iter().chain([&self.outside]).filter(|worker| worker.lost > 0);
         late.filter_map(|worker| worker.events.first()).map(|at| at.ns).max().unwrap_or(0).min(self.end_ns)
     }
 
-    /// What to call a thread.
+    /// The name of a thread.
     pub fn name(&self, thread: u32) -> String {
         match self.names.get(&thread) {
             Some(name) => name.clone(),
@@ -137,12 +137,12 @@ impl Log {
         }
     }
 
-    /// The string of this number.
+    /// The string with this number.
     pub fn string(&self, number: u32) -> String {
         self.strings.get(&number).cloned().unwrap_or_else(|| format!("string {number}"))
     }
 
-    /// What to call the OS thread that did this: an event of which [`Event::is_outside`] holds.
+    /// The name of the OS thread that did this: an event for which [`Event::is_outside`] is true.
     pub fn os_thread(&self, at: &At) -> String {
         match unpack(at.b).1 {
             0 => "an OS thread".to_owned(),
@@ -155,13 +155,13 @@ impl Log {
         self.about.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// How long the time is of which all workers' records are there.
+    /// The length of the time for which the records of all workers are complete.
     pub fn wall_ns(&self) -> u64 {
         self.end_ns - self.begin_ns
     }
 
-    /// All events with their workers' numbers, by time; those of one worker keep their order. Those of OS threads that
-    /// are no workers stand under [`OUTSIDE`], before what others did at the same time.
+    /// All events with their workers' numbers, by time; those of one worker keep their order. OS threads that are not
+    /// workers have the number [`OUTSIDE`]; their events come before others of the same time.
     pub fn by_time(&self) -> Vec<(u32, At)> {
         let each = |worker: &Worker| worker.events.iter().map(|at| (worker.number, *at)).collect::<Vec<_>>();
         let mut all: Vec<(u32, At)> =
@@ -171,13 +171,13 @@ impl Log {
     }
 }
 
-/// The names of threads, of numbers.
+/// The name of each thread, from the numbers of their strings.
 fn names(threads: &BTreeMap<u32, u32>, strings: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {
     threads.iter().filter_map(|(thread, string)| Some((*thread, strings.get(string)?.clone()))).collect()
 }
 
 impl Worker {
-    /// Adds what was seen of it from outside, at its time among its events.
+    /// Merges the samples of this worker into its events, by time.
     fn add_samples<'a>(&mut self, samples: impl Iterator<Item = &'a Sample>, scale: &Scale) {
         let mut waited: Option<u64> = None;
         for sample in samples {
@@ -194,8 +194,8 @@ impl Worker {
         self.events.sort_by_key(|at| at.ns);
     }
 
-    /// Adds its records: in the order of their numbers, each once, gaps counted.
-    fn add(&mut self, mut runs: Vec<Run>, scale: &Scale) {
+    /// Adds its records in the order of their numbers, each once, and counts the missing ones.
+    fn add(&mut self, mut runs: Vec<RecordRange>, scale: &Scale) {
         runs.sort_by_key(|run| run.first);
         let (mut next, mut before) = (0_u64, 0_u64);
         for run in runs {
@@ -231,7 +231,7 @@ pub(crate) mod tests {
     use crate::event::{IdleCause, StopReason, pack};
     use crate::file::Writer;
 
-    /// A trace made by hand, in nanoseconds.
+    /// A hand-written trace, in nanoseconds.
     pub(crate) struct Script {
         records: BTreeMap<u32, Vec<Record>>,
         names: Vec<(u32, String)>,
@@ -251,7 +251,7 @@ pub(crate) mod tests {
             self
         }
 
-        /// The worker goes from what ran, which stopped for `why`, to `next`.
+        /// The worker switches to `next`; the thread before it stopped for `why`.
         pub(crate) fn switch(&mut self, worker: u32, ns: u64, why: StopReason, next: u32) -> &mut Script {
             self.put(worker, ns, Event::Switch, next, pack(why as u8, 0))
         }
@@ -260,7 +260,7 @@ pub(crate) mod tests {
             self.put(worker, ns, Event::Wake, woken, pack(target, 0))
         }
 
-        /// An OS thread wakes; it goes by the name that was given as that number, from 1.
+        /// An OS thread wakes a thread; its name is the `name`th that was given, from 1.
         pub(crate) fn wake_outside(&mut self, ns: u64, name: u32, woken: u32, target: u8) -> &mut Script {
             self.outside.push(Record::new(ns, Event::WakeOutside, woken, pack(target, name)));
             self

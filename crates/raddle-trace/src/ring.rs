@@ -1,18 +1,18 @@
-//! Owns: `Ring`, where one worker writes and others may look.
+//! Owns: `Ring`, a ring buffer that one worker writes and others may copy.
 //! May use: atomics.
-//! Never: a lock, an allocation or a system call of the one who writes; waiting of either side.
+//! Never: a lock, an allocation or a system call by the writer; waiting on either side.
 //!
-//! A single writer overwrites the oldest record. Who copies looks at the head, copies, and looks again: what the
-//! writer may have reached meanwhile is thrown away and counted as lost. That is a sequence lock with the head as its
-//! sequence, which has two orderings to argue:
+//! A single writer overwrites the oldest record. A reader reads the head, copies, and reads the head again: records
+//! that the writer may have overwritten meanwhile are thrown away and counted as lost. This is a sequence lock whose
+//! sequence number is the head. It needs two pairs of orderings:
 //!
-//! | the writer | the one who copies |
+//! | the writer | the reader |
 //! |---|---|
 //! | `head = n` (release): record `n - 1` is complete | reads `head` (acquire): all below it can be read |
 //! | release fence, then the words of record `n` | reads words; acquire fence; reads `head` again |
 //!
-//! If a copied word is of record `n`, the fences make the second look at the head see at least `n`, so that the record
-//! which stood in that place, `n - capacity`, is thrown away. On x86-64 both of the writer's are plain stores.
+//! If a copied word is of record `n`, the fences make the second read of the head see at least `n`, so that the record
+//! which was in that slot before, `n - capacity`, is thrown away. On x86-64 both of the writer's are plain stores.
 //! `tests/loom.rs` weakens each of the four.
 
 #[cfg(loom)]
@@ -22,18 +22,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::event::Record;
 
-/// The records of one worker. The number of a record counts from the ring's beginning.
+/// The records of one worker, numbered from 0.
 #[derive(Debug)]
 pub struct Ring {
     /// The number of the next record. Written by the writer only.
     head: AtomicUsize,
-    slots: Box<[Slot]>,
+    slots: Box<[RecordWords]>,
 }
 
 /// The two words of a record.
-type Slot = [AtomicU64; 2];
+type RecordWords = [AtomicU64; 2];
 
-/// What a copy got.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The number of the first record that was copied.
@@ -49,12 +49,13 @@ impl Ring {
         Ring { head: AtomicUsize::new(0), slots: zeros(capacity) }
     }
 
-    /// Has the system give the memory of the first so many bytes now, as far as it comes until then, and not as records
-    /// come: that may take as long as a thousand records a page. Where the system cannot, nothing happens.
+    /// Populates the first `bytes` bytes of the ring with memory now, until `until` at the latest. Otherwise each page
+    /// is populated by its first record, which then takes as long as up to a thousand others. Does nothing where the
+    /// system does not support it.
     ///
-    /// The memory comes in small pages, and what is left is asked for in huge ones. The first touch of a huge page
-    /// takes a tenth of what those of its small ones do, most often; but a virtual machine has no huge pages of its own
-    /// while they are free: there the same 32 MiB took 1.5 to 170 ms in huge pages, and 11 to 20 in small ones.
+    /// These bytes get small pages; the rest of the ring asks for huge ones. The first touch of a huge page usually
+    /// takes a tenth of the time that its small pages would. But on a virtual machine a free huge page may not be
+    /// backed by the host: there the same 32 MiB took 1.5 to 170 ms in huge pages, and 11 to 20 in small ones.
     #[cfg(not(loom))]
     pub fn populate(&self, bytes: usize, until: std::time::Instant) {
         const AT_ONCE: usize = 1 << 20;
@@ -73,7 +74,7 @@ impl Ring {
         }
     }
 
-    /// Tells the system of the whole pages among these bytes of the slots, which are not changed by that.
+    /// Calls `madvise` for the whole pages within these bytes of the slots. Their contents do not change.
     #[cfg(not(loom))]
     fn advise(&self, from: usize, to: usize, page: usize, advice: libc::c_int) {
         let begin = self.slots.as_ptr().cast::<u8>();
@@ -81,12 +82,12 @@ impl Ring {
         let length = to.saturating_sub(first) / page * page;
         if length > 0 {
             let first = begin.wrapping_add(first).cast_mut();
-            // SAFETY: the range is within the slots, and the callers' advices change none of its bytes.
+            // SAFETY: the range is within the slots, and the callers' kinds of advice change none of its bytes.
             unsafe { libc::madvise(first.cast(), length, advice) };
         }
     }
 
-    /// In a model there are no pages.
+    /// Does nothing: the model has no pages.
     #[cfg(loom)]
     pub fn populate(&self, _bytes: usize, _until: std::time::Instant) {}
 
@@ -103,8 +104,8 @@ impl Ring {
 
     /// Writes a record over the oldest.
     ///
-    /// Only one thread may call it at a time, and whoever takes over must have synchronised with the one before; else
-    /// records are lost or mixed (memory stays safe).
+    /// Only one thread may call it at a time, and the next one must have synchronised with the one before; otherwise
+    /// records are lost or mixed up (memory stays safe).
     #[inline(always)]
     pub fn push(&self, record: Record) {
         let head = self.head.load(Ordering::Relaxed);
@@ -125,10 +126,10 @@ impl Ring {
         let first = from.max(head.saturating_sub(self.capacity()));
         let last = head.min(first.saturating_add(limit));
         let mut records: Vec<Record> = (first..last).map(|number| self.read(number)).collect();
-        // Pairs with the release fence in `push`: whose words were copied, its head is seen by the next load.
+        // Pairs with the release fence in `push`: the next load sees the head of every record whose words were copied.
         weak::fence(weak::AFTER_WORDS, Ordering::Acquire);
         let now = self.head.load(Ordering::Relaxed);
-        // Record `now` may be half written; it stands where `now - capacity` stood.
+        // Record `now` may be half written, in the slot of `now - capacity`.
         let valid = (now + 1).saturating_sub(self.capacity()).max(first).min(last.max(first));
         records.drain(..(valid - first).min(records.len()));
         Copied { first: valid, records }
@@ -140,16 +141,16 @@ impl Ring {
     }
 }
 
-/// Zeros that the system gives when they are first touched.
+/// Zeroed memory, which the system provides when it is first touched.
 #[cfg(not(loom))]
-fn zeros(capacity: usize) -> Box<[Slot]> {
+fn zeros(capacity: usize) -> Box<[RecordWords]> {
     let zeros: Box<[[u64; 2]]> = vec![[0; 2]; capacity].into_boxed_slice();
     // SAFETY: an `AtomicU64` has the size, the alignment and the values of a `u64`, and the box is ours alone.
-    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [Slot]) }
+    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [RecordWords]) }
 }
 
 #[cfg(loom)]
-fn zeros(capacity: usize) -> Box<[Slot]> {
+fn zeros(capacity: usize) -> Box<[RecordWords]> {
     (0..capacity).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect()
 }
 
@@ -225,7 +226,7 @@ mod tests {
     fn the_oldest_is_overwritten_and_its_loss_can_be_counted() {
         let ring = Ring::new(4);
         (0..11).for_each(|n| ring.push(record(n)));
-        // One place is given up: it could be half written.
+        // One slot is given up: it could be half written.
         assert_eq!(ring.copy(0, 100), Copied { first: 8, records: (8..11).map(record).collect() });
     }
 

@@ -1,4 +1,4 @@
-//! Files that nobody wrote: every one is refused or read in part, without a panic and in time.
+//! Damaged and forged files: each is refused or read in part, without a panic and in bounded time.
 
 use raddle_trace::analysis::{Analysis, report};
 use raddle_trace::clock::Reading;
@@ -27,16 +27,16 @@ fn good() -> Vec<u8> {
     writer.end().unwrap()
 }
 
-/// Reads and judges it, as `raddle trace stats` does.
-fn judged(bytes: &[u8]) -> Result<String, ReadError> {
+/// Reads and analyses it, as `raddle trace stats` does.
+fn analysed(bytes: &[u8]) -> Result<String, ReadError> {
     let log = Log::read(bytes)?;
     Ok(report(&log, &Analysis::of(&log)))
 }
 
-/// A small generator of numbers, the same on every machine.
-struct Random(u64);
+/// A linear congruential generator, the same on every machine.
+struct Lcg(u64);
 
-impl Random {
+impl Lcg {
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % n
@@ -49,7 +49,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
     assert_eq!(Log::read(b"#!/bin/sh\necho hello\n").unwrap_err(), ReadError::NoTrace);
     assert_eq!(Log::read(&good()[..8]).unwrap_err(), ReadError::Empty);
     let error = Log::read(b"text").unwrap_err().to_string();
-    assert!(error.contains("no Raddle trace"), "{error}");
+    assert!(error.contains("not a Raddle trace"), "{error}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn damage_in_the_middle_costs_one_chunk() {
 
 #[test]
 fn changed_bytes_never_make_it_panic() {
-    let (whole, mut random) = (good(), Random(1));
+    let (whole, mut random) = (good(), Lcg(1));
     for _ in 0..3000 {
         let mut bytes = whole.clone();
         for _ in 0..=random.below(8) {
@@ -88,13 +88,13 @@ fn changed_bytes_never_make_it_panic() {
             bytes[place] = random.below(256) as u8;
         }
         bytes.truncate(random.below(bytes.len()) + 1);
-        let _ = judged(&bytes);
+        let _ = analysed(&bytes);
     }
 }
 
 #[test]
 fn records_of_nonsense_are_judged_without_a_panic() {
-    let mut random = Random(2);
+    let mut random = Lcg(2);
     for _ in 0..300 {
         let mut writer = Writer::begin(Vec::new(), []).unwrap();
         let mut reading = || {
@@ -111,7 +111,7 @@ fn records_of_nonsense_are_judged_without_a_panic() {
                 .collect();
             writer.records(random.below(4) as u32, random.below(100), &records).unwrap();
         }
-        judged(&writer.end().unwrap()).unwrap();
+        analysed(&writer.end().unwrap()).unwrap();
     }
 }
 
@@ -138,7 +138,7 @@ fn clocks_at_the_end_of_all_numbers_are_judged_without_a_panic() {
             |ticks| Sample { ticks, worker: 0, ready: 1, backlog_ns: most, kernel_wait_ns: most - ticks };
         writer.samples(&[sample(0), sample(1), sample(most)]).unwrap();
         writer.records(0, 0, &[Record::new(most, Event::Switch, 1, 0)]).unwrap();
-        judged(&writer.end().unwrap()).unwrap();
+        analysed(&writer.end().unwrap()).unwrap();
     }
 }
 
@@ -155,7 +155,7 @@ fn times_that_add_up_to_more_than_fits_are_judged_without_a_panic() {
         (1..=THREADS).map(|n| Record::new(u64::from(n), Event::Switch, n, 3 << 24)).collect();
     writer.records(1, 0, &ends).unwrap();
     let bytes = writer.end().unwrap();
-    judged(&bytes).unwrap();
+    analysed(&bytes).unwrap();
     let log = Log::read(&bytes).unwrap();
     assert!(!page(&log, &Analysis::of(&log), "hostile").is_empty());
 }
@@ -173,7 +173,7 @@ fn a_file_of_more_workers_than_there_can_be_is_read_in_time() {
     let bytes = writer.end().unwrap();
     let log = Log::read(&bytes).unwrap();
     assert!(log.workers.len() <= 1024 && !log.damage.is_empty());
-    judged(&bytes).unwrap();
+    analysed(&bytes).unwrap();
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_name_cannot_command_the_terminal() {
     writer
         .records(0, 0, &[switch(0, 1), switch(100, 2), switch(200, 1), switch(300, 2), switch(400, 0)])
         .unwrap();
-    let text = judged(&writer.end().unwrap()).unwrap();
+    let text = analysed(&writer.end().unwrap()).unwrap();
     assert!(text.contains("thread"), "{text}");
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
 }

@@ -1,4 +1,4 @@
-//! The ring under loom: a writer that overwrites against one who copies; and that each weakened ordering is noticed.
+//! The ring under loom: a writer that overwrites, against a reader that copies; each weakened ordering is noticed.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p raddle-trace --release --test loom`
 
@@ -21,10 +21,10 @@ fn weaken_as_asked() {
     weak::WEAKENED.store(weakened, Ordering::Relaxed);
 }
 
-/// Copies beside a writer, and looks whether each record is whole and in its place.
+/// Copies concurrently with a writer, and checks that each record is whole and in its place.
 ///
-/// The writer is the model's first thread: loom finds the places where a thread could be interrupted by looking at who
-/// touched the same word last, and a writer that comes second hides its rival by reading its own head.
+/// The writer is the model's first thread: loom finds the points of interruption from the last access to each word, and
+/// a writer that is the second thread would hide the reader by reading its own head.
 fn beside_a_writer(ring: &Arc<Ring>, write: impl Fn(&Ring)) {
     let reader = {
         let ring = ring.clone();

@@ -1,6 +1,6 @@
-//! Owns: `Recorder`, which puts what a program says to `tracing` into Raddle's trace.
-//! May use: `raddle`, `tracing-core`.
-//! Never: a lock, an allocation or a formatted text on the way of an event.
+//! Owns: `Recorder`, which records the spans and events of `tracing` in Raddle's trace.
+//! May use: `raddle::trace`, `tracing-core`.
+//! Never: a lock, an allocation or formatting when an event is recorded.
 //!
 //! ```
 //! use raddle_tracing::Recorder;
@@ -13,15 +13,15 @@
 //! }
 //! ```
 //!
-//! Spans become spans of the trace, under their names. An event becomes a mark, under its target and the place at which
-//! it stands, with the first of its fields that is a whole number; its message is not written down, since that would
-//! have to be formatted. Both need the level `user`: `raddle trace run --level user`. What an OS thread says that is no
-//! worker is not recorded.
+//! Spans become spans of the trace, with their names. An event becomes a mark, named by its target and its call site,
+//! with the first of its fields that is a whole number; its message is not recorded, since that would need formatting.
+//! Both need the level `user`: `raddle trace run --level user`. Spans and events of OS threads that are not workers are
+//! not recorded.
 //!
-//! A span that is entered must not be held over a wait by a light process, as everywhere with `tracing`: its other
-//! subscribers keep what is entered for each OS thread. Threads of `raddle::thread` may.
+//! A light process must not wait while it has entered a span, as always with `tracing`: other subscribers keep the
+//! entered spans per OS thread. Threads of `raddle::thread` may.
 //!
-//! It is a crate, and no feature of `raddle`, so that nobody gets it who has not asked.
+//! This is a crate of its own, not a feature of `raddle`, so that only its users depend on `tracing`.
 
 use raddle::trace::{self, Mark};
 use std::sync::OnceLock;
@@ -31,15 +31,15 @@ use tracing_core::span::{Attributes, Current, Id, Record};
 use tracing_core::subscriber::Interest;
 use tracing_core::{Event, LevelFilter, Metadata, Subscriber};
 
-/// So many places in the source of a program can be told apart; what is said at others is not recorded.
-const PLACES_MAX: usize = 4096;
+/// The most call sites of a program; spans and events of others are not recorded.
+const CALL_SITES_MAX: usize = 4096;
 
-/// The names of places. A static, so that a record needs no more than 32 bits to say which.
-static PLACES: [Place; PLACES_MAX] =
-    [const { Place { metadata: AtomicUsize::new(0), mark: OnceLock::new() } }; PLACES_MAX];
+/// The call sites. A static array, so that a span's number fits into 32 bits.
+static CALL_SITES: [CallSite; CALL_SITES_MAX] =
+    [const { CallSite { metadata: AtomicUsize::new(0), mark: OnceLock::new() } }; CALL_SITES_MAX];
 
-struct Place {
-    /// Where the metadata of the place lie; 0 if it is free.
+struct CallSite {
+    /// The address of the call site's metadata; 0 if the entry is free.
     metadata: AtomicUsize,
     mark: OnceLock<Mark>,
 }
@@ -69,23 +69,23 @@ impl Recorder {
     }
 }
 
-/// Which place this is, counted from 1, and its name. None if there are too many.
-fn place_of(metadata: &'static Metadata<'static>) -> Option<(u64, &'static Mark)> {
+/// The number of a call site, from 1, and its name. `None` if there are too many.
+fn call_site_of(metadata: &'static Metadata<'static>) -> Option<(u64, &'static Mark)> {
     let key = std::ptr::from_ref(metadata).addr();
     // Metadata are statics of some ten words.
-    let first = (key >> 3) % PLACES_MAX;
-    for step in 0..PLACES_MAX {
-        let number = (first + step) % PLACES_MAX;
-        let place = &PLACES[number];
-        let found = place.metadata.load(Ordering::Relaxed);
+    let first = (key >> 3) % CALL_SITES_MAX;
+    for step in 0..CALL_SITES_MAX {
+        let number = (first + step) % CALL_SITES_MAX;
+        let site = &CALL_SITES[number];
+        let found = site.metadata.load(Ordering::Relaxed);
         let mine = found == key
             || (found == 0
-                && place
+                && site
                     .metadata
                     .compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed)
                     .map_or_else(|other| other == key, |_| true));
         if mine {
-            return Some((number as u64 + 1, place.mark.get_or_init(|| name_of(metadata))));
+            return Some((number as u64 + 1, site.mark.get_or_init(|| name_of(metadata))));
         }
     }
     None
@@ -98,10 +98,10 @@ fn name_of(metadata: &'static Metadata<'static>) -> Mark {
 
 fn mark_of(span: &Id) -> Option<&'static Mark> {
     let number = usize::try_from(span.into_u64()).ok()?.checked_sub(1)?;
-    PLACES.get(number)?.mark.get()
+    CALL_SITES.get(number)?.mark.get()
 }
 
-/// The number of a span at a place that has none.
+/// The number of a span whose call site has none.
 const NOWHERE: u64 = u64::MAX;
 
 impl Subscriber for Recorder {
@@ -117,9 +117,9 @@ impl Subscriber for Recorder {
         Some(self.most)
     }
 
-    /// Spans at one place have one number: nothing is kept of a single one.
+    /// All spans of a call site have one number: there is no state per span.
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        Id::from_u64(place_of(span.metadata()).map_or(NOWHERE, |(number, _)| number))
+        Id::from_u64(call_site_of(span.metadata()).map_or(NOWHERE, |(number, _)| number))
     }
 
     fn record(&self, _span: &Id, _values: &Record<'_>) {}
@@ -127,7 +127,7 @@ impl Subscriber for Recorder {
     fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        if let Some((_, mark)) = place_of(event.metadata()) {
+        if let Some((_, mark)) = call_site_of(event.metadata()) {
             let mut number = FirstNumber(None);
             event.record(&mut number);
             trace::mark(mark, number.0.unwrap_or(0));

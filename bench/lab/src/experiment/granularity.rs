@@ -39,14 +39,14 @@ const FORMS: [(&str, &str, &str); 3] = [
     ("occam", "kind=process", "occam on the VM"),
 ];
 
-/// So many times as many workers as cores are measured, too.
+/// Multiples of the number of cores that are also measured as numbers of workers.
 const OVERSUBSCRIBED: [usize; 2] = [2, 4];
 
 fn overgrains(size: Size) -> &'static [u64] {
     if size == Size::Quick { &[1, 1000] } else { &[1, 100, 1000, 10_000] }
 }
 
-/// Other numbers of packets, and of rounds of each.
+/// Other numbers of packets, and their rounds.
 const SWEEP: [(u64, u64); 4] = [(2, 1000), (8, 1000), (512, 1000), (64, 10)];
 
 fn grains(size: Size, runtime: &str) -> &'static [u64] {
@@ -115,7 +115,7 @@ fn at(grain: u64, kind: &str) -> String {
     format!("packets={PACKETS},grain={grain},{kind}")
 }
 
-/// The cell of the usual 64 packets, with as many rounds as its runtime does at this granularity.
+/// The cell with the usual 64 packets, and as many rounds as its runtime does at this granularity.
 fn find<'a>(run: &'a Run, runtime: &str, workers: usize, grain: u64, kind: &str) -> Option<&'a Cell> {
     let params = format!("{},rounds={}", at(grain, kind), rounds(runtime, grain));
     run.find("granularity", runtime, workers, &params)
@@ -173,8 +173,8 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
-/// The granularity in nanoseconds of work at which half of the time is work, and so for each form and each rival; and
-/// what is not there.
+/// The granularity, in nanoseconds of work, at which half of the time is work (METG), for each form and each rival; and
+/// what is missing.
 fn remarks(run: &Run) -> Vec<String> {
     let mut remarks = Vec::new();
     for (runtime, kind, name) in all_forms() {
@@ -205,7 +205,7 @@ fn all_forms() -> impl Iterator<Item = (&'static str, &'static str, &'static str
     FORMS.into_iter().chain(rivals)
 }
 
-/// The work of a round alone: a loop's, and on the VM the VM's own, as its longest rounds show it.
+/// The work of a round alone: that of a loop, and for the VM its own, as its longest rounds show it.
 fn work_ns(run: &Run, runtime: &str, grain: u64) -> Option<f64> {
     if runtime != "occam" {
         return find(run, "floor", 1, grain, "kind=process")?.median("");
@@ -214,7 +214,7 @@ fn work_ns(run: &Run, runtime: &str, grain: u64) -> Option<f64> {
     Some(find(run, runtime, 1, longest, "kind=process")?.median("")? * grain as f64 / longest as f64)
 }
 
-/// Between the last granularity with less than half and the first with more, on a straight line of the logarithms.
+/// Interpolates between the last granularity with less than half and the first with more, linearly in the logarithms.
 fn metg(run: &Run, runtime: &str, kind: &str, workers: usize) -> Option<f64> {
     let efficiency = |grain: u64| {
         let floor = work_ns(run, runtime, grain)?;

@@ -2,7 +2,7 @@
 //! May use: runs; the catalogue's programs by name.
 //! Never: starting a program.
 //!
-//! Each experiment repeats one of a work of others (docs/LAB.md): it found something, and Raddle is to do better.
+//! Each experiment comes from published work: it reported a result, and Raddle is required to do better.
 
 mod granularity;
 mod ring;
@@ -18,11 +18,11 @@ use crate::run::Run;
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Size {
-    /// A look: few rounds, few parameters.
+    /// A quick look: few rounds, few parameters.
     Quick,
-    /// Fifteen rounds, so that what is required can be claimed.
+    /// Fifteen rounds, so that requirements can be judged.
     Usual,
-    /// All that the original studies varied.
+    /// Everything that the original studies varied.
     Full,
 }
 
@@ -36,12 +36,12 @@ impl Size {
         }
     }
 
-    /// How many rounds it has.
+    /// The number of rounds.
     pub fn rounds(self) -> usize {
         if self == Size::Quick { 3 } else { 15 }
     }
 
-    /// One of how many rounds a rival runs in that nothing is required against.
+    /// Cells without a requirement run in one of this many rounds.
     fn every(self) -> usize {
         if self == Size::Usual { 5 } else { 1 }
     }
@@ -74,12 +74,12 @@ pub struct Spec {
     pub unit: &'static str,
     pub checksum: u64,
     pub samples: usize,
-    /// It runs in one of so many rounds: what is only looked at needs fewer than what is required.
+    /// It runs in one of this many rounds: cells without a requirement need fewer.
     pub every: usize,
 }
 
 impl Spec {
-    /// One whose program is called as its benchmark.
+    /// A cell whose program has the name of its benchmark.
     pub fn new(
         bench: &'static str,
         runtime: &'static str,
@@ -90,30 +90,30 @@ impl Spec {
         Spec { bench, program: bench, runtime, workers, params, unit: "ns", checksum, samples: 3, every: 1 }
     }
 
-    /// Whether it runs in this round. All that run seldom run in the same rounds, so that they have ratios.
+    /// Whether it runs in this round. All infrequent cells run in the same rounds, so that they have ratios.
     pub fn runs_in(&self, round: usize) -> bool {
         round.is_multiple_of(self.every.max(1))
     }
 }
 
-/// A figure: the end of its file's name, and the drawing.
+/// A figure: the suffix of its file's name, and the drawing.
 pub type Figure = (&'static str, String);
 
-/// What adds to a run; it may leave files in the folder for a while.
+/// A step after the rounds that adds to a run; it may use temporary files in the folder.
 pub type Afterwards = fn(&mut Run, &Path) -> Result<(), String>;
 
 /// One experiment.
 pub struct Experiment {
     pub name: &'static str,
     pub title: &'static str,
-    /// What it is and what was found then.
+    /// What it is, and the original result.
     pub story: &'static str,
     pub cells: fn(&Settings) -> Vec<Spec>,
     pub claims: fn(&Run) -> Vec<Claim>,
-    /// What is told beside the claims, a sentence each.
+    /// Further remarks, one sentence each.
     pub remarks: fn(&Run) -> Vec<String>,
     pub figures: fn(&Run) -> Vec<Figure>,
-    /// What is found out once, after the rounds; it goes into the run's notes.
+    /// A step after the rounds, whose results go into the run's notes.
     pub afterwards: Option<Afterwards>,
 }
 
@@ -121,7 +121,7 @@ pub struct Experiment {
 pub const EXPERIMENTS: &[Experiment] =
     &[granularity::EXPERIMENT, ring::EXPERIMENT, threads::EXPERIMENT, warehouse::EXPERIMENT];
 
-/// How many cores there are for the workers.
+/// The number of cores for the workers.
 pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }

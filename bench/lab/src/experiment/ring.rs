@@ -7,7 +7,7 @@ use raddle_measure::table::figure;
 use super::{Experiment, Figure, Settings, Size, Spec, triangle};
 use crate::claim::Claim;
 use crate::diagnosis;
-use crate::figure::{Axis, Line, chart};
+use crate::figure::{Axis, ChartLine, chart};
 use crate::run::Run;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -25,7 +25,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const STAGES: u64 = 2000;
 
-/// A rival's 100000 messages take half a minute, and so do Raddle's through slots.
+/// A rival takes half a minute for 100000 messages, and so does Raddle through slots.
 fn messages(size: Size, runtime: &str) -> &'static [u64] {
     match (size, runtime) {
         (Size::Quick, _) => &[1, 500],
@@ -139,7 +139,7 @@ fn figures(run: &Run) -> Vec<Figure> {
 }
 
 /// Time of a communication against messages, a line for each form, number of workers and placement.
-fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], step: usize) -> Vec<Line> {
+fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], step: usize) -> Vec<ChartLine> {
     let mut lines = Vec::new();
     for (form, (runtime, slots, name)) in forms.iter().enumerate() {
         for workers in run.workers() {
@@ -150,7 +150,7 @@ fn lines(run: &Run, forms: &[(&str, &str, &str)], placements: &[(u64, &str)], st
                 };
                 let points: Vec<_> = [1, 500, 2000, 100_000].into_iter().filter_map(point).collect();
                 let name = format!("{name}, {workers}{placed}");
-                lines.push(Line { name, points, colour: form * step + place, dashed: workers == 1 });
+                lines.push(ChartLine { name, points, colour: form * step + place, dashed: workers == 1 });
             }
         }
     }

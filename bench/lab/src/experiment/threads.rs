@@ -2,8 +2,8 @@
 //! May use: the catalogue of benchmarks, runs, figures.
 //! Never: starting a program.
 //!
-//! These are benchmarks of the catalogue, with their parameters and checksums; here stand which, what is measured
-//! beside, and what is required of them.
+//! These are benchmarks of the catalogue, with their parameters and checksums; this file lists them, additional cells,
+//! and the requirements.
 
 use bench_runner::catalogue::{BENCHES, Bench};
 use bench_runner::cell::Params;
@@ -11,7 +11,7 @@ use raddle_measure::table::figure;
 
 use super::{Experiment, Figure, Settings, Size, Spec};
 use crate::claim::Claim;
-use crate::figure::{Axis, Bar, Line, bars, chart};
+use crate::figure::{Axis, Bar, ChartLine, bars, chart};
 use crate::run::Run;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -42,7 +42,7 @@ const NAMES: [&str; 10] = [
 /// Only at the full size.
 const FULL_NAMES: [&str; 1] = ["fib"];
 
-/// What the catalogue leaves out: benchmark, runtime, workers, parameters.
+/// Cells that are not in the catalogue: benchmark, runtime, workers, parameters.
 const MORE: [(&str, &str, usize, &str); 19] = [
     ("alive", "raddle", 1, "count=10000,kind=process"),
     ("alive", "go", 1, "count=10000,kind=process"),
@@ -92,7 +92,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
 
 fn spec(bench: &Bench, size: Size, runtime: &'static str, workers: usize, params: &str) -> Spec {
     let looked_at = runtime != "raddle"
-        || params.contains("kind=cell")
+        || params.contains("kind=task")
         || ["alive", "thread_alive", "queue_lock"].contains(&bench.name);
     Spec {
         bench: bench.name,
@@ -198,9 +198,9 @@ fn creation(run: &Run) -> String {
         ("alive", "raddle", "kind=process", "create_ns", "Raddle, light processes"),
         ("alive", "raddle", "kind=process", "net_create_ns", "the same, beyond fresh stacks"),
         ("thread_alive", "raddle", "kind=thread", "create_ns", "Raddle, threads"),
-        ("alive", "raddle", "kind=cell", "create_ns", "Raddle, cells"),
+        ("alive", "raddle", "kind=task", "create_ns", "Raddle, tasks"),
         ("alive", "go", "kind=process", "create_ns", "Go"),
-        ("alive", "tokio", "kind=cell", "create_ns", "tokio, tasks"),
+        ("alive", "tokio", "kind=task", "create_ns", "tokio, tasks"),
         ("alive", "floor", "kind=process", "create_ns", "fresh guarded stacks"),
     ];
     for (colour, (bench, runtime, kind, metric, name)) in forms.into_iter().enumerate() {
@@ -209,13 +209,13 @@ fn creation(run: &Run) -> String {
             Some((count as f64, cell.median(metric).or_else(|| cell.median(""))?))
         };
         let points = [1000, 10_000, 100_000, 1_000_000].into_iter().filter_map(point).collect();
-        lines.push(Line { name: name.to_owned(), points, colour, dashed: false });
+        lines.push(ChartLine { name: name.to_owned(), points, colour, dashed: false });
     }
     let (x, y) = (Axis::log("alive at once"), Axis::log("time to create one (ns)"));
     chart("Creation: cost of one against how many are alive, on one worker", x, y, &lines)
 }
 
-/// Things that return at once, on one worker; OS threads have two cores.
+/// Calls that return at once, on one worker; OS threads have two cores.
 fn small(run: &Run) -> String {
     let kinds = [
         ("create_join", CREATE_ONE, "one, joined"),
@@ -232,7 +232,7 @@ fn small(run: &Run) -> String {
     };
     let all = NAMED.iter().enumerate().map(bar).filter(|bar| bar.heights.iter().any(|height| *height > 0.0));
     let names = kinds.map(|(_, _, name)| name);
-    let title = "What returns at once: create and join, on one worker (OS threads: on two cores)";
+    let title = "Calls that return at once: create and join, on one worker (OS threads: on two cores)";
     bars(title, Axis::log("ns each"), &names, &all.collect::<Vec<_>>())
 }
 
@@ -254,9 +254,9 @@ fn locks(run: &Run) -> String {
             Some((threads as f64, run.find(bench, runtime, threads.min(2), &params)?.median("")?))
         };
         let points = [1, 2, 64, 1000].into_iter().filter_map(point).collect();
-        Line { name: name.to_owned(), points, colour, dashed: false }
+        ChartLine { name: name.to_owned(), points, colour, dashed: false }
     };
-    let lines: Vec<Line> = forms.into_iter().enumerate().map(line).collect();
+    let lines: Vec<ChartLine> = forms.into_iter().enumerate().map(line).collect();
     let (x, y) = (Axis::log("threads that contend"), Axis::log2("lock and unlock (ns)"));
     chart("Locks: cost against contention (one alone: on one worker; else on two)", x, y, &lines)
 }

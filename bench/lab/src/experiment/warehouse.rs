@@ -2,8 +2,8 @@
 //! May use: runs, figures.
 //! Never: starting a program.
 //!
-//! With migration on the balance is `fair`, so that threads go round while nobody is idle; off means that a thread
-//! stays where it was first placed, round robin. The ray tracer draws with 8 threads.
+//! With migration on, the balance is `fair`, so that threads rotate while no worker is idle; with migration off, a
+//! thread stays where it was first placed, round robin. The ray tracer draws with 8 threads.
 
 mod figures;
 
@@ -27,24 +27,24 @@ pub const EXPERIMENT: Experiment = Experiment {
     afterwards: None,
 };
 
-/// What a form is called among parameters, to people, and in the names of files.
-struct Form {
+/// The names of a variant: in parameters, in texts, and in file names.
+struct Variant {
     params: &'static str,
     name: &'static str,
     throughput: &'static str,
     spread: &'static str,
 }
 
-/// Always busy; and thinking after short and after long slices of work.
-const FORMS: [Form; 3] = [
-    Form { params: "form=busy", name: "busy", throughput: "throughput-busy", spread: "spread-busy" },
-    Form {
+/// The variants: always busy, and thinking after short or long slices of work.
+const FORMS: [Variant; 3] = [
+    Variant { params: "form=busy", name: "busy", throughput: "throughput-busy", spread: "spread-busy" },
+    Variant {
         params: "form=think,every=1000,think_us=1000",
         name: "thinking, 1 ms after 1000 transactions",
         throughput: "throughput-thinking",
         spread: "spread-thinking",
     },
-    Form {
+    Variant {
         params: "form=think,every=100,think_us=300",
         name: "thinking, 0.3 ms after 100 transactions",
         throughput: "throughput-brief",
@@ -52,11 +52,11 @@ const FORMS: [Form; 3] = [
     },
 ];
 const WAREHOUSES: [u64; 6] = [1, 2, 3, 5, 8, 16];
-/// The tick, in microseconds, after which the length of a list is published, and others.
+/// The usual tick in microseconds, at which the length of a list is published, and others.
 const TICK_US: u64 = 10_000;
 const OTHER_TICKS: [u64; 2] = [1000, 100_000];
 
-/// How long is measured, in milliseconds, after how long.
+/// The measured time and the warm-up, in milliseconds.
 fn times(size: Size) -> (u64, u64) {
     match size {
         Size::Quick => (200, 800),
@@ -75,7 +75,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
                     let uneven = !count.is_multiple_of(workers as u64);
                     let required =
                         workers > 1 && count > workers as u64 && (number == 0 || number == 1 && uneven);
-                    // One worker has nobody to migrate to; the brief form is there to be compared.
+                    // With one worker there is no migration; the brief variant is for comparison.
                     let shown = size == Size::Full
                         || (workers > 1 && number < 2)
                         || (number < 1 + workers && [3, 5].contains(&count));
@@ -105,7 +105,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
     cells
 }
 
-fn hall(size: Size, workers: usize, count: u64, form: &Form, migration: &str, tick_us: u64) -> Spec {
+fn hall(size: Size, workers: usize, count: u64, form: &Variant, migration: &str, tick_us: u64) -> Spec {
     let ((warm_up, measured), form) = (times(size), form.params);
     let params = format!(
         "warehouses={count},{form},migration={migration},tick_us={tick_us},warm_ms={warm_up},ms={measured}"
@@ -122,7 +122,7 @@ fn counts(run: &Run) -> Vec<u64> {
     WAREHOUSES.into_iter().filter(there).collect()
 }
 
-fn find<'a>(run: &'a Run, workers: usize, count: u64, form: &Form, migration: &str) -> Option<&'a Cell> {
+fn find<'a>(run: &'a Run, workers: usize, count: u64, form: &Variant, migration: &str) -> Option<&'a Cell> {
     at_tick(run, workers, count, form, migration, TICK_US)
 }
 
@@ -130,7 +130,7 @@ fn at_tick<'a>(
     run: &'a Run,
     workers: usize,
     count: u64,
-    form: &Form,
+    form: &Variant,
     migration: &str,
     tick_us: u64,
 ) -> Option<&'a Cell> {
@@ -154,8 +154,8 @@ fn claims(run: &Run) -> Vec<Claim> {
     claims
 }
 
-/// What is required where there are more warehouses than workers.
-fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
+/// The requirements with more warehouses than workers.
+fn of_form(run: &Run, workers: usize, count: u64, form: &Variant) -> Vec<Claim> {
     let of = |migration| find(run, workers, count, form, migration);
     let (Some(on), Some(off)) = (of("on"), of("off")) else { return Vec::new() };
     let claim = |what: &str, metric: &'static str, bound: f64| {
@@ -173,14 +173,14 @@ fn of_form(run: &Run, workers: usize, count: u64, form: &Form) -> Vec<Claim> {
     if form.name == "busy" {
         claims.push(claim("time of a transaction", "", 1.01));
     } else if !count.is_multiple_of(workers as u64) {
-        // Throughput rises by the idle time recovered: it rises, and the time not idle buys as much as before.
+        // Throughput rises by the recovered idle time: it rises, and busy time yields as much as before.
         claims.push(claim("time of a transaction", "", 1.0));
         claims.push(claim("processor time of a transaction", "busy_ns", 1.01));
     }
     claims
 }
 
-/// What the study told of idleness, migrations and the tick.
+/// The study's results on idleness, migrations and the tick.
 fn remarks(run: &Run) -> Vec<String> {
     let mut remarks = Vec::new();
     for workers in run.workers().into_iter().filter(|workers| *workers > 1) {
@@ -210,7 +210,7 @@ fn remarks(run: &Run) -> Vec<String> {
     remarks
 }
 
-/// Incidents, their average and their sum, with migration and without.
+/// Idle incidents, their mean and their sum, with and without migration.
 fn compared(what: &str, workers: usize, on: &Cell, off: &Cell) -> Option<String> {
     let change = |metric: &str| Some(100.0 * (on.median(metric)? / off.median(metric)? - 1.0));
     let average = |cell: &Cell| Some(cell.median("idle_ms")? * 1e3 / cell.median("incidents")?.max(1.0));
@@ -242,8 +242,8 @@ fn compared(what: &str, workers: usize, on: &Cell, off: &Cell) -> Option<String>
     ))
 }
 
-/// What the tick changes, with migration.
-fn ticks(run: &Run, workers: usize, count: u64, form: &Form) -> Option<String> {
+/// The effect of the tick, with migration.
+fn ticks(run: &Run, workers: usize, count: u64, form: &Variant) -> Option<String> {
     let of = |tick: &u64| {
         let cell = at_tick(run, workers, count, form, "on", *tick)?;
         Some(format!(

@@ -1,4 +1,4 @@
-//! Owns: what things cost on this machine, measured.
+//! Owns: the costs of the model, measured on this machine.
 //! May use: the benchmark programs `spread`, `wake`, `pingpong`.
 //! Never: a cost of another machine.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use bench_runner::programs::{self, Program, progress};
+use bench_runner::programs::{self, BuildResult, progress};
 use bench_runner::session::is_set;
 use raddle_measure::Sample;
 use raddle_measure::rounds::order;
@@ -24,9 +24,9 @@ pub struct Costs {
     pub turn_ns: f64,
     /// From the wake of a worker that sleeps until it runs.
     pub wake_ns: f64,
-    /// To take from another worker's list, once one looks: a few cache lines from another core.
+    /// To steal from another worker's list: a few cache lines from another core.
     pub steal_ns: f64,
-    /// To take from a queue that all share, while others do: nobody else can meanwhile.
+    /// To take from a shared queue under contention, during which no other worker can.
     pub queue_ns: f64,
 }
 
@@ -55,7 +55,7 @@ impl Probe {
     }
 }
 
-/// One round: the costs, and real batches of `count` processes to hold the model against.
+/// One round: the costs, and real batches of `count` processes for comparison with the model.
 pub struct Round {
     pub costs: Costs,
     pub real: Vec<Real>,
@@ -63,8 +63,8 @@ pub struct Round {
 
 /// Measures costs and real batches of `count` processes, round by round and in rotated order.
 ///
-/// A round's batches are held against the costs of the same round: what else the machine does meanwhile makes both
-/// dearer. Ends early when `stopped`.
+/// A round's batches are compared with the costs of the same round, since other load affects both alike. Ends early
+/// when `stopped`.
 ///
 /// # Errors
 /// When a program cannot be built or fails.
@@ -130,7 +130,7 @@ fn summary(count: usize, probes: &[Probe], got: &[f64]) -> Round {
 }
 
 impl Costs {
-    /// The least of each: what else the machine does only ever adds to it.
+    /// The minimum of each: other load can only add to it.
     pub fn least(rounds: &[Round]) -> Option<Costs> {
         let of =
             |cost: fn(&Costs) -> f64| rounds.iter().map(|round| cost(&round.costs)).min_by(f64::total_cmp);
@@ -146,12 +146,12 @@ impl Costs {
 
 fn path(program: &str, runtime: &str) -> Result<PathBuf, String> {
     match programs::build(program, runtime) {
-        Program::Ready(path) => Ok(path),
-        Program::Missing(why) | Program::Failed(why) => Err(format!("{program}: {why}")),
+        BuildResult::Ready(path) => Ok(path),
+        BuildResult::Missing(why) | BuildResult::Failed(why) => Err(format!("{program}: {why}")),
     }
 }
 
-/// The main figure of one process: the least of its samples.
+/// The main figure of one process: the minimum of its samples.
 fn sample(path: &Path, probe: &Probe) -> Result<f64, String> {
     let mut command = Command::new(path);
     command.args([

@@ -2,10 +2,10 @@
 //! May use: the model, programs.
 //! Never: a figure that is not labelled as simulated.
 //!
-//! What this machine has no cores for is simulated. The model's costs are measured here first, and it is held against
-//! real runs on 1 and 2 workers; how far it was off is told with the result. In the run, the cells called `spread` are
-//! real batches, those called `model` are what the model made of the same rounds, and those called `simulated` are the
-//! speed-ups by policy.
+//! More workers than this machine has cores are simulated. The model's costs are first measured here, and the model is
+//! compared with real runs on 1 and 2 workers; the deviation is reported with the result. In the run, the cells called
+//! `spread` are real batches, those called `model` the model's results for the same rounds, and those called
+//! `simulated` the speed-ups by policy.
 
 mod costs;
 mod model;
@@ -18,7 +18,7 @@ use raddle_measure::table::figure;
 
 use crate::claim::Claim;
 use crate::experiment::{Experiment, Figure};
-use crate::figure::{Axis, Line, chart};
+use crate::figure::{Axis, ChartLine, chart};
 use crate::run::{Cell, Run};
 
 use costs::{Costs, Round};
@@ -38,7 +38,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     afterwards: None,
 };
 
-/// Simulated and real may differ by this factor.
+/// The largest factor between simulated and real.
 const TOLERANCE: f64 = 1.15;
 /// Processes of the real batches.
 const REAL_COUNT: usize = 2000;
@@ -68,7 +68,7 @@ pub struct Real {
     pub batch_ns: f64,
 }
 
-/// What is simulated.
+/// The parameters of the simulation.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     pub workers: Vec<usize>,
@@ -83,7 +83,7 @@ impl Default for Sweep {
     }
 }
 
-/// Measures costs and real batches in so many rounds and simulates; `run` comes empty.
+/// Measures costs and real batches in several rounds and simulates; `run` is empty at first.
 ///
 /// # Errors
 /// When a program cannot be built or fails, or when there was no time for a round.
@@ -91,7 +91,8 @@ pub fn carry_out(mut run: Run, sweep: &Sweep, rounds: usize, stopped: &AtomicBoo
     let measured = costs::measure(REAL_COUNT, rounds, stopped)?;
     let costs = Costs::least(&measured).ok_or("interrupted before the costs were measured")?;
     run.complete = measured.len() == rounds;
-    run.notes.push(format!("The costs of the model, the least of {} rounds here: {costs}.", measured.len()));
+    run.notes
+        .push(format!("The costs of the model, the minimum of {} rounds here: {costs}.", measured.len()));
     run.cells = validation(&measured);
     run.cells.extend(simulated(&costs, sweep));
     Ok(run)
@@ -109,7 +110,7 @@ fn cell(bench: &str, runtime: &str, workers: usize, params: String, unit: &str, 
     }
 }
 
-/// Real batches, and what the model makes of the costs of the same round.
+/// Real batches, and the model's results with the costs of the same round.
 fn validation(rounds: &[Round]) -> Vec<Cell> {
     let of = |index: usize, form: &dyn Fn(&Round, &Real) -> f64| {
         rounds
@@ -196,15 +197,15 @@ fn figures(run: &Run) -> Vec<Figure> {
         let axis = || Axis::log("workers (simulated)");
         return vec![("speedup", chart("Simulated: nothing", axis(), Axis::log("speed-up"), &[]))];
     };
-    let line = |(colour, (name, ..)): (usize, (&str, Policy, bool))| Line {
+    let line = |(colour, (name, ..)): (usize, (&str, Policy, bool))| ChartLine {
         name: name.to_owned(),
         points: speed_ups(run, name),
         colour,
         dashed: false,
     };
-    let mut lines: Vec<Line> = policies().into_iter().enumerate().map(line).collect();
+    let mut lines: Vec<ChartLine> = policies().into_iter().enumerate().map(line).collect();
     let ideal = speed_ups(run, &first.runtime).into_iter().map(|(workers, _)| (workers, workers)).collect();
-    lines.push(Line { name: "ideal".into(), points: ideal, colour: 7, dashed: true });
+    lines.push(ChartLine { name: "ideal".into(), points: ideal, colour: 7, dashed: true });
     let work_us = figure(first.number("work_ns") / 1e3);
     let title = format!("SIMULATED: {} processes of {work_us} us, spawned by one", first.param("count"));
     let (x, y) = (Axis::log2("workers (simulated)"), Axis::log2("speed-up over one worker"));

@@ -4,16 +4,15 @@
 //!
 //! | in the runtime | here |
 //! |---|---|
-//! | whom a thief looks at first | `Victim::first` |
-//! | what of a victim's list is worth a steal | `Look::fresh`, with what it would have seen |
+//! | which victim a thief tries first | `Victim::first` |
+//! | how much of a victim's list is worth a steal | `Look::fresh`, with what it would have seen |
 //! | how much a busy worker gives, and how often | `Policy::surplus`, `QUANTUM_NS` |
-//! | one searcher, who calls the next when it has found | the same, a wake later |
-//! | the looker's doze, from 25 us doubling to the tick | the same |
+//! | one searcher, which wakes the next when it has found work | the same, a wake later |
+//! | timed sleep of one idle worker, from 25 us doubling to the tick | the same |
 //!
-//! Times are costs that were measured. A list can be stolen from by one thief at a time; a shared queue gives one
-//! process at a time; a thief pays for each victim that it looks at in vain. What the model leaves out: caches, the
-//! memory's bandwidth, the kernel, and all that processes do to each other. So it shows where a policy stops scaling
-//! for its own reasons, and no more than that.
+//! Times are measured costs. Only one thief at a time can steal from a list; a shared queue gives one process at a
+//! time; a thief pays for each victim that it tries in vain. The model leaves out caches, memory bandwidth, the kernel,
+//! and interactions between processes. So it shows only where a policy stops scaling for its own reasons.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +25,7 @@ use super::Costs;
 /// A looker's first doze, as `crates/raddle-core/src/worker/sleep.rs` has it.
 const FIRST_DOZE_NS: u64 = 25_000;
 
-/// What is simulated.
+/// The simulated batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     pub count: usize,
@@ -44,7 +43,7 @@ enum Event {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum WorkerActivity {
     Busy,
     Dozes,
     Sleeps,
@@ -52,8 +51,8 @@ enum State {
 }
 
 struct Worker {
-    state: State,
-    /// What waits here; and, as `Seen` counts it, how far the list reached and how far it was taken, and by whom.
+    state: WorkerActivity,
+    /// The waiting processes; and, as in `Seen`, how far the list reached, how far it was taken, and by whom.
     waiting: usize,
     reach: usize,
     passed: usize,
@@ -61,9 +60,9 @@ struct Worker {
     ended: u64,
     /// The length that was last published.
     published: (u64, usize),
-    /// From when on its list is free for a thief.
+    /// The time from which on a thief may use its list.
     list_free_ns: u64,
-    /// What it saw of the others.
+    /// What it knows of the others.
     looks: Vec<Look>,
     last: usize,
     doze_ns: u64,
@@ -74,7 +73,7 @@ struct Worker {
 pub struct Model<'a> {
     costs: &'a Costs,
     policy: Policy,
-    /// Lengths are known only as they were at the last tick, and nobody is called: each idle one looks at its own tick.
+    /// Lengths are known only as of the last tick, and no worker is woken: each idle one looks at its own tick.
     ticks: bool,
     workers: Vec<Worker>,
     events: BinaryHeap<Reverse<(u64, usize, Event)>>,
@@ -89,7 +88,7 @@ pub struct Model<'a> {
 impl<'a> Model<'a> {
     pub fn new(costs: &'a Costs, policy: Policy, ticks: bool, workers: usize) -> Self {
         let worker = |_| Worker {
-            state: State::Sleeps,
+            state: WorkerActivity::Sleeps,
             waiting: 0,
             reach: 0,
             passed: 0,
@@ -120,18 +119,19 @@ impl<'a> Model<'a> {
     /// How long the batch takes, in nanoseconds.
     pub fn run(mut self, batch: Batch) -> f64 {
         (self.to_spawn, self.left, self.work_ns) = (batch.count, batch.count, batch.work_ns);
-        self.workers[0].state = State::Busy;
-        // Far enough from zero that what was never looked at is long ago.
+        self.workers[0].state = WorkerActivity::Busy;
+        // Far enough from zero that a worker never examined counts as examined long ago.
         let begun = 1_000_000_000;
         self.at(begun, 0, Event::Spawn);
         for worker in 1..self.workers.len() {
-            self.workers[worker].state = State::Dozes;
-            let (doze, tick) = (FIRST_DOZE_NS, self.tick_ns());
-            let first = if self.ticks { tick * worker as u64 / self.workers.len() as u64 } else { doze };
+            self.workers[worker].state = WorkerActivity::Dozes;
+            let (timed_sleep, tick) = (FIRST_DOZE_NS, self.tick_ns());
+            let first =
+                if self.ticks { tick * worker as u64 / self.workers.len() as u64 } else { timed_sleep };
             if self.ticks || worker == 1 {
                 self.at(begun + first, worker, Event::Looks);
             } else {
-                self.workers[worker].state = State::Sleeps;
+                self.workers[worker].state = WorkerActivity::Sleeps;
             }
         }
         let mut now = begun;
@@ -180,7 +180,7 @@ impl<'a> Model<'a> {
         self.next(now, worker);
     }
 
-    /// Runs the next of its own, or looks for work.
+    /// Runs the next process of its own, or looks for work.
     fn next(&mut self, now: u64, index: usize) {
         if self.policy.queues_shared() && self.shared > 0 {
             self.shared -= 1;
@@ -196,18 +196,18 @@ impl<'a> Model<'a> {
             worker.started += 1;
             return self.runs(now, index);
         }
-        worker.state = State::Comes;
+        worker.state = WorkerActivity::Comes;
         worker.doze_ns = FIRST_DOZE_NS;
         self.looks(now, index);
     }
 
     fn runs(&mut self, now: u64, index: usize) {
-        self.workers[index].state = State::Busy;
+        self.workers[index].state = WorkerActivity::Busy;
         let ends = now + self.work_ns + self.costs.turn_ns as u64;
         self.at(ends, index, Event::Ends);
     }
 
-    /// An idle worker looks round once, and then runs what it found, dozes or sleeps.
+    /// An idle worker searches once, and then runs what it found, or sleeps with or without a time-out.
     fn looks(&mut self, now: u64, thief: usize) {
         if (self.policy.queues_shared() && self.shared > 0) || self.workers[thief].waiting > 0 {
             self.call_next(now);
@@ -223,24 +223,24 @@ impl<'a> Model<'a> {
             return self.next(now, thief);
         }
         let somebody_dozes =
-            self.workers.iter().enumerate().any(|(i, w)| i != thief && w.state == State::Dozes);
+            self.workers.iter().enumerate().any(|(i, w)| i != thief && w.state == WorkerActivity::Dozes);
         let tick_ns = self.tick_ns();
         let worker = &mut self.workers[thief];
         if self.ticks {
-            worker.state = State::Dozes;
+            worker.state = WorkerActivity::Dozes;
             now += tick_ns;
         } else if somebody_dozes || !self.policy.steals() {
-            worker.state = State::Sleeps;
+            worker.state = WorkerActivity::Sleeps;
             return;
         } else {
-            worker.state = State::Dozes;
+            worker.state = WorkerActivity::Dozes;
             now += worker.doze_ns + self.costs.wake_ns as u64;
             worker.doze_ns = (worker.doze_ns * 2).min(tick_ns);
         }
         self.at(now, thief, Event::Looks);
     }
 
-    /// Looks at the others in the policy's order: when it is done, and what it got.
+    /// Tries victims in the policy's order; returns when it is done, and what it got.
     fn steals(&mut self, now: u64, thief: usize) -> (u64, usize) {
         let count = self.workers.len();
         self.random ^= self.random << 13;
@@ -291,31 +291,31 @@ impl<'a> Model<'a> {
         got
     }
 
-    /// Who shares gives to a sleeper, once a quantum.
+    /// With work sharing, gives work to a sleeping worker once per quantum.
     fn gives(&mut self, now: u64, giver: usize) {
         let worker = &self.workers[giver];
         let given = Policy::surplus(worker.waiting);
         if !self.policy.shares() || given == 0 || now - worker.gave_ns < QUANTUM_NS {
             return;
         }
-        let idle = |worker: &Worker| matches!(worker.state, State::Sleeps | State::Dozes);
+        let idle = |worker: &Worker| matches!(worker.state, WorkerActivity::Sleeps | WorkerActivity::Dozes);
         let Some(taker) = self.workers.iter().position(idle) else { return };
         let worker = &mut self.workers[giver];
         (worker.waiting, worker.passed, worker.gave_ns) =
             (worker.waiting - given, worker.passed + given, now);
         self.workers[taker].waiting += given;
         self.workers[taker].reach += given;
-        self.workers[taker].state = State::Comes;
+        self.workers[taker].state = WorkerActivity::Comes;
         self.at(now + self.costs.wake_ns as u64, taker, Event::Looks);
     }
 
-    /// Calls a sleeper to search, unless somebody already comes.
+    /// Wakes a sleeping worker to search, unless one is already searching or waking up.
     fn call_next(&mut self, now: u64) {
-        if self.workers.iter().any(|worker| worker.state == State::Comes) {
+        if self.workers.iter().any(|worker| worker.state == WorkerActivity::Comes) {
             return;
         }
-        if let Some(sleeper) = self.workers.iter().position(|worker| worker.state == State::Sleeps) {
-            self.workers[sleeper].state = State::Comes;
+        if let Some(sleeper) = self.workers.iter().position(|worker| worker.state == WorkerActivity::Sleeps) {
+            self.workers[sleeper].state = WorkerActivity::Comes;
             self.at(now + self.costs.wake_ns as u64, sleeper, Event::Looks);
         }
     }

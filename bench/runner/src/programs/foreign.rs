@@ -1,36 +1,36 @@
 //! Owns: how programs in Java, Haskell and C++ are built, and which tools they need.
 //! May use: javac, ghc, g++, erlc.
-//! Never: installing anything; what is missing is said.
+//! Never: installing anything; it reports what is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Program, finish, target_folder, works};
+use super::{BuildResult, finish, target_folder, works};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
 
-/// A Java program with virtual threads: `<workload>/java/Main.java` and what all share. Ready is a script that starts
-/// it with as many carriers as workers.
-pub(super) fn java(workload: &str) -> Program {
+/// A Java program with virtual threads: `<workload>/java/Main.java` and the shared library. The result is a script that
+/// starts it with as many carrier threads as workers.
+pub(super) fn java(workload: &str) -> BuildResult {
     let Some(home) = jdk() else {
         let why = format!(
             "no JDK of version {JAVA_MIN} or later: neither on PATH nor in JAVA_HOME nor in /usr/lib/jvm"
         );
-        return Program::Missing(why);
+        return BuildResult::Missing(why);
     };
     let target = match target_folder() {
         Ok(folder) => folder,
-        Err(why) => return Program::Failed(why),
+        Err(why) => return BuildResult::Failed(why),
     };
     let (classes, script) =
         (target.join(format!("{workload}-java-classes")), target.join(format!("{workload}-java")));
     let mut javac = Command::new(home.join("bin/javac"));
     javac.arg("-d").arg(&classes).arg("javameasure/Measure.java").arg(format!("{workload}/java/Main.java"));
     match finish(javac, Ok(script.clone())) {
-        Program::Ready(_) => match write_script(&script, &home.join("bin/java"), &classes) {
-            Ok(()) => Program::Ready(script),
-            Err(why) => Program::Failed(format!("cannot write {}: {why}", script.display())),
+        BuildResult::Ready(_) => match write_script(&script, &home.join("bin/java"), &classes) {
+            Ok(()) => BuildResult::Ready(script),
+            Err(why) => BuildResult::Failed(format!("cannot write {}: {why}", script.display())),
         },
         other => other,
     }
@@ -44,7 +44,7 @@ fn write_script(script: &Path, java: &Path, classes: &Path) -> std::io::Result<(
     executable(script, &format!("'{java}' {carriers} -cp '{classes}' Main \"$@\""))
 }
 
-/// Writes a script that becomes `command`.
+/// Writes a script that executes `command`.
 fn executable(script: &Path, command: &str) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::write(script, format!("#!/bin/sh\nexec {command}\n"))?;
@@ -74,9 +74,9 @@ fn java_version(text: &str) -> Option<u32> {
 }
 
 /// A Haskell program: `<workload>/ghc/Main.hs`, on GHC's threaded runtime.
-pub(super) fn ghc(workload: &str) -> Program {
+pub(super) fn ghc(workload: &str) -> BuildResult {
     if !works("ghc", "--version") {
-        return Program::Missing("GHC is not installed (Debian package ghc)".into());
+        return BuildResult::Missing("GHC is not installed (Debian package ghc)".into());
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-ghc")));
     let mut ghc = Command::new("ghc");
@@ -88,8 +88,7 @@ pub(super) fn ghc(workload: &str) -> Program {
     finish(ghc, output)
 }
 
-/// A library for C++, by the runtime's name: what it is called, a header to know it by, the package, what the compiler
-/// is told.
+/// A C++ library, by the runtime's name: its name, a header to detect it, the package, compiler options.
 const CPP: [(&str, &str, &str, &str, &[&str]); 3] = [
     ("openmp", "OpenMP", "omp.h", "g++", &["-fopenmp"]),
     ("tbb", "oneTBB", "tbb/task_group.h", "libtbb-dev", &["-ltbb"]),
@@ -103,17 +102,17 @@ const CPP: [(&str, &str, &str, &str, &[&str]); 3] = [
 ];
 
 /// A program in C++: `<workload>/<runtime>.cpp`.
-pub(super) fn cpp(workload: &str, runtime: &str) -> Program {
+pub(super) fn cpp(workload: &str, runtime: &str) -> BuildResult {
     if !works("g++", "--version") {
-        return Program::Missing("g++ is not installed (Debian package g++)".into());
+        return BuildResult::Missing("g++ is not installed (Debian package g++)".into());
     }
     let Some((_, name, header, package, options)) = CPP.iter().find(|(of, ..)| *of == runtime) else {
-        return Program::Failed(format!("nobody knows how {runtime} is built"));
+        return BuildResult::Failed(format!("nobody knows how {runtime} is built"));
     };
     let there =
         format!("echo '#include <{header}>' | g++ -std=c++17 -fopenmp -fsyntax-only -x c++ - 2>/dev/null");
     if !Command::new("sh").args(["-c", &there]).status().is_ok_and(|status| status.success()) {
-        return Program::Missing(format!("{name} is not installed (Debian package {package})"));
+        return BuildResult::Missing(format!("{name} is not installed (Debian package {package})"));
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
     let mut gxx = Command::new("g++");
@@ -124,31 +123,31 @@ pub(super) fn cpp(workload: &str, runtime: &str) -> Program {
     finish(gxx, output)
 }
 
-/// A program in Erlang: `<workload>/erlang/main.erl`. Ready is a script that starts it with as many schedulers as
-/// workers.
-pub(super) fn erlang(workload: &str) -> Program {
+/// A program in Erlang: `<workload>/erlang/main.erl`. The result is a script that starts it with as many schedulers
+/// as workers.
+pub(super) fn erlang(workload: &str) -> BuildResult {
     let there = Command::new("sh").args(["-c", "command -v erlc erl"]).output();
     if !there.is_ok_and(|done| done.status.success()) {
-        return Program::Missing("Erlang is not installed (Debian package erlang-base)".into());
+        return BuildResult::Missing("Erlang is not installed (Debian package erlang-base)".into());
     }
     let target = match target_folder() {
         Ok(folder) => folder,
-        Err(why) => return Program::Failed(why),
+        Err(why) => return BuildResult::Failed(why),
     };
     let (beams, script) =
         (target.join(format!("{workload}-erlang-beams")), target.join(format!("{workload}-erlang")));
     if let Err(why) = std::fs::create_dir_all(&beams) {
-        return Program::Failed(format!("cannot make {}: {why}", beams.display()));
+        return BuildResult::Failed(format!("cannot make {}: {why}", beams.display()));
     }
     let mut erlc = Command::new("erlc");
     erlc.arg("-o").arg(&beams).arg(format!("{workload}/erlang/main.erl"));
     match finish(erlc, Ok(script.clone())) {
-        Program::Ready(_) => {
+        BuildResult::Ready(_) => {
             let start =
                 format!("erl +S \"$2:$2\" -noshell -pa '{}' -s main main -extra \"$@\"", beams.display());
             match executable(&script, &start) {
-                Ok(()) => Program::Ready(script),
-                Err(why) => Program::Failed(format!("cannot write {}: {why}", script.display())),
+                Ok(()) => BuildResult::Ready(script),
+                Err(why) => BuildResult::Failed(format!("cannot write {}: {why}", script.display())),
             }
         }
         other => other,

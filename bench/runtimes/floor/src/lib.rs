@@ -6,7 +6,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 
 /// A coroutine that at each suspension says which one is to run next, and in the end how often it did.
-pub type Process = Coroutine<(), usize, u64, DefaultStack>;
+pub type FloorProcess = Coroutine<(), usize, u64, DefaultStack>;
 
 /// `count` stacks of 64 KiB.
 pub fn stacks(count: u64) -> Result<Vec<DefaultStack>, String> {
@@ -25,7 +25,7 @@ pub fn ring(stacks: &mut Vec<DefaultStack>, rounds: u64) -> u64 {
             rounds
         })
     };
-    let mut ring: Vec<Process> = stacks.drain(..).enumerate().map(start).collect();
+    let mut ring: Vec<FloorProcess> = stacks.drain(..).enumerate().map(start).collect();
     let (mut place, mut sum) = (0, 0);
     while sum < count as u64 * rounds {
         match ring[place].resume(()) {

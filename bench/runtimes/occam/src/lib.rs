@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use raddle_bytecode::{Verified, verify};
-use raddle_host::{Options, Port, World};
+use raddle_host::{Port, RunOptions, World};
 use raddle_measure::Job;
 use raddle_measure::machine::Memory;
 use raddle_occam::pre::NoFiles;
@@ -25,16 +25,16 @@ PROC write (VAL INT64 number, CHAN BYTE screen!)
 ";
 
 /// A compiled program.
-pub struct Program(Verified);
+pub struct OccamProgram(Verified);
 
 /// Keeps what a program writes, and how much memory there was at its first byte.
 #[derive(Default)]
-struct Paper {
+struct CapturedOutput {
     text: Mutex<Vec<u8>>,
     resident: OnceLock<u64>,
 }
 
-impl World for Paper {
+impl World for CapturedOutput {
     fn output(&self, _: Port, bytes: &[u8]) {
         if bytes.starts_with(b"@") {
             self.resident.get_or_init(|| Memory::now().map_or(0, |memory| memory.resident));
@@ -47,9 +47,9 @@ impl World for Paper {
     }
 }
 
-impl Program {
+impl OccamProgram {
     /// Compiles a source that may use [`WRITE`], in which `$name` stands for the job's parameter of that name.
-    pub fn compile(source: &str, job: &Job, names: &[&str]) -> Result<Program, String> {
+    pub fn compile(source: &str, job: &Job, names: &[&str]) -> Result<OccamProgram, String> {
         let mut text = WRITE.to_owned() + source;
         for name in names {
             text = text.replace(&format!("${name}"), job.text(name)?);
@@ -62,7 +62,7 @@ impl Program {
         };
         let checked = analysis.checked().map_err(|list| told(&list))?;
         let module = lower::lower(checked.program(), &sources).map_err(|list| told(&list))?;
-        verify(module).map(Program).map_err(|refusal| refusal.to_string())
+        verify(module).map(OccamProgram).map_err(|refusal| refusal.to_string())
     }
 
     /// Runs it to its end: the number that it wrote.
@@ -75,17 +75,17 @@ impl Program {
 
     /// The same; and the resident bytes when it wrote an `@`, if it did.
     pub fn run(&self, workers: usize) -> Result<(u64, Option<u64>), String> {
-        let paper = Arc::new(Paper::default());
-        let options = Options { workers, ..Options::default() };
+        let captured = Arc::new(CapturedOutput::default());
+        let options = RunOptions { workers, ..RunOptions::default() };
         let outcome =
-            raddle_host::run(self.0.clone(), options, paper.clone()).map_err(|error| error.to_string())?;
+            raddle_host::run(self.0.clone(), options, captured.clone()).map_err(|error| error.to_string())?;
         if let Some(report) = &outcome.report {
             return Err(report.to_string());
         }
-        let bytes = paper.text.lock().expect("nobody panics with it").clone();
+        let bytes = captured.text.lock().expect("nobody panics with it").clone();
         let text = String::from_utf8_lossy(&bytes);
         let number = text.trim_start_matches('@').trim().parse();
         let number = number.map_err(|_| format!("the program wrote `{text}`, and that is no number"))?;
-        Ok((number, paper.resident.get().copied()))
+        Ok((number, captured.resident.get().copied()))
     }
 }

@@ -1,8 +1,8 @@
-//! Owns: the bare cost of fresh stacks: taken from a depot of Raddle's own and touched, with no scheduler.
+//! Owns: the cost of new stacks: taken from a depot of Raddle's and touched, without a scheduler.
 //! May use: `raddle-context`; one `unsafe` write into a stack that nobody runs on.
 //! Never: a stack that was used before.
 //!
-//! The stacks are the very ones that processes get (size, guard, colour), so that what remains of a process's
+//! The stacks are the same that processes get (size, guard, colour), so that what remains of a process's
 //! time when this is subtracted is the process itself. `bench_common::fresh_stacks` is the same by hand.
 
 use raddle_context::{SizeClass, Stack, StackDepot, StackPool};

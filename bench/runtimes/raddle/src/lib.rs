@@ -11,14 +11,14 @@ use raddle::Runtime;
 use raddle::csp::{self, Process, park};
 use raddle_measure::Job;
 
-/// A runtime of `workers` workers, else as it comes.
+/// A runtime of `workers` workers, with default settings.
 pub fn runtime(workers: usize) -> Result<Runtime, String> {
     Runtime::builder().workers(workers).build().map_err(|e| e.to_string())
 }
 
-/// What a program is to be made of.
+/// The kind of process that a program uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProcessKind {
     /// Light processes.
     Process,
     /// Threads, with thread-local storage of their own.
@@ -27,19 +27,19 @@ pub enum Kind {
     Scattered,
 }
 
-impl Kind {
-    /// What the runner asked for; light processes if it did not say.
-    pub fn of(job: &Job) -> Kind {
+impl ProcessKind {
+    /// The kind that the runner requested; light processes by default.
+    pub fn of(job: &Job) -> ProcessKind {
         match job.text("kind") {
-            Ok("thread") => Kind::Thread,
-            Ok("scattered") => Kind::Scattered,
-            _ => Kind::Process,
+            Ok("thread") => ProcessKind::Thread,
+            Ok("scattered") => ProcessKind::Scattered,
+            _ => ProcessKind::Process,
         }
     }
 
     /// A runtime for them.
     pub fn runtime(self, workers: usize) -> Result<Runtime, String> {
-        let builder = Runtime::builder().workers(workers).scatter_threads(self == Kind::Scattered);
+        let builder = Runtime::builder().workers(workers).scatter_threads(self == ProcessKind::Scattered);
         builder.build().map_err(|e| e.to_string())
     }
 
@@ -51,8 +51,8 @@ impl Kind {
         T: Send + 'static,
     {
         match self {
-            Kind::Process => csp::spawn(f),
-            Kind::Thread | Kind::Scattered => {
+            ProcessKind::Process => csp::spawn(f),
+            ProcessKind::Thread | ProcessKind::Scattered => {
                 csp::Builder::new().own_tls(true).spawn(f).expect("threads are possible")
             }
         }

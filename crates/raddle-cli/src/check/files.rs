@@ -1,6 +1,6 @@
-//! Owns: the texts of `raddle check`: programs, and what they include.
+//! Owns: reading the texts of `raddle check`: programs and included files.
 //! May use: the file system, standard input.
-//! Never: guessing at bytes that are no UTF-8.
+//! Never: guessing the encoding of bytes that are not UTF-8.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,7 +10,7 @@ use raddle_occam::pre::Files;
 
 use crate::program::Error;
 
-/// What a file of bytecode begins with.
+/// The first bytes of a bytecode file.
 const BYTECODE: &[u8] = b"RDLB";
 
 /// The name and the text of a program given on the command line.
@@ -26,7 +26,7 @@ pub(crate) fn program(file: &OsStr) -> Result<(String, String), Error> {
     Ok((shown.clone(), read(path, &shown)?))
 }
 
-/// What is said of a program that the front end has no room for.
+/// The error for a program that is too long for the front end.
 pub(crate) fn too_long(name: &str) -> Error {
     Error::CannotRun(format!(
         "`{name}` is too long: a program may have 2 GiB of text, included files and all"
@@ -36,7 +36,7 @@ pub(crate) fn too_long(name: &str) -> Error {
 /// The files that #INCLUDE and #USE name: beside the file that names them, then in the folders of `-I`.
 pub(crate) struct Disk<'a> {
     folders: &'a [PathBuf],
-    /// Files that are there and could not be used.
+    /// Files that exist but could not be used.
     pub(crate) refused: Vec<Error>,
 }
 
@@ -80,7 +80,7 @@ fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let byte = error.as_bytes()[before.len()];
         Error::CannotRun(format!(
-            "{shown} is no UTF-8 text: byte #{byte:02X} in line {line}; convert it, for example with `iconv -f latin1`"
+            "{shown} is not UTF-8 text: byte #{byte:02X} in line {line}; convert it, for example with `iconv -f latin1`"
         ))
     })
 }
@@ -88,7 +88,7 @@ fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
 #[test]
 fn what_is_no_utf8_is_refused_with_its_line() {
     let said = text("`a.occ`", b"SEQ\n  -- \xE9t\xE9\n".to_vec()).expect_err("no UTF-8").to_string();
-    assert!(said.starts_with("`a.occ` is no UTF-8 text: byte #E9 in line 2;"), "{said}");
+    assert!(said.starts_with("`a.occ` is not UTF-8 text: byte #E9 in line 2;"), "{said}");
     let said = text("`a`", b"RDLB\x01".to_vec()).expect_err("bytecode").to_string();
     assert!(said.starts_with("`a` is bytecode;"), "{said}");
     assert_eq!(text("`a.occ`", "-- été".into()).expect("UTF-8"), "-- été");

@@ -1,9 +1,9 @@
-//! Owns: a complaint as people read it, in rustc's manner.
+//! Owns: a diagnostic as text, in rustc's style.
 //! May use: annotate-snippets; the environment and the terminal, for colours.
 //! Never: writing it anywhere.
 //!
-//! The renderer is handed only the lines that a complaint is about, not the file: it would walk through all of it
-//! for each complaint. Places that lie far apart therefore stand in snippets of their own.
+//! The renderer gets only the lines that a diagnostic is about, since it would scan the whole file for each diagnostic.
+//! Places that are far apart therefore have snippets of their own.
 
 use std::env;
 use std::io::{self, IsTerminal as _};
@@ -12,15 +12,15 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snip
 use raddle_occam::diag::{Diagnostic, Label, Severity};
 use raddle_occam::source::Sources;
 
-/// Places that are no further than this from the main one share its snippet.
+/// Places at most this far from the main one share its snippet.
 const LINES_TOGETHER_MAX: u32 = 100;
 
-/// Writes complaints for people.
+/// Formats diagnostics as text.
 pub(crate) struct Human {
     renderer: Renderer,
 }
 
-/// The last line of all.
+/// The last line of the output.
 pub(crate) fn summary(errors: usize, warnings: usize) -> String {
     let counted = |count, word| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"))
@@ -34,7 +34,7 @@ impl Human {
         Self { renderer: if able && !declined { Renderer::styled() } else { Renderer::plain() } }
     }
 
-    /// The complaint, with an empty line after it.
+    /// The diagnostic, with an empty line after it.
     pub(crate) fn text(&self, diagnostic: &Diagnostic, sources: &Sources) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
@@ -52,32 +52,34 @@ impl Human {
     }
 }
 
-/// Places of one file that are shown together.
-struct Together<'d> {
+/// Places of one file that share a snippet.
+struct SnippetLabels<'d> {
     file: &'d str,
     line: u32,
     labels: Vec<(AnnotationKind, &'d Label)>,
 }
 
-/// The main place with what lies near it, then the others.
-fn places<'d>(diagnostic: &'d Diagnostic, sources: &'d Sources) -> Vec<Together<'d>> {
+/// The main place with those near it, then the others.
+fn places<'d>(diagnostic: &'d Diagnostic, sources: &'d Sources) -> Vec<SnippetLabels<'d>> {
     let primary = std::iter::once((AnnotationKind::Primary, &diagnostic.primary));
     let others = diagnostic.secondary.iter().map(|label| (AnnotationKind::Context, label));
-    let mut all: Vec<Together<'_>> = Vec::new();
+    let mut all: Vec<SnippetLabels<'_>> = Vec::new();
     for (kind, label) in primary.chain(others) {
         let Some(place) = sources.place(label.span.lo) else { continue };
-        let near = |it: &&mut Together<'_>| {
+        let near = |it: &&mut SnippetLabels<'_>| {
             it.file == place.file && it.line.abs_diff(place.line) <= LINES_TOGETHER_MAX
         };
         match all.iter_mut().find(near) {
             Some(together) => together.labels.push((kind, label)),
-            None => all.push(Together { file: place.file, line: place.line, labels: vec![(kind, label)] }),
+            None => {
+                all.push(SnippetLabels { file: place.file, line: place.line, labels: vec![(kind, label)] })
+            }
         }
     }
     all
 }
 
-impl<'d> Together<'d> {
+impl<'d> SnippetLabels<'d> {
     fn snippet(&self, sources: &'d Sources) -> Snippet<'d, Annotation<'d>> {
         let file = sources.find(self.file).expect("a place names a file that was added");
         let (text, base) = (sources.text(file), sources.base(file));

@@ -1,4 +1,4 @@
-//! Owns: a complaint as one line of JSON, for editors and scripts.
+//! Owns: a diagnostic as one line of JSON, for editors and scripts.
 //! May use: serde_json.
 //! Never: renaming or dropping a field, which scripts rely on; new ones may come.
 
@@ -6,7 +6,7 @@ use raddle_occam::diag::{Diagnostic, Label, Severity};
 use raddle_occam::source::{Sources, Span};
 use serde_json::{Value, json};
 
-/// The complaint and a line's end. Lines and columns count from 1, columns in characters; an end is not inside.
+/// The diagnostic and a newline. Lines and columns count from 1, columns in characters; an end is exclusive.
 pub(super) fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
@@ -25,7 +25,7 @@ pub(super) fn line(diagnostic: &Diagnostic, sources: &Sources) -> String {
 fn place(label: &Label, sources: &Sources) -> Value {
     let Span { lo, hi } = label.span;
     let from = sources.place(lo);
-    // An end that lies in no text, or before the beginning, is the beginning.
+    // An end outside any text, or before the beginning, becomes the beginning.
     let to = sources.place(hi.max(lo)).or_else(|| from.clone());
     json!({
         "file": from.as_ref().map(|place| place.file),

@@ -1,10 +1,10 @@
-//! Owns: `raddle check`: its options, and what it makes of each file.
-//! May use: raddle-occam, `files` for texts, `human` and `json` for what is said.
+//! Owns: `raddle check`: its options, and the check of each file.
+//! May use: raddle-occam, `files` for texts, `human` and `json` for output.
 //! Never: exit codes; deciding what is wrong with a program.
 //!
 //! Each file is a program of its own, checked with what it includes. A file that cannot be read does not keep the
-//! others from being checked. Complaints for people go to standard error, as a compiler's do; JSON is data that was
-//! asked for, so it goes to standard output, where a pipe finds it.
+//! others from being checked. Diagnostics as text go to standard error, as a compiler's do; JSON is requested data, so
+//! it goes to standard output.
 
 pub(crate) mod files;
 pub(crate) mod human;
@@ -42,70 +42,75 @@ pub(crate) struct Check {
     #[arg(long)]
     undefined_warns: bool,
 
-    /// How complaints are written
+    /// The format of errors and warnings
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ErrorFormat::Human)]
     error_format: ErrorFormat,
 }
 
-/// How complaints are written.
+/// The format of diagnostics.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ErrorFormat {
-    /// For people, on standard error
+    /// Text, on standard error
     Human,
-    /// One JSON object a line, on standard output
+    /// One JSON object per line, on standard output
     Json,
 }
 
-/// What came of all files together.
-pub(crate) enum Verdict {
+/// The result of checking all files.
+pub(crate) enum CheckResult {
     /// Every program is accepted, perhaps with warnings.
     Accepted,
     /// At least one is not.
     Refused,
-    /// At least one could not be checked; what has been said of it already.
+    /// At least one could not be checked; this has been reported.
     Trouble(Error),
 }
 
-/// How many complaints of each severity there were.
+/// The number of diagnostics of each severity.
 #[derive(Default)]
-struct Count {
+struct SeverityCounts {
     errors: usize,
     warnings: usize,
 }
 
 impl Check {
     /// Checks all files and says what is wrong with them.
-    pub(crate) fn carry_out(self) -> Verdict {
+    pub(crate) fn carry_out(self) -> CheckResult {
         let options = Options { defines: self.defines.clone(), undefined_warns: self.undefined_warns };
-        let (mut count, mut trouble, mut checked) = (Count::default(), None, 0);
+        let (mut count, mut trouble, mut checked) = (SeverityCounts::default(), None, 0);
         for file in &self.files {
             let done = self.check(file, &options, &mut count);
             checked += usize::from(done.is_ok());
             for error in done.err().unwrap_or_default() {
-                // Nobody may be left to read it; the exit code says it too.
+                // An error is ignored: the exit code reports the failure, too.
                 let _ = writeln!(io::stderr(), "raddle: {error}");
                 trouble.get_or_insert(error);
             }
         }
-        // Of what was not checked there is nothing to be counted.
+        // No summary if nothing was checked.
         if self.error_format == ErrorFormat::Human && checked > 0 {
             let _ = writeln!(io::stderr(), "{}", human::summary(count.errors, count.warnings));
         }
         match trouble {
-            Some(error) => Verdict::Trouble(error),
-            None if count.errors > 0 => Verdict::Refused,
-            None => Verdict::Accepted,
+            Some(error) => CheckResult::Trouble(error),
+            None if count.errors > 0 => CheckResult::Refused,
+            None => CheckResult::Accepted,
         }
     }
 
-    fn check(&self, file: &OsString, options: &Options, count: &mut Count) -> Result<(), Vec<Error>> {
+    fn check(
+        &self,
+        file: &OsString,
+        options: &Options,
+        count: &mut SeverityCounts,
+    ) -> Result<(), Vec<Error>> {
         let (name, text) = files::program(file).map_err(|error| vec![error])?;
         let mut sources = Sources::new();
         let root = sources.add(&name, &text).ok_or_else(|| vec![files::too_long(&name)])?;
         let mut disk = Disk::new(&self.folders);
         let analysis = analyse(&mut sources, root, options, &mut disk);
         if !disk.refused.is_empty() {
-            // What is complained of beside would only follow from the text that is missing.
+            // Other diagnostics would only follow from the missing text.
             return Err(disk.refused);
         }
         let errors = analysis.diagnostics.iter().filter(|it| it.is_error()).count();
@@ -128,15 +133,15 @@ impl Check {
         };
         match written {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Error::CannotRun(format!("could not write the complaints: {error}")))
+                Err(Error::CannotRun(format!("could not write the diagnostics: {error}")))
             }
-            // A reader that has gone away (`| head`) is no error.
+            // A closed pipe (`| head`) is not an error.
             _ => Ok(()),
         }
     }
 }
 
-/// A name as occam writes it.
+/// Parses an occam name.
 fn occam_name(text: &str) -> Result<String, String> {
     let begins = text.starts_with(|first: char| first.is_ascii_alphabetic());
     if begins && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.') {

@@ -1,5 +1,5 @@
-//! Owns: what `raddle run`, `build` and `disasm` do with occam sources and bytecode.
-//! May use: raddle-occam, raddle-bytecode, raddle-host; `check` for files and complaints.
+//! Owns: `raddle run`, `build` and `disasm` for occam sources and bytecode.
+//! May use: raddle-occam, raddle-bytecode, raddle-host; `check` for files and diagnostics.
 //! Never: exit codes.
 
 mod terminal;
@@ -18,7 +18,7 @@ use raddle_occam::{Options, analyse, lower};
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
 use crate::program::Error;
-use crate::settings::spelt;
+use crate::settings::option_name;
 
 /// How an occam program is compiled.
 #[derive(clap::Args, Default)]
@@ -42,30 +42,30 @@ pub(crate) struct Compile {
     debug: Option<Debug>,
 }
 
-/// What a debug build watches.
+/// The variables that a debug build watches.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Debug {
     /// What #PRAGMA SHARED and PERMITALIASES exempt from the checks
     Exempt,
-    /// Every variable; a race in what the checks have let through is a mistake of the checker's
+    /// Every variable; a race in what the checker accepted is an error of the checker
     All,
 }
 
 /// Why there is no bytecode.
 pub(crate) enum Refused {
-    /// The program is wrong; that has been said.
+    /// The program is wrong; this has been reported.
     Program,
-    /// Something else is.
+    /// Another error.
     Trouble(Error),
 }
 
 /// How a run ended.
 pub(crate) enum Ended {
-    /// By itself.
+    /// Normally.
     Well,
-    /// By a run-time error or a deadlock; that has been said.
+    /// By a run-time error or a deadlock; this has been reported.
     Failed,
-    /// By that signal, or because the reader of its screen had gone away, which is one, too.
+    /// By a signal; SIGPIPE if the reader of its screen closed the pipe.
     Interrupted(i32),
 }
 
@@ -83,7 +83,7 @@ impl Compile {
                 })
             })?;
             return Module::read(&bytes).map_err(|error| {
-                let text = format!("`{}` is no bytecode that this raddle knows: {error}", shown.display());
+                let text = format!("`{}` is not bytecode that this raddle knows: {error}", shown.display());
                 Refused::Trouble(Error::CannotRun(text))
             });
         }
@@ -131,7 +131,7 @@ pub(crate) struct Running {
     #[arg(value_parser = clap::value_parser!(u32).range(1..4096))]
     memory: u32,
 
-    /// Where to draw, as SVG, who waits for whom when nobody can go on
+    /// Draw who waits for whom in a deadlock, as SVG, into this file
     #[arg(long, value_name = "FILE")]
     deadlock_graph: Option<PathBuf>,
 }
@@ -143,14 +143,14 @@ pub(crate) fn run(
     variables: impl Iterator<Item = (&'static str, OsString)>,
     arguments: Vec<OsString>,
 ) -> Result<Ended, Error> {
-    let verified = verify(module)
-        .map_err(|refusal| Error::CannotRun(format!("the bytecode does not hold together: {refusal}")))?;
-    let Settings { runtime, seed, stats } = Settings::of(variables)?;
-    let options = raddle_host::Options {
+    let verified =
+        verify(module).map_err(|refusal| Error::CannotRun(format!("the bytecode is invalid: {refusal}")))?;
+    let OccamSettings { runtime, seed, stats } = OccamSettings::of(variables)?;
+    let options = raddle_host::RunOptions {
         runtime,
         seed,
         memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
-        ..raddle_host::Options::default()
+        ..raddle_host::RunOptions::default()
     };
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
@@ -176,7 +176,7 @@ pub(crate) fn run(
         }
     }
     match outcome.result {
-        // A reader that went away before the last line is one that went away.
+        // The reader closed the pipe before the last line.
         Ok(()) if terminal::signal() != Some(libc::SIGPIPE) => Ok(Ended::Well),
         Ok(()) | Err(Failure::Quit) => Ok(Ended::Interrupted(terminal::signal().unwrap_or(libc::SIGINT))),
         Err(Failure::Fault(fault)) if outcome.report.is_none() => {
@@ -187,34 +187,34 @@ pub(crate) fn run(
     }
 }
 
-/// What environment and command line ask for.
+/// The settings of environment and command line.
 #[derive(Default)]
-struct Settings {
+struct OccamSettings {
     runtime: raddle_host::Builder,
-    /// One schedule of the machine's own.
+    /// The seed of the machine's own scheduler.
     seed: Option<u64>,
-    /// Counters are to be shown at the end: those of the machine, not those of the workers below it.
+    /// Show counters at the end: the machine's, not those of the workers.
     stats: bool,
 }
 
-impl Settings {
-    fn of(variables: impl Iterator<Item = (&'static str, OsString)>) -> Result<Settings, Error> {
-        let mut settings = Settings::default();
+impl OccamSettings {
+    fn of(variables: impl Iterator<Item = (&'static str, OsString)>) -> Result<OccamSettings, Error> {
+        let mut settings = OccamSettings::default();
         for name in ["RADDLE_SEED", "RADDLE_STATS"] {
             if let Some(value) = std::env::var_os(name) {
                 settings.set(name, name, &value)?;
             }
         }
         for (name, value) in variables {
-            settings.set(name, &spelt(name), &value)?;
+            settings.set(name, &option_name(name), &value)?;
         }
         Ok(settings)
     }
 
-    /// Takes a setting in, which the user spelt so.
+    /// Applies a setting; `spelt` is how the user wrote it.
     fn set(&mut self, name: &str, spelt: &str, value: &OsStr) -> Result<(), Error> {
         let text = value.to_string_lossy();
-        // Judged by the runtime's own table, whoever acts on it.
+        // Checked by the runtime's own table, whatever uses it.
         let runtime = self.runtime.clone().setting(name, &text).map_err(|error| refused(&error))?;
         match name {
             "RADDLE_SEED" => {
@@ -239,7 +239,7 @@ fn refused(error: &raddle_host::BuildError) -> Error {
     }
 }
 
-fn counted(outcome: &raddle_host::Outcome, took: std::time::Duration) -> String {
+fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {
     let stats = outcome.stats;
     format!(
         "{:.3} s on {} workers: {} processes, {} messages, {} dispatches, {} KiB of memory at most",

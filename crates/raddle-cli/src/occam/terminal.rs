@@ -1,27 +1,27 @@
 //! Owns: signals and the terminal's mode while an occam program runs.
-//! May use: libc: `sigaction`, `tcsetattr`. This room holds `unsafe` for them.
+//! May use: libc: `sigaction`, `tcsetattr`; `unsafe` for them.
 //! Never: leaves the terminal otherwise than it was found: at the end, in a panic, or when a signal ends the program.
 //!
-//! An interrupt is a wish that the host hears some tens of times in a second; it then shows what was written and ends.
-//! A second one, for a program that does not get that far, ends everything from within the handler.
+//! An interrupt sets a flag that the host reads some tens of times per second; it then writes the output and ends. A
+//! second interrupt, for a program that does not get that far, ends the process in the handler.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// What asks a program to end.
+/// The signals that end a program.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// The first signal that came, or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
-/// The terminal's mode is ours.
+/// Whether the terminal is in our mode.
 static RAW: AtomicBool = AtomicBool::new(false);
-/// The program was stopped, the shell may have changed the mode meanwhile.
+/// The program was stopped and continued; the shell may have changed the mode meanwhile.
 static CONTINUED: AtomicBool = AtomicBool::new(false);
-/// Mode as found, and ours.
+/// The original mode, and ours.
 static MODES: OnceLock<(libc::termios, libc::termios)> = OnceLock::new();
 
-/// Signals are heard from here on; when it is dropped, the terminal is as it was.
+/// Handles signals while it lives; dropping it restores the terminal.
 pub(super) struct Terminal;
 
 impl Terminal {
@@ -59,7 +59,7 @@ pub(super) fn ask(signal: i32) {
     let _first = ASKED.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// From here on a terminal gives each key as it is struck, and does not show it.
+/// Makes the terminal deliver each key as it is pressed, without showing it.
 pub(super) fn one_key_at_a_time() {
     if RAW.load(Ordering::Relaxed) || !std::io::stdin().is_terminal() {
         return;
@@ -92,7 +92,7 @@ fn set_mode(which: impl Fn(&'static (libc::termios, libc::termios)) -> &'static 
     let foreground = unsafe { libc::tcgetpgrp(libc::STDIN_FILENO) };
     // SAFETY: a call without arguments.
     let ours = unsafe { libc::getpgrp() };
-    // In the background the terminal is somebody else's, and changing its mode would stop us.
+    // In the background the terminal belongs to another process group, and changing its mode would stop us.
     if foreground == ours {
         // SAFETY: the kernel reads one such structure.
         unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, which(modes)) };
@@ -123,7 +123,7 @@ extern "C" fn asked_to_end(signal: i32) {
     }
 }
 
-/// The user has no patience: the terminal as it was, and the signal as if nobody had handled it.
+/// The second interrupt: restores the terminal and takes the signal's default action.
 extern "C" fn quit(signal: i32) {
     restore();
     // SAFETY: a call with numbers.

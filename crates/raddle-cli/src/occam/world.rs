@@ -1,6 +1,6 @@
 //! Owns: keyboard, screen and arguments of an occam program.
 //! May use: standard streams, `terminal`.
-//! Never: buffers; the host does, and lets nothing wait that should be seen.
+//! Never: a buffer; the host has one and flushes it in time.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -12,7 +12,7 @@ use raddle_host::{Port, World};
 
 use super::terminal;
 
-/// Numbers of the calls by which `arguments.module` asks.
+/// The call numbers that `arguments.module` uses.
 const COUNT: i32 = 1;
 const LENGTH: i32 = 2;
 const BYTE: i32 = 3;
@@ -22,7 +22,7 @@ pub(super) struct Streams {
     arguments: Vec<OsString>,
     /// Why the screen could not be written.
     refused: OnceLock<io::Error>,
-    /// The program has asked for a key behind the last one.
+    /// The program has asked for a key after the last one.
     ended: AtomicBool,
 }
 
@@ -31,7 +31,7 @@ impl Streams {
         Arc::new(Streams { arguments, refused: OnceLock::new(), ended: AtomicBool::new(false) })
     }
 
-    /// Why the screen could not be written; a reader that has gone away is no such reason.
+    /// Why the screen could not be written; a closed pipe is not an error.
     pub(super) fn refused(&self) -> Option<&io::Error> {
         self.refused.get()
     }
@@ -60,7 +60,7 @@ impl Streams {
 impl World for Streams {
     fn output(&self, port: Port, bytes: &[u8]) {
         if port == Port::Error {
-            // Nobody may be left to read it, and nobody could be told.
+            // An error cannot be reported.
             let _ = io::stderr().write_all(bytes);
             return;
         }

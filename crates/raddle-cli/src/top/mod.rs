@@ -1,6 +1,6 @@
-//! Owns: `raddle top`: its grammar, its pace, and where it finds programs.
+//! Owns: `raddle top`: its options, its interval, and the search for programs.
 //! May use: clap, `/proc`, the terminal.
-//! Never: a signal to the program, a stop of it, a number that its page does not give.
+//! Never: a signal to the program, a stop of it, a figure that is not on its page.
 
 mod page;
 
@@ -12,23 +12,23 @@ use std::thread;
 use std::time::Duration;
 
 use crate::program::Error;
-use page::{Page, Room, fitted, frame};
+use page::{Page, TerminalSize, cut_to_size, frame};
 
-/// What the runtime calls its page among a program's open files.
+/// The name of the runtime's page among a program's open files.
 const NAME: &str = "/memfd:raddle-top";
-/// A page is read until it reads the same twice, but not for ever.
+/// How often to read a page until it is the same twice.
 const TRIES: usize = 100;
 
 /// `raddle top`.
 #[derive(clap::Args)]
 pub(crate) struct Top {
-    /// How long between two looks, in seconds
+    /// The interval in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     every: f64,
-    /// Look so many times, then end
+    /// Show this many frames, then end
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// The number of a process; without it, all programs are listed
+    /// A process id; without it, all programs are listed
     #[arg(value_name = "PID")]
     pid: Option<u32>,
 }
@@ -45,7 +45,7 @@ impl Top {
         };
         let Some(file) = pages_of(pid).into_iter().next() else {
             return Err(Error::NotFound(format!(
-                "process {pid} shows nothing: no program of Raddle's, not yours, or it has run for less than 100 ms"
+                "process {pid} shows nothing: not a Raddle program, not yours, or it has run for less than 100 ms"
             )));
         };
         let program = program_of(pid);
@@ -55,7 +55,7 @@ impl Top {
             let columns = room().map_or(usize::MAX, |room| room.columns);
             let text = frame(&program, before.as_ref(), &now, columns);
             let whole = match room() {
-                Some(room) => print(&format!("\x1b[H\x1b[J{}", fitted(&text, room))),
+                Some(room) => print(&format!("\x1b[H\x1b[J{}", cut_to_size(&text, room))),
                 None => print(&format!("{text}\n")),
             };
             if !whole {
@@ -77,14 +77,16 @@ impl Top {
 }
 
 /// The size of the terminal that is written to, if it is one. It may change from frame to frame.
-fn room() -> Option<Room> {
+fn room() -> Option<TerminalSize> {
     let size = terminal_size::terminal_size_of(io::stdout());
-    let known = size.map(|(width, height)| Room { columns: width.0.into(), lines: height.0.into() });
+    let known = size.map(|(width, height)| TerminalSize { columns: width.0.into(), lines: height.0.into() });
     // Some terminals do not say.
-    io::stdout().is_terminal().then(|| known.unwrap_or(Room { columns: usize::MAX, lines: usize::MAX }))
+    io::stdout()
+        .is_terminal()
+        .then(|| known.unwrap_or(TerminalSize { columns: usize::MAX, lines: usize::MAX }))
 }
 
-/// Whether anybody still reads.
+/// Prints; returns whether the output is still read.
 fn print(text: &str) -> bool {
     let mut out = io::stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
@@ -100,11 +102,11 @@ fn lives(pid: u32) -> bool {
 fn program_of(pid: u32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    // Without what would command the terminal.
+    // Without control characters, which could change the terminal.
     words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ").replace(char::is_control, "\u{fffd}")
 }
 
-/// The pages of a process, its oldest runtime's first. Those that it has inherited are another's.
+/// The pages of a process, its oldest runtime's first, without inherited ones.
 fn pages_of(pid: u32) -> Vec<File> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let mut open: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -114,7 +116,7 @@ fn pages_of(pid: u32) -> Vec<File> {
     files.filter(|file| read(file).is_some_and(|page| page.pid == u64::from(pid))).collect()
 }
 
-/// The page, when it has read the same twice: it may be written meanwhile.
+/// Reads the page until it is the same twice, since it may be written meanwhile.
 fn read(file: &File) -> Option<Page> {
     let mut last = String::new();
     for _ in 0..TRIES {
@@ -133,7 +135,7 @@ fn all_of(file: &File) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A line for each program that can be looked at.
+/// A line for each program that can be shown.
 fn list() -> String {
     let mut text = String::from("    pid  workers  program\n");
     let none = text.len();

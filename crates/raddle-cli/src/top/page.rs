@@ -1,13 +1,13 @@
-//! Owns: what a page says, and a frame made of two of them.
+//! Owns: the parsed page of a program, and the frame made of two pages.
 //! May use: nothing.
-//! Never: the clock; a page has its own time.
+//! Never: the clock; a page contains its time.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use raddle_trace::analysis::duration;
 
-/// What a runtime said of itself at one moment.
+/// The counters of a runtime at one moment.
 pub(super) struct Page {
     pub(super) pid: u64,
     pub(super) workers: usize,
@@ -15,7 +15,7 @@ pub(super) struct Page {
     lines: HashMap<String, Vec<u64>>,
 }
 
-/// The columns that are changes a second: their titles and the counters that they add up.
+/// The columns that are rates per second: titles, and the counters that they add up.
 const RATES: [(&str, &[&str]); 7] = [
     ("turns/s", &["dispatches"]),
     ("spawns/s", &["spawns"]),
@@ -27,7 +27,7 @@ const RATES: [(&str, &[&str]); 7] = [
 ];
 
 impl Page {
-    /// Reads a page; none if it is not whole.
+    /// Parses a page; `None` if it is incomplete.
     pub(super) fn of(text: &str) -> Option<Page> {
         let mut lines = HashMap::new();
         for line in text.lines() {
@@ -51,15 +51,15 @@ impl Page {
         self.lines.get(name).and_then(|values| values.get(worker).copied()).unwrap_or(0)
     }
 
-    /// How long a worker was idle, with what is not over.
+    /// How long a worker was idle, the current idle time included.
     fn idle_ns(&self, worker: usize) -> u64 {
         let since = self.at("idle_since", worker);
         let now = if since == 0 { 0 } else { self.ns.saturating_sub(since) };
         self.at("idle_ns", worker) + now
     }
 
-    /// What share of the time since `before` a worker was busy; since its beginning if there is none. None if nothing
-    /// has been written since: all sleep.
+    /// The share of time since `before`, or else since its beginning, that a worker was busy. 0 if nothing has been
+    /// written since: all workers sleep.
     fn busy(&self, before: Option<&Page>, worker: usize) -> f64 {
         let (then, idle) = before.map_or((0, 0), |page| (page.ns, page.idle_ns(worker)));
         let time = self.ns.saturating_sub(then);
@@ -77,7 +77,7 @@ impl Page {
     }
 }
 
-/// A number a second for people: three digits.
+/// Formats a rate with three digits.
 fn many(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.1}M", v / 1e6),
@@ -86,9 +86,9 @@ fn many(value: f64) -> String {
     }
 }
 
-/// The columns and lines of a terminal.
+/// The size of a terminal.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct TerminalSize {
     pub(super) columns: usize,
     pub(super) lines: usize,
 }
@@ -97,8 +97,8 @@ pub(super) struct Room {
 const OTHER_COLUMNS: usize = 34;
 const RATE_COLUMNS: usize = 10;
 
-/// Cut to what there is room for: a line that is folded would push others out of sight.
-pub(super) fn fitted(text: &str, room: Room) -> String {
+/// Cuts a text to the size of the terminal: a wrapped line would push others out of view.
+pub(super) fn cut_to_size(text: &str, room: TerminalSize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let fits = lines.len() < room.lines;
     let shown = if fits { lines.len() } else { room.lines.saturating_sub(2) };
@@ -110,7 +110,7 @@ pub(super) fn fitted(text: &str, room: Room) -> String {
     out.join("\n") + "\n"
 }
 
-/// What is shown of a program: since the page before, else since its beginning. As many rates as so many columns hold.
+/// A frame: figures since the page before, else since the beginning; as many rates as fit into `columns`.
 pub(super) fn frame(program: &str, before: Option<&Page>, now: &Page, columns: usize) -> String {
     let workers = 0..now.workers;
     let busy: f64 = workers.clone().map(|worker| now.busy(before, worker)).sum();
@@ -189,13 +189,14 @@ mod tests {
     fn a_frame_fits_into_its_terminal() {
         let page = Page::of(&page(1, 1_000_000_000, 500, 0, 1)).unwrap();
         for (columns, lines) in [(120, 50), (80, 24), (40, 10), (20, 5), (1, 1), (0, 0)] {
-            let text = fitted(&frame("a program", None, &page, columns), Room { columns, lines });
+            let text =
+                cut_to_size(&frame("a program", None, &page, columns), TerminalSize { columns, lines });
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
             assert!(text.lines().count() <= lines.max(1), "{lines}: {text}");
             // What waits at each worker has room sooner than what it did.
             assert!(columns < 34 || lines < 10 || text.contains("backlog"), "{columns}: {text}");
         }
-        let text = fitted("one\ntwo\nthree\nfour\n", Room { columns: 80, lines: 4 });
+        let text = cut_to_size("one\ntwo\nthree\nfour\n", TerminalSize { columns: 80, lines: 4 });
         assert_eq!(text, "one\ntwo\n... and 2 lines more\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Owns: what `raddle trace check` looks at.
+//! Owns: the checks of `raddle trace check`.
 //! May use: the log and its analysis.
 //! Never: a repair.
 
@@ -9,10 +9,10 @@ use raddle_trace::event::unpack;
 use raddle_trace::log::{Log, Worker};
 use raddle_trace::{Event, StopReason};
 
-use super::Said;
+use super::Report;
 
-/// What is wrong with a trace, and what is only worth knowing.
-pub(super) fn findings(log: &Log, analysis: &Analysis) -> Said {
+/// The errors in a trace, and other findings.
+pub(super) fn findings(log: &Log, analysis: &Analysis) -> Report {
     let (mut wrong, mut text) = (0, String::new());
     for damage in &log.damage {
         wrong += 1;
@@ -39,7 +39,7 @@ pub(super) fn findings(log: &Log, analysis: &Analysis) -> Said {
         }
     }
     if !log.ended {
-        let _ = writeln!(text, "note: the program did not end its trace: it was killed, or still runs");
+        let _ = writeln!(text, "note: the program did not complete its trace: it was killed, or still runs");
     }
     for worker in log.workers.iter().filter(|worker| worker.lost > 0) {
         let _ =
@@ -57,14 +57,14 @@ pub(super) fn findings(log: &Log, analysis: &Analysis) -> Said {
         duration(analysis.wall_ns),
         if wrong == 0 { "sound".to_owned() } else { format!("{wrong} things are wrong") }
     );
-    Said { text, well: wrong == 0 }
+    Report { text, well: wrong == 0 }
 }
 
-/// Where what a worker has counted and what it has recorded differ by more than a hundredth.
+/// Differences of more than a hundredth between a worker's counters and its records.
 ///
-/// Not compared is what counters count otherwise: turns, the processes of a virtual machine, and spawns where there are
-/// forks, since who takes one makes a process that nobody has spawned. Idle times may differ
-/// by a hundredth of all, and by what the kernel took: it may take the core between the two readings of clocks.
+/// Things that counters count differently are not compared: turns, the processes of a virtual machine, and spawns where
+/// there are forks, since taking a fork makes a process without a spawn. Idle times may differ by a hundredth of the
+/// whole, and by the kernel's share: the kernel may take the core between two readings of the clock.
 fn disagreements(worker: &Worker, time: &WorkerTime, wall_ns: u64, forks: bool) -> Vec<String> {
     let counted = |name: &str| counted(worker, name);
     let recorded = |event: Event| worker.events.iter().filter(|at| at.event == event).count() as u64;
@@ -114,12 +114,12 @@ fn disagreements(worker: &Worker, time: &WorkerTime, wall_ns: u64, forks: bool) 
     said
 }
 
-/// What a counter of the worker says; 0 if there is none of that name.
+/// A counter of the worker; 0 if there is none of that name.
 fn counted(worker: &Worker, name: &str) -> u64 {
     worker.counters.iter().find(|(counter, _)| counter == name).map_or(0, |(_, counted)| *counted)
 }
 
-/// How often the worker said that it was idle, and for how long.
+/// How often the worker recorded that it was idle, and for how long.
 fn idle_times(worker: &Worker) -> (u64, u64) {
     let (mut incidents, mut ns, mut since) = (0, 0, None);
     for at in &worker.events {

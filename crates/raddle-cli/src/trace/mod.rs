@@ -1,6 +1,6 @@
-//! Owns: `raddle trace`: its grammar, its files, and what it says of them.
+//! Owns: `raddle trace`: its options, its files and its output.
 //! May use: clap, `raddle-trace`'s reader, analysis and exporters.
-//! Never: a number of its own.
+//! Never: a figure that `raddle-trace` did not compute.
 
 mod check;
 
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use clap::{Subcommand, ValueEnum};
 use raddle_trace::analysis::{Analysis, diff, json, report};
-use raddle_trace::export::{self, Options};
+use raddle_trace::export::{self, ExportOptions};
 use raddle_trace::log::Log;
 use raddle_trace::view;
 
@@ -22,14 +22,14 @@ use crate::program::Error;
 #[derive(clap::Args)]
 pub(crate) struct Trace {
     #[command(subcommand)]
-    what: What,
+    what: TraceCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum TraceCommand {
     /// Run a program and record what the scheduler does
-    Run(Run),
-    /// Say what a trace comes to: the verdict, and where each worker's time went
+    Run(RunArguments),
+    /// Analyse a trace: the verdict, and where each worker's time went
     Stats {
         /// As JSON, with times in nanoseconds
         #[arg(long)]
@@ -38,7 +38,7 @@ enum What {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Say where the time of the second run went that the first did not need
+    /// Compare two traces: where did the additional time of the second run go
     Diff {
         /// The trace of the run that was fast enough
         #[arg(value_name = "ONE")]
@@ -47,9 +47,9 @@ enum What {
         #[arg(value_name = "TWO")]
         two: PathBuf,
     },
-    /// Make a page of a trace, in one file, for any browser
+    /// Make an HTML page of a trace, in one file, for any browser
     View {
-        /// Where the page goes; beside the trace if not said
+        /// The page; by default next to the trace
         #[arg(short, value_name = "HTML")]
         output: Option<PathBuf>,
         /// A trace
@@ -58,7 +58,7 @@ enum What {
     },
     /// Write a trace as a file for other tools
     Export(Export),
-    /// Look whether a trace is whole, and whether it adds up
+    /// Check whether a trace is complete and adds up
     Check {
         /// A trace
         #[arg(value_name = "FILE")]
@@ -68,17 +68,17 @@ enum What {
 
 /// `raddle trace run`.
 #[derive(clap::Args)]
-struct Run {
-    /// Where the trace goes; `%p` is the number of the process
+struct RunArguments {
+    /// The trace; `%p` is the process id
     #[arg(short, value_name = "FILE", default_value = "trace.rdt")]
     output: PathBuf,
-    /// How much is recorded: sched, sync, user
+    /// How much to record: sched, sync, user
     #[arg(long, value_name = "LEVEL", default_value = "sched")]
     level: raddle::trace::Level,
-    /// Keep so much of each worker, as 64M; older events are overwritten
+    /// How much to keep of each worker, such as 64M; older events are overwritten
     #[arg(long, value_name = "BYTES")]
     last: Option<OsString>,
-    /// Write the trace as the program runs, so that it is there even if the program is killed
+    /// Write the trace while the program runs, so that it survives even if the program is killed
     #[arg(long)]
     stream: bool,
     /// A path and its arguments; or what `raddle run` takes: options, a path, and after a further `--` its arguments
@@ -89,16 +89,16 @@ struct Run {
 /// `raddle trace export`.
 #[derive(clap::Args)]
 struct Export {
-    /// For which tool
+    /// The format
     #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// Where the file goes; beside the trace if not said
+    /// The file; by default next to the trace
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Leave out what was before, as 1500us
+    /// Leave out events before this time, such as 1500us
     #[arg(long, value_name = "TIME", value_parser = time)]
     from: Option<u64>,
-    /// Leave out what was after, as 2ms
+    /// Leave out events after this time, such as 2ms
     #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<u64>,
     /// Multiply times; 1000 lets ThreadScope show nanoseconds as microseconds
@@ -115,44 +115,44 @@ enum Format {
     Perfetto,
     /// GHC's event log, for ThreadScope
     Eventlog,
-    /// A row an event
+    /// One row per event
     Csv,
 }
 
-/// What there is to say, and whether all is well.
-pub(crate) struct Said {
+/// The output, and whether no error was found.
+pub(crate) struct Report {
     pub(crate) text: String,
     pub(crate) well: bool,
 }
 
-impl Said {
-    fn well(text: String) -> Said {
-        Said { text, well: true }
+impl Report {
+    fn well(text: String) -> Report {
+        Report { text, well: true }
     }
 }
 
 impl Trace {
-    pub(crate) fn carry_out(self) -> Result<Said, Error> {
+    pub(crate) fn carry_out(self) -> Result<Report, Error> {
         match self.what {
-            What::Run(run) => Err(run.become_it()),
-            What::Stats { json: as_json, file } => {
+            TraceCommand::Run(run) => Err(run.become_it()),
+            TraceCommand::Stats { json: as_json, file } => {
                 let (log, analysis) = read(&file)?;
                 let text =
                     if as_json { format!("{:#}\n", json(&log, &analysis)) } else { report(&log, &analysis) };
-                Ok(Said::well(text))
+                Ok(Report::well(text))
             }
-            What::Diff { one, two } => {
+            TraceCommand::Diff { one, two } => {
                 let ((log_one, one), (log_two, two)) = (read(&one)?, read(&two)?);
                 let found = diff(&one, &two).with_forecast((&log_one, &one), (&log_two, &two));
-                Ok(Said::well(found.to_string()))
+                Ok(Report::well(found.to_string()))
             }
-            What::View { output, file } => {
+            TraceCommand::View { output, file } => {
                 let (log, analysis) = read(&file)?;
                 let page = view::page(&log, &analysis, &file.display().to_string());
                 write(output.unwrap_or_else(|| file.with_extension("html")), &file, page.as_bytes())
             }
-            What::Export(export) => export.carry_out(),
-            What::Check { file } => {
+            TraceCommand::Export(export) => export.carry_out(),
+            TraceCommand::Check { file } => {
                 let (log, analysis) = read(&file)?;
                 Ok(check::findings(&log, &analysis))
             }
@@ -160,7 +160,7 @@ impl Trace {
     }
 }
 
-impl Run {
+impl RunArguments {
     /// Becomes `raddle run` with the trace's settings; returns only if that fails.
     fn become_it(self) -> Error {
         let itself = match std::env::current_exe() {
@@ -181,7 +181,7 @@ impl Run {
     }
 }
 
-/// The words as `raddle run` takes them: what follows a path, and is no option, begins the program's own arguments.
+/// The arguments for `raddle run`: after the path, the first word that is not an option begins the program's own.
 fn for_run(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_plain =
         |word: Option<&OsString>| word.is_some_and(|word| !word.as_encoded_bytes().starts_with(b"-"));
@@ -192,14 +192,14 @@ fn for_run(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 impl Export {
-    fn carry_out(self) -> Result<Said, Error> {
+    fn carry_out(self) -> Result<Report, Error> {
         let (log, analysis) = read(&self.file)?;
         let format = match self.format {
             Format::Perfetto => export::Format::Perfetto,
             Format::Eventlog => export::Format::Eventlog,
             Format::Csv => export::Format::Csv,
         };
-        let options = Options {
+        let options = ExportOptions {
             from_ns: self.from.unwrap_or(0),
             until_ns: self.until.unwrap_or(u64::MAX),
             time_scale: self.time_scale,
@@ -221,19 +221,19 @@ fn read(file: &Path) -> Result<(Log, Analysis), Error> {
     Ok((log, analysis))
 }
 
-/// Writes what was made of the trace into `file`, unless that is the trace itself.
-fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Said, Error> {
+/// Writes `bytes` into `file`, unless that is the trace itself.
+fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Report, Error> {
     let shown = file.display().to_string();
     let is_trace =
         file == trace || file.canonicalize().ok().is_some_and(|at| trace.canonicalize().ok() == Some(at));
     if is_trace {
-        let advice = "name another file by `-o`";
+        let advice = "name another file with `-o`";
         return Err(Error::CannotRun(format!(
             "`{shown}` is the trace itself, which would be lost; {advice}"
         )));
     }
     match std::fs::write(file, bytes) {
-        Ok(()) => Ok(Said::well(format!("{shown}\n"))),
+        Ok(()) => Ok(Report::well(format!("{shown}\n"))),
         Err(error) => Err(Error::CannotRun(format!("could not write `{shown}`: {error}"))),
     }
 }
@@ -245,7 +245,7 @@ fn time(text: &str) -> Result<u64, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000_u64)];
     let scale = units.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns);
     let ns = number.parse::<u64>().ok().zip(scale).and_then(|(number, scale)| number.checked_mul(scale));
-    ns.ok_or_else(|| format!("`{text}` is no time; write a number and ns, us, ms or s, as 1500us"))
+    ns.ok_or_else(|| format!("`{text}` is not a time; write a number and ns, us, ms or s, such as 1500us"))
 }
 
 #[test]

@@ -46,13 +46,13 @@ fn a_reader_that_has_gone_away_changes_nothing() {
 }
 
 #[test]
-fn complaints_that_cannot_be_written_are_trouble() {
+fn diagnostics_that_cannot_be_written_are_an_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut command = raddle();
     let output = command.args(["check", "--error-format", "json", RACE]).stdout(full).output();
     let output = output.expect("it starts");
     assert_eq!(output.status.code(), Some(126));
-    assert!(text(&output.stderr).starts_with("raddle: could not write the complaints"));
+    assert!(text(&output.stderr).starts_with("raddle: could not write the diagnostics"));
 }
 
 #[test]
@@ -84,6 +84,6 @@ fn an_included_file_that_cannot_be_used_is_named() {
     std::fs::remove_dir_all(&folder).expect("it was there");
     assert_eq!(output.status.code(), Some(126));
     let said = text(&output.stderr);
-    assert!(said.contains("latin.inc` is no UTF-8 text: byte #E9 in line 1"), "{said}");
+    assert!(said.contains("latin.inc` is not UTF-8 text: byte #E9 in line 1"), "{said}");
     assert!(!said.contains("O0108"), "{said}");
 }

@@ -1,18 +1,18 @@
 //! The programs of `corpus/run`, each under several numbers of workers and many schedules: always the same output.
 
-use raddle_host::{Options, Port, World};
+use raddle_host::{Port, RunOptions, World};
 use raddle_occam::lower::Watch;
 use raddle_occam::{pre::NoFiles, source::Sources};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Keeps what a program writes; its keyboard has the bytes given.
-struct Kept {
+struct CapturedScreen {
     screen: Mutex<Vec<u8>>,
     keys: Mutex<std::vec::IntoIter<u8>>,
 }
 
-impl World for Kept {
+impl World for CapturedScreen {
     fn output(&self, _: Port, bytes: &[u8]) {
         self.screen.lock().unwrap().extend_from_slice(bytes);
     }
@@ -54,8 +54,8 @@ fn compile(path: &Path, watch: Watch) -> raddle_bytecode::Verified {
 /// What a program writes, and what ended it if it failed.
 fn run(program: &raddle_bytecode::Verified, workers: usize, seed: Option<u64>) -> String {
     let keys = Mutex::new(b"12 keys\n".to_vec().into_iter());
-    let world = Arc::new(Kept { screen: Mutex::default(), keys });
-    let options = Options { workers, seed, memory_bytes: 64 << 20, ..Options::default() };
+    let world = Arc::new(CapturedScreen { screen: Mutex::default(), keys });
+    let options = RunOptions { workers, seed, memory_bytes: 64 << 20, ..RunOptions::default() };
     let outcome = raddle_host::run(program.clone(), options, Arc::clone(&world) as Arc<dyn World>).unwrap();
     let mut text = String::from_utf8_lossy(&world.screen.lock().unwrap()).into_owned();
     match (outcome.result, outcome.report) {

@@ -6,11 +6,11 @@
 
 mod tree;
 
-use raddle_host::{Options, Port, World};
+use raddle_host::{Port, RunOptions, World};
 use raddle_occam::{pre::NoFiles, source::Sources};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-use tree::Program;
+use tree::GenProgram;
 
 const ROUNDS: u64 = 120;
 /// Programs that last some milliseconds: so many fewer.
@@ -20,9 +20,9 @@ const COPIES: usize = 24;
 const REPEATS: usize = 8;
 
 #[derive(Default)]
-struct Paper(Mutex<Vec<u8>>);
+struct CapturedOutput(Mutex<Vec<u8>>);
 
-impl World for Paper {
+impl World for CapturedOutput {
     fn output(&self, _: Port, bytes: &[u8]) {
         self.0.lock().unwrap().extend_from_slice(bytes);
     }
@@ -47,8 +47,8 @@ fn compile(text: &str) -> raddle_bytecode::Verified {
 }
 
 /// What a program writes, or that a run-time error ended it.
-fn run(program: &raddle_bytecode::Verified, options: Options) -> Option<String> {
-    let paper = Arc::new(Paper::default());
+fn run(program: &raddle_bytecode::Verified, options: RunOptions) -> Option<String> {
+    let paper = Arc::new(CapturedOutput::default());
     let outcome = raddle_host::run(program.clone(), options, paper.clone()).unwrap();
     let text = String::from_utf8_lossy(&paper.0.lock().unwrap()).into_owned();
     match outcome.result {
@@ -71,14 +71,14 @@ fn the_machine_does_what_the_tree_says() {
     let (rounds, mut faults) = (rounds(ROUNDS), 0);
     let count = rounds.end - rounds.start;
     for round in rounds {
-        let program = Program::random(round);
+        let program = GenProgram::random(round);
         let text = program.text();
         let expected = program.result();
         faults += u64::from(expected.is_none());
         let compiled = compile(&text);
-        let base = Options { workers: 1, memory_bytes: 1 << 20, ..Options::default() };
-        let two = Options { workers: 2, at_once: true, ..base.clone() };
-        let seeded = Options { seed: Some(round), ..base.clone() };
+        let base = RunOptions { workers: 1, memory_bytes: 1 << 20, ..RunOptions::default() };
+        let two = RunOptions { workers: 2, at_once: true, ..base.clone() };
+        let seeded = RunOptions { seed: Some(round), ..base.clone() };
         for (how, options) in [("1 worker", base), ("2 workers", two), ("a seed", seeded)] {
             assert_eq!(run(&compiled, options), expected, "round {round} with {how}:\n{text}");
         }
@@ -90,14 +90,14 @@ fn the_machine_does_what_the_tree_says() {
 #[test]
 fn what_comes_over_to_several_workers_does_what_the_tree_says() {
     for round in rounds(ROUNDS_OF_MANY) {
-        let program = Program::random(round);
+        let program = GenProgram::random(round);
         let Some(expected) = program.result().map(|one| one.repeat(COPIES)) else { continue };
         let text = program.text_of_many(COPIES, REPEATS);
         let compiled = compile(&text);
-        let base = Options { memory_bytes: 16 << 20, ..Options::default() };
+        let base = RunOptions { memory_bytes: 16 << 20, ..RunOptions::default() };
         for workers in [1, 2, 3, 8] {
             for at_once in [false, true] {
-                let options = Options { workers, at_once, ..base.clone() };
+                let options = RunOptions { workers, at_once, ..base.clone() };
                 let how = format!("{workers} workers, at once: {at_once}");
                 assert_eq!(
                     run(&compiled, options).as_ref(),
@@ -106,7 +106,7 @@ fn what_comes_over_to_several_workers_does_what_the_tree_says() {
                 );
             }
         }
-        let seeded = Options { seed: Some(round), ..base };
+        let seeded = RunOptions { seed: Some(round), ..base };
         assert_eq!(run(&compiled, seeded).as_ref(), Some(&expected), "round {round} with a seed:\n{text}");
     }
 }

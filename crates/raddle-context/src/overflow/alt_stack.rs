@@ -1,4 +1,4 @@
-//! Owns: the stack that a worker's fault handler runs on.
+//! Owns: the alternate signal stack of a worker's fault handler.
 //! May use: mmap, sigaltstack.
 //! Never: another OS thread's alternate stack.
 
@@ -8,10 +8,9 @@ use std::io;
 /// Room for the handler: the kernel's frame (with AVX-512, 3.5 KiB), the message, and what formatting takes.
 const BYTES: usize = 64 << 10;
 
-/// An alternate signal stack for this OS thread, for as long as the value lives; then the one before is
-/// put back.
+/// An alternate signal stack for this OS thread, as long as the value lives; then the previous one is restored.
 ///
-/// Without it a fault on a used-up stack kills the process without a word, since the handler cannot run.
+/// Without it, a stack overflow kills the process without a message, since the handler cannot run.
 #[derive(Debug)]
 pub struct AltStack {
     memory: *mut libc::c_void,

@@ -1,10 +1,10 @@
 //! Owns: the process's handler of SIGSEGV and SIGBUS.
 //! May use: the list of slabs, `RawWriter`, the current word.
-//! Never: a fault that is not ours; that one belongs to the handler before us.
+//! Never: a fault that is not a stack overflow of ours; it goes to the previous handler.
 
 use super::RawWriter;
 use crate::stack::{PAGE, ranges};
-use crate::{current, overflow::handler::Verdict::*};
+use crate::{current, overflow::handler::FaultKind::*};
 use core::ffi::{c_int, c_void};
 use core::fmt::Write;
 use core::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
-/// Writes who runs: the name, the number, where it was spawned. `current` is [`current::get`]'s word,
+/// Writes what runs: the name, the number, where it was spawned. `current` is [`current::get`]'s word,
 /// which may be null.
 ///
 /// It is called in a signal handler: no locks, no allocation, no memory that another thread may free meanwhile.
@@ -23,20 +23,19 @@ const BELOW: usize = 64 << 10;
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
 static DESCRIBER: AtomicPtr<()> = AtomicPtr::new(null_mut());
-/// What was installed before us, per entry of `SIGNALS`.
+/// The handlers that were installed before ours, per entry of `SIGNALS`.
 static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Tells the handler how to name what runs. The last call counts.
+/// Sets the function by which the handler names what runs. The last call counts.
 pub fn set_describer(describer: Describer) {
     // Pairs with the acquire in `report`.
     DESCRIBER.store(describer as *mut (), Ordering::Release);
 }
 
-/// Makes a stack overflow of a context a message and an abort instead of a silent death. Once per process;
-/// more calls do nothing.
+/// Installs the handler that reports a stack overflow of a context and aborts, instead of a silent crash. Further calls
+/// do nothing.
 ///
-/// Faults that are not ours go to the handler that was there before: Rust's own, a debugger's, a crash
-/// reporter's.
+/// Other faults go to the previous handler: Rust's own, a debugger's, a crash reporter's.
 ///
 /// ```
 /// raddle_context::overflow::install_process_handler();
@@ -56,16 +55,16 @@ fn install(signal: c_int) -> libc::sigaction {
     before
 }
 
-/// What a fault is.
-enum Verdict {
-    Overflow(ranges::Slot),
-    Wild(ranges::Slot),
+/// The kind of a fault.
+enum FaultKind {
+    Overflow(ranges::StackSlot),
+    Wild(ranges::StackSlot),
     NotOurs,
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let mut out = RawWriter::new();
-    match judge(info, context) {
+    match classify(info, context) {
         Overflow(slot) => {
             report(&mut out, slot);
             std::process::abort();
@@ -84,11 +83,11 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
 }
 
-fn judge(info: *mut libc::siginfo_t, context: *mut c_void) -> Verdict {
+fn classify(info: *mut libc::siginfo_t, context: *mut c_void) -> FaultKind {
     // SAFETY: the kernel passes a valid siginfo.
     let info = unsafe { &*info };
     if info.si_code <= 0 {
-        return NotOurs; // sent by somebody, no fault
+        return NotOurs; // sent by a process, not a fault
     }
     // SAFETY: SIGSEGV and SIGBUS with a positive code carry an address.
     let address = unsafe { info.si_addr() }.addr();
@@ -111,7 +110,7 @@ fn stack_pointer(context: *mut c_void) -> usize {
     return context.uc_mcontext.sp as usize;
 }
 
-fn report(out: &mut RawWriter, slot: ranges::Slot) {
+fn report(out: &mut RawWriter, slot: ranges::StackSlot) {
     let _ = write!(out, "\nraddle: stack overflow in ");
     describe_current(out);
     let (low, high) = (slot.base + PAGE, slot.base + slot.bytes);
@@ -124,7 +123,7 @@ fn report(out: &mut RawWriter, slot: ranges::Slot) {
     out.flush();
 }
 
-/// Writes who runs here.
+/// Writes what runs on this OS thread.
 pub(crate) fn describe_current(out: &mut RawWriter) {
     // Pairs with the release in `set_describer`.
     let describer = DESCRIBER.load(Ordering::Acquire);
@@ -137,7 +136,7 @@ pub(crate) fn describe_current(out: &mut RawWriter) {
     }
 }
 
-/// Does what would have happened without us.
+/// Passes the signal to the previous handler.
 fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let before = BEFORE.get().zip(SIGNALS.iter().position(|&s| s == signal)).map(|(all, index)| all[index]);
     match before {
@@ -155,12 +154,12 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
             let handler = unsafe { core::mem::transmute::<usize, extern "C" fn(c_int)>(before.sa_sigaction) };
             handler(signal);
         }
-        // A fault while another thread is in `install_process_handler`: the one before us is not known yet.
+        // A fault while another thread is in `install_process_handler`: the previous handler is not known yet.
         None => die(signal, info),
     }
 }
 
-/// Restores the default action; returning then runs into the same fault again, which kills the process.
+/// Restores the default action; on return the same fault happens again and kills the process.
 fn die(signal: c_int, info: *mut libc::siginfo_t) {
     // SAFETY: resets a disposition; async-signal-safe.
     unsafe { libc::signal(signal, libc::SIG_DFL) };

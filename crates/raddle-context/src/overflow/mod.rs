@@ -1,4 +1,4 @@
-//! Owns: what happens when a context runs off its stack.
+//! Owns: the report of a stack overflow.
 //! May use: signals, the list of slabs, the current word.
 //! Never: locks or allocation once a fault has happened.
 //!
@@ -11,8 +11,8 @@
 //! | fault address | stack pointer | then |
 //! |---|---|---|
 //! | in a guard page of ours | in or just below that slot | report an overflow, abort |
-//! | in a guard page of ours | elsewhere | report a wild access, then as before us |
-//! | elsewhere | | whatever handler was there before us (std's reports overflow of OS threads) |
+//! | in a guard page of ours | elsewhere | report a wild access, then call the previous handler |
+//! | elsewhere | | call the previous handler (std's reports overflows of OS threads) |
 
 mod alt_stack;
 mod handler;

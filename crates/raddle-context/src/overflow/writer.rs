@@ -28,7 +28,7 @@ impl RawWriter {
         RawWriter { buffer: [0; BYTES], used: 0 }
     }
 
-    /// Writes what was collected to standard error. There is nobody to tell when that fails.
+    /// Writes the message to standard error, and ignores errors.
     pub(crate) fn flush(&mut self) {
         // SAFETY: `used` bytes of the buffer are initialised.
         unsafe { libc::write(libc::STDERR_FILENO, self.buffer.as_ptr().cast(), self.used) };

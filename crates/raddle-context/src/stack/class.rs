@@ -47,8 +47,8 @@ impl SizeClass {
     /// How many classes there are.
     pub(crate) const COUNT: usize = 8;
 
-    /// 64 KiB: three times what the deepest ordinary thing takes, and 16 KiB, the class below, would not
-    /// hold a panic that is printed.
+    /// 64 KiB: three times what the deepest ordinary operation takes. 16 KiB, the class below, is too small for a panic
+    /// message.
     ///
     /// Bytes used, by `examples/high_water.rs` on x86-64 with Rust 1.95 (a lower bound: what a frame
     /// reserves and does not write is not seen):
@@ -94,12 +94,12 @@ impl SizeClass {
         BYTES[self.0 as usize]
     }
 
-    /// How many stacks of this class are made at a time: of the large ones, of which programs have few, one.
+    /// How many stacks of this class are made at a time: one for large classes, of which programs need few.
     pub(crate) const fn at_a_time(self, many: usize) -> usize {
         if self.bytes() > 8 << 20 { 1 } else { many }
     }
 
-    /// The class whose index stands in three bits.
+    /// The class whose index is in three bits.
     #[inline(always)]
     pub(super) const fn of_bits(bits: usize) -> SizeClass {
         SizeClass(ALL[bits & (SizeClass::COUNT - 1)])

@@ -1,8 +1,8 @@
-//! Owns: the stacks that no worker keeps warm, and the slabs that new ones are cut from.
+//! Owns: the free stacks that are in no worker's pool, and the slabs that new ones are cut from.
 //! May use: slabs; one lock per size class.
-//! Never: the fast path; a worker comes here once for many stacks.
+//! Never: the fast path; a worker takes many stacks at a time.
 
-use super::error::What;
+use super::error::FailedStep;
 use super::slab::{self, Slab};
 use super::{PAGE, SizeClass, StackError};
 use core::ptr::NonNull;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How the page below a stack is made inaccessible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guard {
-    /// A guard region where the kernel knows them (Linux 6.13), else as [`Guard::Protect`].
+    /// A guard region where the kernel supports them (Linux 6.13), else as [`Guard::Protect`].
     #[default]
     Best,
     /// A page without access rights: works everywhere, takes two memory maps per stack.
@@ -39,19 +39,19 @@ pub struct StackOptions {
 
 /// The shared store of stacks behind the workers' [`StackPool`](crate::StackPool)s.
 ///
-/// It owns the slabs. They are unmapped when the depot is dropped, provided that every stack has come
-/// back; otherwise they stay mapped for ever, since somebody may run on them.
+/// It owns the slabs. They are unmapped when the depot is dropped, if every stack has been given back. Otherwise they
+/// stay mapped for ever, since a context may still run on one.
 #[derive(Debug)]
 pub struct StackDepot {
     options: StackOptions,
-    shelves: [Mutex<Shelf>; SizeClass::COUNT],
+    shelves: [Mutex<ClassStore>; SizeClass::COUNT],
     /// Stacks cut so far, of all classes.
     made: AtomicUsize,
 }
 
-/// Everything of one size class.
+/// The free stacks and slabs of one size class.
 #[derive(Debug)]
-struct Shelf {
+struct ClassStore {
     class: SizeClass,
     guard: Guard,
     /// Free slots, the one to use next last.
@@ -60,7 +60,7 @@ struct Shelf {
 }
 
 // SAFETY: the free slots are exclusive rights to memory, without a tie to an OS thread.
-unsafe impl Send for Shelf {}
+unsafe impl Send for ClassStore {}
 
 impl StackDepot {
     /// A depot with default options. It maps nothing before the first stack is asked for.
@@ -74,7 +74,7 @@ impl StackDepot {
         let mut classes = SizeClass::all();
         let shelves = core::array::from_fn(|_| {
             let class = classes.next().unwrap_or(SizeClass::MAX);
-            Mutex::new(Shelf { class, guard: options.guard, free: Vec::new(), slabs: Vec::new() })
+            Mutex::new(ClassStore { class, guard: options.guard, free: Vec::new(), slabs: Vec::new() })
         });
         Arc::new(StackDepot { options, shelves, made: AtomicUsize::new(0) })
     }
@@ -84,7 +84,7 @@ impl StackDepot {
         self.options
     }
 
-    /// How stacks of `class` are guarded here: what [`Guard::Best`] came to, once the first of them has been made.
+    /// How stacks of `class` are guarded: the kind that [`Guard::Best`] chose, once the first stack has been made.
     ///
     /// ```
     /// # use raddle_context::{Guard, SizeClass, StackDepot, StackPool};
@@ -103,20 +103,19 @@ impl StackDepot {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// Gives the memory of every stack that lies in the depot back to the kernel, and returns how many
-    /// those were.
+    /// Returns the memory of every stack in the depot to the kernel, and returns their number.
     ///
-    /// That is the whole policy: nothing goes back by itself. Stacks that a worker keeps warm (at most 256
+    /// Nothing is returned to the kernel without this call. Stacks that a worker keeps warm (at most 256
     /// of a size) are not touched. The addresses stay reserved, the guards in place.
     pub fn trim(&self) -> usize {
         let mut trimmed = 0;
-        for shelf in &self.shelves {
-            let shelf = lock(shelf);
-            for &slot in &shelf.free {
+        for store in &self.shelves {
+            let store = lock(store);
+            for &slot in &store.free {
                 // SAFETY: the slot is on the free list, which the lock guards.
-                unsafe { slab::discard(slot, shelf.class) };
+                unsafe { slab::discard(slot, store.class) };
             }
-            trimmed += shelf.free.len();
+            trimmed += store.free.len();
         }
         trimmed
     }
@@ -128,13 +127,13 @@ impl StackDepot {
         count: usize,
         into: &mut Vec<NonNull<u8>>,
     ) -> Result<(), StackError> {
-        let mut shelf = lock(&self.shelves[class.index()]);
-        if shelf.free.is_empty() {
-            let count = count.min(shelf.cut_at_once());
-            return self.make(&mut shelf, count, into);
+        let mut store = lock(&self.shelves[class.index()]);
+        if store.free.is_empty() {
+            let count = count.min(store.cut_at_once());
+            return self.make(&mut store, count, into);
         }
-        let keep = shelf.free.len().saturating_sub(count);
-        into.extend(shelf.free.drain(keep..));
+        let keep = store.free.len().saturating_sub(count);
+        into.extend(store.free.drain(keep..));
         Ok(())
     }
 
@@ -143,20 +142,25 @@ impl StackDepot {
         lock(&self.shelves[class.index()]).free.extend(slots);
     }
 
-    /// Cuts up to `count` new stacks. A refusal counts only if not even one could be made.
-    fn make(&self, shelf: &mut Shelf, count: usize, into: &mut Vec<NonNull<u8>>) -> Result<(), StackError> {
+    /// Cuts up to `count` new stacks. Fails only if not even one could be made.
+    fn make(
+        &self,
+        store: &mut ClassStore,
+        count: usize,
+        into: &mut Vec<NonNull<u8>>,
+    ) -> Result<(), StackError> {
         let before = into.len();
         while into.len() - before < count {
             let made = self.made();
             let refused = self.options.refuse_after.is_some_and(|limit| made >= limit);
-            let slot = if refused { Err((What::Map, libc::ENOMEM)) } else { shelf.cut() };
+            let slot = if refused { Err((FailedStep::Map, libc::ENOMEM)) } else { store.cut() };
             match slot {
                 Ok(slot) => into.push(slot),
                 Err(_) if into.len() > before => break,
-                Err((What::PageSize, size)) => {
-                    return Err(StackError::refused(What::PageSize, shelf.class, 0, size as usize));
+                Err((FailedStep::PageSize, size)) => {
+                    return Err(StackError::refused(FailedStep::PageSize, store.class, 0, size as usize));
                 }
-                Err((what, errno)) => return Err(StackError::refused(what, shelf.class, errno, made)),
+                Err((what, errno)) => return Err(StackError::refused(what, store.class, errno, made)),
             }
             self.made.fetch_add(1, Ordering::Relaxed);
         }
@@ -164,15 +168,15 @@ impl StackDepot {
     }
 }
 
-impl Shelf {
+impl ClassStore {
     /// Slots of the first slab; each further one is twice as large as the one before ...
     const FIRST_SLOTS: usize = 64;
     /// ... up to this many bytes.
     const SLAB_BYTES_MAX: usize = 1 << 30;
-    /// So many stacks are cut at a time at first.
+    /// How many stacks are cut at a time at first.
     const FIRST_CUT: usize = 4;
 
-    /// How many new stacks to cut at a time at most: as many as there are already.
+    /// The most new stacks to cut at a time: as many as there are already.
     ///
     /// PERF: a guard is a call of the kernel, half a microsecond to two. A runtime that was made for a handful of
     /// processes paid for 64 guards before it ran the first.
@@ -190,10 +194,10 @@ impl Shelf {
         let mut slab = self.reserve()?;
         let slot = slab.cut(&mut self.guard);
         self.slabs.push(slab);
-        slot?.ok_or((What::Map, libc::ENOMEM))
+        slot?.ok_or((FailedStep::Map, libc::ENOMEM))
     }
 
-    /// Reserves the next slab, halving the wish while the address space is too tight for it.
+    /// Reserves the next slab, of half the size as long as the address space is too small for it.
     fn reserve(&self) -> Result<Slab, slab::Refusal> {
         check_page_size()?;
         let first = self.class.at_a_time(Self::FIRST_SLOTS);
@@ -210,13 +214,13 @@ impl Shelf {
 
 impl Drop for StackDepot {
     fn drop(&mut self) {
-        for shelf in &mut self.shelves {
-            let shelf = shelf.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let cut: usize = shelf.slabs.iter().map(Slab::cut_count).sum();
-            if cut != shelf.free.len() {
+        for store in &mut self.shelves {
+            let store = store.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let cut: usize = store.slabs.iter().map(Slab::cut_count).sum();
+            if cut != store.free.len() {
                 continue;
             }
-            for slab in &mut shelf.slabs {
+            for slab in &mut store.slabs {
                 // SAFETY: as many slots are free as were ever cut, so that nobody holds one.
                 unsafe { slab.unmap() };
             }
@@ -227,13 +231,12 @@ impl Drop for StackDepot {
 fn check_page_size() -> Result<(), slab::Refusal> {
     // SAFETY: sysconf has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    if size as usize == PAGE { Ok(()) } else { Err((What::PageSize, size as i32)) }
+    if size as usize == PAGE { Ok(()) } else { Err((FailedStep::PageSize, size as i32)) }
 }
 
-/// Locks a shelf. A panic while it was held (out of memory in a `Vec`) leaves it whole, so poison is no
-/// reason to stop.
-fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
-    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a store. A panic while it was held (out of memory in a `Vec`) leaves it consistent, so poisoning is ignored.
+fn lock(store: &Mutex<ClassStore>) -> MutexGuard<'_, ClassStore> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

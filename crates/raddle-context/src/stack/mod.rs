@@ -29,13 +29,13 @@ use core::ptr::NonNull;
 /// Bytes of a page, and of the guard below each stack.
 pub(crate) const PAGE: usize = 4096;
 
-/// One taken stack: whoever holds this value may run on it. Not `Clone`; give it back with [`StackPool::give`].
+/// A stack in use: the owner of this value may run on it. Not `Clone`; give it back with [`StackPool::give`].
 ///
 /// Dropping it instead leaks the stack until its depot is gone, and keeps that depot's memory mapped.
 ///
 /// The address of the slot's first byte, where the guard page is; in its lowest bits, which are zero, the class and
 /// `FILLED`. PERF: one word stays in a register. An address, a byte and a flag went through memory piece by piece and
-/// were read as a whole, for which a processor waits until all of them have reached the cache: bench `create_join`.
+/// were read as a whole, which stalls the processor until all parts have reached the cache: bench `create_join`.
 #[derive(Debug)]
 pub struct Stack(NonNull<u8>);
 

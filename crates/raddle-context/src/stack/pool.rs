@@ -1,6 +1,6 @@
-//! Owns: a worker's warm stacks.
+//! Owns: a worker's pool of free stacks.
 //! May use: the depot, once for many stacks.
-//! Never: an atomic or a system call on the warm path; the memory of a stack that is given back.
+//! Never: an atomic or a system call on the fast path; the memory of a stack that is given back.
 //!
 //! Last in, first out, so that the next process runs on the lines and pages that the last one left in the
 //! cache.
@@ -77,7 +77,8 @@ impl StackPool {
         }
     }
 
-    /// The magazine was empty, or stacks are to be filled. `last` was given back last: the caller may still run on it.
+    /// Slow path of `take`: the magazine is empty, or stacks are filled first. The caller may still run on `last`,
+    /// which was given back last.
     #[cold]
     #[inline(never)]
     fn take_slowly(&mut self, class: SizeClass, last: Option<NonNull<u8>>) -> Result<Stack, StackError> {
@@ -85,7 +86,7 @@ impl StackPool {
             Some(slot) => Ok(slot),
             None => self.refill(class),
         };
-        // To start on it is allowed, to fill it is not: it stays, and an older one is filled.
+        // A context may start on it, but it must not be filled: keep it, and fill an older one.
         self.magazines[class.index()].extend(last);
         let mut stack = Stack::new(older?, class);
         if self.fill {

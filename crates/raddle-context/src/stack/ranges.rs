@@ -1,9 +1,9 @@
 //! Owns: the list of all slabs of the process, for the fault handler.
 //! May use: atomics.
-//! Never: a lock, freed memory, or anything else that a signal handler must not meet.
+//! Never: a lock, freed memory, or anything else that is unsafe in a signal handler.
 //!
 //! A singly linked list that only grows at its head; its nodes are leaked, and reused when a slab is
-//! unmapped. The word `base` of a node says what it stands for:
+//! unmapped. The word `base` of a node says what the node is:
 //!
 //! | `base` | meaning | goes to |
 //! |---|---|---|
@@ -13,8 +13,7 @@
 //!
 //! A reader that is interrupted between its loads by a retirement and a reuse may see the new slab's size
 //! with the old one's base. It reads only after a fault in the old slab, which its user must not unmap
-//! before the stack is given back, so that this takes a use after free; and then it errs in the text of a
-//! message.
+//! before the stack is given back; so this takes a use after free, and then only the text of a message is wrong.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 static HEAD: AtomicPtr<Range> = AtomicPtr::new(null_mut());
 const BUSY: usize = 1;
 
-/// One slab, as the handler sees it.
+/// One slab, as the fault handler sees it.
 #[derive(Debug)]
 pub(crate) struct Range {
     base: AtomicUsize,
@@ -33,14 +32,14 @@ pub(crate) struct Range {
 
 /// The slot that an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct StackSlot {
     /// Its lowest address, where the guard page is.
     pub(crate) base: usize,
     /// Its bytes, guard included.
     pub(crate) bytes: usize,
 }
 
-/// Enters a slab.
+/// Adds a slab to the list.
 pub(crate) fn add(base: usize, bytes: usize, stride: usize) -> &'static Range {
     let range = iter().find(|range| range.claim()).unwrap_or_else(grow);
     range.bytes.store(bytes, Ordering::Relaxed);
@@ -51,13 +50,13 @@ pub(crate) fn add(base: usize, bytes: usize, stride: usize) -> &'static Range {
 }
 
 /// The slot that holds `address`. Async-signal-safe.
-pub(crate) fn find(address: usize) -> Option<Slot> {
+pub(crate) fn find(address: usize) -> Option<StackSlot> {
     iter().find_map(|range| {
         // Pairs with the release in `add`: the other words are those of this base.
         let base = range.base.load(Ordering::Acquire);
         let offset = address.checked_sub(base).filter(|_| base > BUSY)?;
         let (bytes, stride) = (range.bytes.load(Ordering::Relaxed), range.stride.load(Ordering::Relaxed));
-        (offset < bytes).then(|| Slot { base: address - offset % stride, bytes: stride })
+        (offset < bytes).then(|| StackSlot { base: address - offset % stride, bytes: stride })
     })
 }
 
@@ -110,8 +109,8 @@ mod tests {
     #[test]
     fn an_address_finds_its_slot_until_the_slab_is_retired() {
         let range = add(0x10_0000, 0x3000 * 4, 0x3000);
-        assert_eq!(find(0x10_0000), Some(Slot { base: 0x10_0000, bytes: 0x3000 }));
-        assert_eq!(find(0x10_5fff), Some(Slot { base: 0x10_3000, bytes: 0x3000 }));
+        assert_eq!(find(0x10_0000), Some(StackSlot { base: 0x10_0000, bytes: 0x3000 }));
+        assert_eq!(find(0x10_5fff), Some(StackSlot { base: 0x10_3000, bytes: 0x3000 }));
         assert_eq!(find(0x10_c000), None);
         assert_eq!(find(0x0f_ffff), None);
         range.retire();

@@ -3,23 +3,22 @@
 //! Never: a slot after it was cut; that belongs to whoever holds the `Stack`.
 //!
 //! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space
-//! until it is touched. Huge pages are refused for it, since they would turn each stack's one touched page
-//! into 2 MiB.
+//! until it is touched. Huge pages are disabled for it: they would turn the one touched page of a stack into 2 MiB.
 //!
-//! The guard at the low end of a slot is a *guard region* where the kernel knows them (Linux 6.13,
+//! The guard at the low end of a slot is a *guard region* where the kernel supports them (Linux 6.13,
 //! `MADV_GUARD_INSTALL`): a mark in the page table, so that the mapping stays one piece. Before that it is
 //! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
 
-use super::error::What;
+use super::error::FailedStep;
 use super::{Guard, PAGE, SizeClass, ranges};
 use crate::tools::valgrind;
 use core::ptr::NonNull;
 
-/// `MADV_GUARD_INSTALL`, which the `libc` crate does not know yet.
+/// `MADV_GUARD_INSTALL`, which the `libc` crate does not define yet.
 const MADV_GUARD_INSTALL: i32 = 102;
 
 /// A kernel's refusal: which step, and its error number.
-pub(crate) type Refusal = (What, i32);
+pub(crate) type Refusal = (FailedStep, i32);
 
 /// One mapping, cut from its low end upwards.
 #[derive(Debug)]
@@ -50,9 +49,9 @@ impl Slab {
         };
         let base = match NonNull::new(at.cast::<u8>()) {
             Some(base) if at != libc::MAP_FAILED => base,
-            _ => return Err((What::Map, errno())),
+            _ => return Err((FailedStep::Map, errno())),
         };
-        // A kernel without huge pages answers EINVAL, and then there is nothing to refuse.
+        // A kernel without huge pages returns EINVAL; then there is nothing to disable.
         // SAFETY: the range is the mapping just made.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_NOHUGEPAGE) };
         let range = ranges::add(base.addr().get(), bytes, stride);
@@ -94,24 +93,24 @@ impl Slab {
     }
 }
 
-/// Guards one page, by the best means that this kernel has; what it has not is remembered in `guard`.
+/// Guards one page by the best means of this kernel; what it lacks is remembered in `guard`.
 fn install(guard: &mut Guard, page: NonNull<u8>) -> Result<(), Refusal> {
     if *guard == Guard::Best {
         match advise(page, MADV_GUARD_INSTALL) {
             Ok(()) => return Ok(()),
             Err(libc::EINVAL) => *guard = Guard::Protect,
-            Err(errno) => return Err((What::Guard, errno)),
+            Err(errno) => return Err((FailedStep::Guard, errno)),
         }
     }
     // SAFETY: the page lies in a slab of ours and has not been handed out.
     match unsafe { libc::mprotect(page.as_ptr().cast(), PAGE, libc::PROT_NONE) } {
         0 => Ok(()),
-        _ => Err((What::Guard, errno())),
+        _ => Err((FailedStep::Guard, errno())),
     }
 }
 
-/// Whether a guard region is more than a word here. An emulator (qemu-user) may take the advice, say yes
-/// and do nothing; it then also says yes to reading the page in, which a guard region refuses with EFAULT.
+/// Whether guard regions really work. An emulator (qemu-user) may accept the call and do nothing. Then it also succeeds
+/// in populating the page, which fails with EFAULT in a guard region.
 fn guard_holds(page: NonNull<u8>) -> bool {
     advise(page, MADV_GUARD_INSTALL).is_ok() && advise(page, libc::MADV_POPULATE_READ) == Err(libc::EFAULT)
 }

@@ -1,21 +1,22 @@
-//! Owns: thread-local storage that belongs to a context and goes with it from one OS thread to another.
-//! May use: the C library's own ways to make such storage; one file per world, chosen on one line.
-//! Never: a guess; what the start-up probe does not find as expected makes all of it [`Unsupported`].
+//! Owns: thread-local storage that belongs to a context and moves with it from one OS thread to another.
+//! May use: the C library's own functions for such storage; one file per C library or build, chosen on one line.
+//! Never: a guess; if the start-up probe finds anything unexpected, all of it is [`Unsupported`].
 //!
 //! Compilers compute the address of a thread-local variable once and keep it, since to them a function runs on one
 //! thread. A stackful thread that changes OS threads in the middle of a function is therefore right only if its
 //! thread-local storage comes along: then every such address stays what it was. The storage of a thread is found
 //! through one register (FS base, TPIDR_EL0), which a program may write itself; [`crate::transfer_with`] does.
 //!
-//! So a thread gets a [`TlsBlock`]: all that the C library gives a thread of its own, except the kernel's part. It is
+//! So a thread gets a [`TlsBlock`]: everything that the C library keeps per thread, except the kernel's part. That is
 //! `errno`, the variables of every loaded library, malloc's cache, the locale, the exceptions in flight. The page
-//! `README.md` beside this file says which internals of glibc it rests on, and how a change in them would show.
+//! `README.md` beside this file says which internals of glibc this depends on, and how a change in them would be
+//! noticed.
 //!
 //! | what | where |
 //! |---|---|
 //! | what the probe must find | `glibc/facts.rs` |
 //! | the list through which glibc finds all threads | `glibc/anchor.rs` |
-//! | one block: made, used again, left | `glibc/block.rs` |
+//! | one block: creation, reuse, release | `glibc/block.rs` |
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
@@ -26,8 +27,10 @@
 #[cfg_attr(all(not(raddle_twin), not(all(target_os = "linux", target_env = "gnu"))), path = "none.rs")]
 mod world;
 
+#[doc(hidden)]
+pub use world::ForkGuard as Held;
 pub use world::{
-    Held, Host, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported,
+    ForkGuard, Host, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported,
 };
 
 use core::fmt;

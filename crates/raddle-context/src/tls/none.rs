@@ -1,4 +1,4 @@
-//! Owns: the answer of a build that cannot give contexts storage of their own.
+//! Owns: the stand-in of builds that cannot give contexts storage of their own.
 //! May use: nothing.
 //! Never: a block.
 
@@ -11,10 +11,10 @@ use std::convert::Infallible;
 /// # Errors
 /// Always: the C library is none of those whose internals are known.
 pub fn supported() -> Result<(), Unsupported> {
-    Err(Unsupported { missing: "the C library is another one" })
+    Err(Unsupported { missing: "this C library is not supported" })
 }
 
-/// Storage of a context's own; there is none here.
+/// A context's own storage; there is none here.
 #[derive(Debug)]
 pub struct TlsBlock(Infallible);
 
@@ -25,21 +25,21 @@ impl TlsBlock {
     }
 }
 
-/// The locks that a fork must not find taken: none.
+/// The locks that a fork must hold: none.
 #[derive(Debug)]
-pub struct Held;
+pub struct ForkGuard;
 
-impl Held {
+impl ForkGuard {
     /// Takes them.
-    pub fn take() -> Held {
-        Held
+    pub fn take() -> ForkGuard {
+        ForkGuard
     }
 
     /// Nothing to put right.
     pub fn in_child(&self, _is_ours: bool) {}
 }
 
-/// An OS thread that runs no contexts with storage of their own.
+/// An OS thread that may run contexts with storage of their own: here none does.
 #[derive(Debug)]
 pub struct Host;
 

@@ -1,4 +1,4 @@
-//! Owns: storage of a context's own, in the twin: each context is an OS thread there and has it anyway.
+//! Owns: the twin's stand-in: each context is an OS thread there, and so has storage of its own.
 //! May use: nothing.
 //! Never: a register.
 
@@ -24,14 +24,14 @@ impl TlsBlock {
     }
 }
 
-/// The locks that a fork must not find taken: none.
+/// The locks that a fork must hold: none.
 #[derive(Debug)]
-pub struct Held;
+pub struct ForkGuard;
 
-impl Held {
+impl ForkGuard {
     /// Takes them.
-    pub fn take() -> Held {
-        Held
+    pub fn take() -> ForkGuard {
+        ForkGuard
     }
 
     /// Nothing to put right.

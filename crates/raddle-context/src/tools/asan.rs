@@ -1,10 +1,10 @@
-//! Owns: what AddressSanitizer is told.
+//! Owns: the calls that tell AddressSanitizer of switches.
 //! May use: its fiber interface, `arch`.
 //! Never: locals between the two calls around a switch, beyond the one that carries its answer.
 //!
 //! AddressSanitizer wants to know which stack it is on, for its reports and for the "fake stack" that
 //! holds the locals whose use after return it checks. A switch is bracketed by `start` (where to; where to
-//! keep this context's fake stack) and `finish` (on arrival; whose fake stack). A context that is over
+//! keep this context's fake stack) and `finish` (on arrival; whose fake stack). A context that has ended
 //! passes null instead of a place to keep its fake stack.
 //!
 //! It finds its record of a thread through thread-local storage. A context with storage of its own has no such record:
@@ -86,13 +86,13 @@ unsafe fn finish(kept: *mut c_void, bottom: *mut u8, bytes: usize) {
     unsafe { __sanitizer_finish_switch_fiber(kept, null_mut(), null_mut()) };
 }
 
-/// A context that had storage of its own goes on with its OS thread's.
+/// A context that had storage of its own continues with its OS thread's.
 pub(crate) fn back_home(stack: &Stack) {
     // SAFETY: this stack had no fake stack in the OS thread's record.
     unsafe { finish(null_mut(), stack.limit(), stack.class().bytes()) };
 }
 
-/// The OS thread's storage is about to be left by other means than a switch.
+/// The OS thread's storage is about to be left other than by a switch.
 pub(crate) fn leave_behind() {
     LEFT_BEHIND.set(true);
 }

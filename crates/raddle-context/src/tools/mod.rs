@@ -1,8 +1,8 @@
-//! Owns: what debugging tools are told of our stacks and switches.
+//! Owns: the calls that tell debugging tools of our stacks and switches.
 //! May use: one file per tool; `fibers` is chosen on one line.
-//! Never: an effect on what the program does.
+//! Never: an effect on the program's behaviour.
 //!
-//! | tool | told | when |
+//! | tool | told of | when |
 //! |---|---|---|
 //! | Valgrind | each stack | always compiled in; a dozen instructions per stack made |
 //! | AddressSanitizer | each switch, with the stack's bounds | `--cfg raddle_asan` |

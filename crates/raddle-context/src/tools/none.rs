@@ -1,4 +1,4 @@
-//! Owns: nothing; no sanitizer watches this build.
+//! Owns: the stand-in for builds without a sanitizer.
 //! May use: `arch`.
 //! Never: a cost.
 
@@ -7,7 +7,7 @@ use crate::stack::Stack;
 
 pub(crate) use crate::arch::{switch, switch_here};
 
-/// What a sanitizer keeps per context: nothing.
+/// The state of a sanitizer per context: nothing.
 #[derive(Debug)]
 pub(crate) struct Fiber;
 
@@ -23,11 +23,11 @@ impl Fiber {
     }
 }
 
-/// A context that had storage of its own goes on with its OS thread's: nobody is told.
+/// A context that had storage of its own continues with its OS thread's: nothing to do.
 #[inline(always)]
 pub(crate) fn back_home(_stack: &Stack) {}
 
-/// The OS thread's storage is about to be left by other means than a switch: nobody is told.
+/// The OS thread's storage is about to be left other than by a switch: nothing to do.
 #[inline(always)]
 pub(crate) fn leave_behind() {}
 

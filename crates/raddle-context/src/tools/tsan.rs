@@ -1,4 +1,4 @@
-//! Owns: what ThreadSanitizer is told.
+//! Owns: the calls that tell ThreadSanitizer of contexts and switches.
 //! May use: its fiber interface, the assembly that calls it.
 //! Never: an instrumented frame between the announcement of a switch and the switch.
 //!
@@ -45,8 +45,8 @@ impl Fiber {
     }
 }
 
-/// Where ThreadSanitizer keeps, in the program's thread-local storage, who runs: from a thread pointer. The one word
-/// there that goes along when another fiber is announced and when the first one comes back.
+/// The offset from the thread pointer of the word by which ThreadSanitizer knows the running fiber. It is the one word
+/// of the program's thread-local storage that changes when another fiber is announced, and changes back afterwards.
 pub(crate) fn word() -> Option<isize> {
     // SAFETY: no preconditions.
     let own = unsafe { __tsan_get_current_fiber() };
@@ -109,11 +109,11 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize
     unsafe { crate::arch::switch(from, to, storage) };
 }
 
-/// A context that had storage of its own goes on with its OS thread's: nobody is told.
+/// A context that had storage of its own continues with its OS thread's: nothing to do.
 #[inline(always)]
 pub(crate) fn back_home(_stack: &Stack) {}
 
-/// The OS thread's storage is about to be left by other means than a switch: nobody is told.
+/// The OS thread's storage is about to be left other than by a switch: nothing to do.
 #[inline(always)]
 pub(crate) fn leave_behind() {}
 

@@ -1,4 +1,4 @@
-//! Owns: what Valgrind is told of our stacks.
+//! Owns: the calls that tell Valgrind of our stacks.
 //! May use: Valgrind's client requests, which are a few rotations that do nothing outside of it.
 //! Never: a cost on a path that is taken more than once per stack.
 //!

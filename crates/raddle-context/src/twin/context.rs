@@ -2,13 +2,13 @@
 //! May use: threads, locks and condition variables of the standard library.
 //! Never: assembly, a stack of ours, speed.
 //!
-//! Model checkers and race detectors follow OS threads, not our switch. Under `--cfg raddle_twin` each
-//! started context is an OS thread of its own, and at most one of those that belong together runs: whoever
-//! transfers hands a *baton* to the other and waits for its own to come back.
+//! Model checkers and race detectors follow OS threads, not our switch. Under `--cfg raddle_twin` each started context
+//! is an OS thread of its own, and only one of a worker's contexts runs at a time: a transfer hands a *baton* to the
+//! other OS thread, and waits for its own.
 //!
 //! | `Context` is | `entry` | `baton` |
 //! |---|---|---|
-//! | running, over, or empty | none | none |
+//! | running, ended, or empty | none | none |
 //! | primed | some | none |
 //! | suspended | none | some: the one that its thread waits for |
 //!
@@ -88,7 +88,7 @@ pub unsafe fn transfer_with(from: *mut Context, to: *mut Context, _storage: usiz
 /// # Safety
 /// `*to` is suspended or primed, and the caller stops touching what it shares with other contexts.
 unsafe fn hand_over(to: *mut Context) {
-    let word = Word(AtomicPtr::new(current::get()));
+    let word = CurrentWord(AtomicPtr::new(current::get()));
     // SAFETY: the caller's guarantee; nobody else touches `*to` until it runs.
     let context = unsafe { &mut *to };
     if let Some(baton) = context.baton.take() {
@@ -112,9 +112,9 @@ unsafe fn hand_over(to: *mut Context) {
 
 /// The current word, on its way to another OS thread.
 #[derive(Debug)]
-struct Word(AtomicPtr<()>);
+struct CurrentWord(AtomicPtr<()>);
 
-impl Word {
+impl CurrentWord {
     fn install(self) {
         current::set(self.0.into_inner());
     }
@@ -123,12 +123,12 @@ impl Word {
 /// What a suspended context's thread waits for.
 #[derive(Debug, Default)]
 struct Baton {
-    word: Mutex<Option<Word>>,
+    word: Mutex<Option<CurrentWord>>,
     given: Condvar,
 }
 
 impl Baton {
-    fn give(&self, word: Word) {
+    fn give(&self, word: CurrentWord) {
         *self.word.lock().unwrap_or_else(PoisonError::into_inner) = Some(word);
         self.given.notify_one();
     }

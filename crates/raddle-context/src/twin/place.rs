@@ -6,15 +6,15 @@ use crate::current;
 
 /// Where the word is that the next transfer carries.
 #[derive(Clone, Copy, Debug)]
-pub struct Place;
+pub struct CurrentSlot;
 
-impl Place {
+impl CurrentSlot {
     /// Nobody's.
-    pub const NOWHERE: Place = Place;
+    pub const NOWHERE: CurrentSlot = CurrentSlot;
 
     /// That of whoever calls.
-    pub fn here() -> Place {
-        Place
+    pub fn here() -> CurrentSlot {
+        CurrentSlot
     }
 
     /// Says what runs next.

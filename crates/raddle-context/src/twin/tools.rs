@@ -1,4 +1,4 @@
-//! Owns: the part of `tools` that the twin needs: Valgrind hears of the stacks, which nobody runs on.
+//! Owns: the part of `tools` that the twin needs: the stacks are registered with Valgrind, though none is used.
 //! May use: as `tools`.
 //! Never: fibers; to a sanitizer the twin's contexts are plain threads.
 

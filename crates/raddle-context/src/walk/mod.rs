@@ -1,14 +1,14 @@
-//! Owns: the walk over the frames of a suspended context: the functions in which it stands.
-//! May use: the registers that `arch` has saved; the tables by which panics unwind (`tables`, `rows`).
+//! Owns: the stack walk of a suspended context: the functions that it is in.
+//! May use: the registers that `arch` has saved; the unwind tables (`tables`, `rows`).
 //! Never: a read outside of the context's own stack and of those tables; an allocation, or a lock, while it walks.
 //!
-//! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to the
-//! one that called it, by what the compiler wrote down in `.eh_frame`: where the frame ends, and where on the stack it
-//! keeps the caller's registers. Frame pointers would do with a few lines, but a release build of Rust has none.
+//! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to its
+//! caller's by the compiler's unwind information in `.eh_frame`: where the frame ends, and where it keeps the caller's
+//! registers. Frame pointers would take fewer lines, but a release build of Rust has none.
 //!
-//! The unwinder of the C library walks from where it is called only, and believes what it finds. Here each address is
-//! held against the stack before it is read, and each frame must end above the one before: a stack that was overwritten
-//! gives a short walk or a wrong one, and no crash. (The crate `framehop` with `gimli` does the same in 20 000 lines,
+//! The usual unwinder can walk only from its own caller, and trusts what it finds. Here each address is checked against
+//! the stack before it is read, and each frame must end above the one before. So an overwritten stack gives a short or
+//! wrong walk, but no crash. (The crate `framehop` with `gimli` does the same in 20 000 lines,
 //! which would be compiled in each of our test configurations; what x86-64 and aarch64 need of it is three pages.)
 
 mod rows;
@@ -22,23 +22,23 @@ use crate::{Context, Stack};
 use core::ops::Range;
 use rows::{Row, Rule};
 
-/// So many frames are walked at the most.
+/// The most frames that are walked.
 const FRAMES_MAX: usize = 128;
 
-/// Registers, as far as they are known; by the numbers of DWARF.
-type Known = [Option<usize>; REGISTERS];
+/// The known registers, by DWARF number.
+type RegisterValues = [Option<usize>; REGISTERS];
 
-/// The registers of an OS thread that a signal has interrupted; as numbers, so that they may be kept anywhere.
+/// The registers of an OS thread that a signal has interrupted.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupted {
-    /// Where it was.
+    /// Its instruction pointer.
     pub address: usize,
-    /// By the numbers of DWARF; among them the stack pointer.
+    /// By DWARF number; the stack pointer is among them.
     pub registers: [usize; REGISTERS],
 }
 
 impl Interrupted {
-    /// What the kernel has given to a signal's handler.
+    /// Reads the registers from a signal handler's context.
     ///
     /// # Safety
     /// `context` is the third argument of a handler with `SA_SIGINFO`, which has not returned.
@@ -66,7 +66,7 @@ pub unsafe fn walk(context: &Context, stack: &Stack, tables: &Tables, each: impl
         return;
     }
     let memory = sp..stack.top().addr();
-    let mut known: Known = [None; REGISTERS];
+    let mut known: RegisterValues = [None; REGISTERS];
     for (register, offset) in SAVED {
         // SAFETY: on the stack, which is mapped and readable while it is taken.
         known[register] = unsafe { read(&memory, sp.wrapping_add(offset)) };
@@ -75,10 +75,10 @@ pub unsafe fn walk(context: &Context, stack: &Stack, tables: &Tables, each: impl
     let Some(address) = known[RETURN] else { return };
     // The call stands before the address that it returns to, which may be the next function's first.
     // SAFETY: as above, and the caller vouches for the tables.
-    unsafe { walk_from(known, (plain(address), 1), &memory, tables, each) }
+    unsafe { walk_from(known, (without_signature(address), 1), &memory, tables, each) }
 }
 
-/// As [`walk`], for an OS thread that stands still in a signal's handler: from the function that was interrupted on.
+/// Like [`walk`], for an OS thread stopped in a signal handler: begins with the interrupted function.
 ///
 /// # Safety
 /// What lies between its stack pointer and `end` may be read. The tables as for [`walk`].
@@ -93,7 +93,7 @@ pub unsafe fn walk_interrupted(
     unsafe { walk_from(thread.registers.map(Some), (thread.address, 0), &memory, tables, each) }
 }
 
-/// What a suspended context keeps on its stack, the registers included.
+/// The used part of a suspended context's stack, saved registers included.
 pub fn kept(context: &Context, stack: &Stack) -> Range<usize> {
     let (sp, top) = (context.sp.addr(), stack.top().addr());
     if context.entry.is_some() || sp < stack.limit().addr() { top..top } else { sp..top }
@@ -117,7 +117,7 @@ pub unsafe fn words(memory: Range<usize>, mut each: impl FnMut(usize) -> bool) {
 /// # Safety
 /// `memory` may be read. What was loaded when the tables were made still is.
 unsafe fn walk_from(
-    mut known: Known,
+    mut known: RegisterValues,
     (mut address, mut back): (usize, usize),
     memory: &Range<usize>,
     tables: &Tables,
@@ -132,18 +132,18 @@ unsafe fn walk_from(
         let read = |at| unsafe { read(memory, at) };
         let Some(caller) = caller_of(&known, &row, read) else { return };
         let rises = caller[STACK_POINTER] > known[STACK_POINTER];
-        // A function that has not touched the stack yet is the first only.
+        // Only the first function may not have touched the stack yet.
         let stays = back == 0 && caller[STACK_POINTER] == known[STACK_POINTER];
         if !(rises || stays) || caller[STACK_POINTER] > Some(memory.end) {
             return;
         }
         let Some(returns_to) = caller[row.return_register] else { return };
         known = caller;
-        (address, back) = (plain(returns_to), 1);
+        (address, back) = (without_signature(returns_to), 1);
     }
 }
 
-/// The word at `at`, if that is a place in `memory`.
+/// The word at `at`, if that is within `memory`.
 ///
 /// # Safety
 /// `memory` may be read.
@@ -153,8 +153,12 @@ unsafe fn read(memory: &Range<usize>, at: usize) -> Option<usize> {
     inside.then(|| unsafe { peek(at) })
 }
 
-/// The registers as the caller has them when this frame has returned.
-fn caller_of(known: &Known, row: &Row, read: impl Fn(usize) -> Option<usize>) -> Option<Known> {
+/// The caller's registers after this frame has returned.
+fn caller_of(
+    known: &RegisterValues,
+    row: &Row,
+    read: impl Fn(usize) -> Option<usize>,
+) -> Option<RegisterValues> {
     let (base, offset) = row.frame?;
     let frame = known.get(base).copied()??.checked_add_signed(offset)?;
     let place = |offset: i32| frame.checked_add_signed(offset as isize);
@@ -173,6 +177,6 @@ fn caller_of(known: &Known, row: &Row, read: impl Fn(usize) -> Option<usize>) ->
 }
 
 /// A return address without the signature that pointer authentication puts into its high bits.
-fn plain(address: usize) -> usize {
+fn without_signature(address: usize) -> usize {
     if cfg!(target_arch = "aarch64") { address & ((1 << 48) - 1) } else { address }
 }

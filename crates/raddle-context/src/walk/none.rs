@@ -1,4 +1,4 @@
-//! Owns: no walk: the twin's contexts are OS threads, and ThreadSanitizer's switch is its own.
+//! Owns: the stand-in where no stack can be walked: in the twin build and under ThreadSanitizer.
 //! May use: nothing.
 //! Never: a frame.
 

@@ -1,41 +1,41 @@
-//! Owns: what a function's description says at one of its instructions: a `Row`.
+//! Owns: the interpreter of a function's unwind information, which gives the `Row` for an instruction.
 //! May use: the bytes that `tables` has found.
-//! Never: a byte behind their end; an expression, which only the loader's own stubs use: the walk ends there.
+//! Never: a byte beyond their end; a DWARF expression, which only the loader's stubs use: the walk ends there.
 //!
-//! The description is a program that builds rows, one for each change of the frame (DWARF 5, 6.4.2). It is run from the
-//! function's begin to the instruction in question.
+//! The unwind information is a program that builds rows, one for each change of the frame (DWARF 5, 6.4.2). It is
+//! interpreted from the function's begin to the instruction in question.
 
 /// The general registers of x86-64 (and its return address, 16) and aarch64 have numbers below this.
 pub const REGISTERS: usize = 33;
-/// A program may keep so many rows for later.
-const KEPT_MAX: usize = 3;
+/// The most rows that a program may save (`DW_CFA_remember_state`).
+const SAVED_ROWS_MAX: usize = 3;
 
-/// Where a register of the caller's is.
+/// Where a register of the caller is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Where it was.
+    /// In the same register.
     Same,
-    /// Nowhere, or where this walk does not look. The return address of a base is.
+    /// Unknown. So is the return address of the outermost frame.
     Unknown,
-    /// On the stack, so far from the frame's end.
+    /// On the stack, at this offset from the frame's end.
     At(i32),
-    /// It is the address so far from the frame's end.
+    /// Its value is the address at this offset from the frame's end.
     Is(i32),
     /// In another register.
     In(u8),
 }
 
-/// Where a frame ends, and where it keeps what.
+/// Where a frame ends, and where it keeps the caller's registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The frame's end: a register, and how far from there.
+    /// The frame's end: a register and an offset.
     pub(super) frame: Option<(usize, isize)>,
     pub(super) rules: [Rule; REGISTERS],
     pub(super) return_register: usize,
 }
 
-/// The units in which a program counts.
-pub(super) struct Program {
+/// The units and the return register of an unwind program.
+pub(super) struct UnwindProgram {
     pub(super) code_unit: usize,
     pub(super) data_unit: isize,
     pub(super) return_register: usize,
@@ -60,7 +60,7 @@ impl<'a> Bytes<'a> {
         Some(())
     }
 
-    /// A number of so many bytes, the lowest first.
+    /// A little-endian number of `count` bytes.
     pub(super) fn unsigned(&mut self, count: usize) -> Option<usize> {
         let mut value = 0;
         for place in 0..count {
@@ -74,7 +74,7 @@ impl<'a> Bytes<'a> {
         Some((self.unsigned(count)? << above).cast_signed() >> above)
     }
 
-    /// A number of as many bytes as it needs, seven bits each.
+    /// A number of variable length (LEB128).
     pub(super) fn uleb(&mut self) -> Option<usize> {
         Some(self.leb()?.0)
     }
@@ -101,7 +101,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Up to the next zero.
+    /// A zero-terminated string.
     pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let rest = self.all.get(self.at..self.end)?;
         let len = rest.iter().position(|byte| *byte == 0)?;
@@ -110,26 +110,26 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// A program that runs.
-struct Run<'p> {
-    program: &'p Program,
+/// A running unwind program.
+struct Interpreter<'p> {
+    program: &'p UnwindProgram,
     row: Row,
-    /// The row that the shared part leaves.
+    /// The row after the shared part.
     first: Row,
-    kept: [Row; KEPT_MAX],
+    kept: [Row; SAVED_ROWS_MAX],
     kept_count: usize,
-    /// How far from the function's begin it has come, and where it stops.
+    /// The current and the final offset from the function's begin.
     at: usize,
     wanted: usize,
 }
 
-impl Program {
+impl UnwindProgram {
     /// The row for the instruction at `wanted` bytes from the function's begin.
     pub(super) fn row(&self, shared: Bytes<'_>, own: Bytes<'_>, wanted: usize) -> Option<Row> {
         let return_register = Some(self.return_register).filter(|register| *register < REGISTERS)?;
         let row = Row { frame: None, rules: [Rule::Same; REGISTERS], return_register };
-        let kept = [row; KEPT_MAX];
-        let mut run = Run { program: self, row, first: row, kept, kept_count: 0, at: 0, wanted };
+        let kept = [row; SAVED_ROWS_MAX];
+        let mut run = Interpreter { program: self, row, first: row, kept, kept_count: 0, at: 0, wanted };
         run.steps(shared)?;
         run.first = run.row;
         run.steps(own)?;
@@ -137,8 +137,8 @@ impl Program {
     }
 }
 
-impl Run<'_> {
-    /// Until the wanted instruction, or the program's end.
+impl Interpreter<'_> {
+    /// Runs until the wanted instruction, or the program's end.
     fn steps(&mut self, mut bytes: Bytes<'_>) -> Option<()> {
         while bytes.at < bytes.end && self.at <= self.wanted {
             let step = bytes.byte()?;
@@ -191,7 +191,7 @@ impl Run<'_> {
         Some(())
     }
 
-    /// The steps that say where one register is.
+    /// The steps that set the rule of one register.
     fn rule(&self, step: u8, bytes: &mut Bytes<'_>) -> Option<Rule> {
         Some(match step {
             0x05 => Rule::At(self.data(bytes.uleb()?.cast_signed())),
@@ -219,7 +219,7 @@ impl Run<'_> {
         count.wrapping_mul(self.program.data_unit) as i32
     }
 
-    /// What is none of the general registers leads nowhere.
+    /// Sets a rule; registers other than the general ones are ignored.
     fn set(&mut self, register: usize, rule: Rule) {
         if let Some(place) = self.row.rules.get_mut(register) {
             *place = rule;
@@ -237,7 +237,7 @@ impl Run<'_> {
 mod tests {
     use super::*;
 
-    const X86: Program = Program { code_unit: 1, data_unit: -8, return_register: 16 };
+    const X86: UnwindProgram = UnwindProgram { code_unit: 1, data_unit: -8, return_register: 16 };
     /// The frame ends 8 above rsp; the return address is right below.
     const SHARED: [u8; 5] = [0x0c, 7, 8, 0x90, 1];
 

@@ -1,17 +1,17 @@
-//! Owns: `Tables`, where the unwinding tables of the program and its libraries lie, and the row for an address.
+//! Owns: `Tables`, the unwind tables of the program and its libraries, and the row for an address.
 //! May use: the loader's list of what is loaded.
-//! Never: a byte outside of the loaded segment that the tables are in.
+//! Never: a byte outside the loaded segment that holds the tables.
 //!
-//! `.eh_frame_hdr` is a sorted list of functions, which all linkers write in one form: the only one read here. It leads
-//! to a description in `.eh_frame`, and that to what several descriptions share.
-//! (Linux Standard Base, Core, 10.6; DWARF 5, 6.4.)
+//! `.eh_frame_hdr` is a sorted list of functions, which all linkers write in the same form; only that is read here. It
+//! leads to a function's entry in `.eh_frame`, and that to a part that several functions share (Linux Standard Base,
+//! Core, 10.6; DWARF 5, 6.4).
 
-use super::rows::{Bytes, Program, Row};
+use super::rows::{Bytes, Row, UnwindProgram};
 use core::ffi::{c_int, c_void};
 use core::fmt;
 use core::ops::Range;
 
-/// The tables of what is loaded. Making them allocates, and takes a lock of the loader; looking into them does not.
+/// The unwind tables of the loaded objects. Making them allocates and takes a lock of the loader; look-ups do not.
 pub struct Tables(Vec<Module>);
 
 /// A piece of code, and the segment with its tables.
@@ -30,7 +30,7 @@ impl fmt::Debug for Tables {
 }
 
 impl Tables {
-    /// Those of everything that is loaded now.
+    /// The tables of everything that is loaded now.
     pub fn of_program() -> Tables {
         let mut modules: Vec<Module> = Vec::new();
         // SAFETY: `add` gets the address of the list, and does not keep it.
@@ -38,7 +38,7 @@ impl Tables {
         Tables(modules)
     }
 
-    /// What the tables say of the instruction at `address`.
+    /// The row for the instruction at `address`.
     pub(super) fn row(&self, address: usize) -> Option<Row> {
         self.0.iter().find(|module| module.code.contains(&address))?.row(address)
     }
@@ -78,13 +78,13 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: usize, modules: *
     0
 }
 
-/// What several functions share.
+/// The shared part of several functions' unwind information.
 struct Common<'a> {
     program: Bytes<'a>,
     code_unit: usize,
     data_unit: isize,
     return_register: usize,
-    /// How addresses are written.
+    /// The encoding of addresses.
     encoding: u8,
     is_augmented: bool,
 }
@@ -118,11 +118,11 @@ impl Module {
             bytes.skip(skipped)?;
         }
         let (code_unit, data_unit) = (shared.code_unit, shared.data_unit);
-        let program = Program { code_unit, data_unit, return_register: shared.return_register };
+        let program = UnwindProgram { code_unit, data_unit, return_register: shared.return_register };
         program.row(shared.program, bytes, address - begin)
     }
 
-    /// Where the description of the last function lies that begins at or before `address`.
+    /// The address of the unwind information of the last function that begins at or before `address`.
     fn description_of(&self, address: usize) -> Option<usize> {
         let mut head = Bytes { all: self.segment, at: self.list, end: self.segment.len() };
         let forms = [head.byte()?, head.byte()?, head.byte()?, head.byte()?];
@@ -145,7 +145,7 @@ impl Module {
         word(low.checked_sub(1)?, 1)?.checked_sub(self.base)
     }
 
-    /// The entry of `.eh_frame` at this place, from behind its length to its end.
+    /// The entry of `.eh_frame` at this address, without its length.
     fn entry(&self, at: usize) -> Option<Bytes<'static>> {
         let mut bytes = Bytes { all: self.segment, at, end: self.segment.len() };
         let len = bytes.unsigned(4)?;

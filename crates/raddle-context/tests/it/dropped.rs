@@ -1,6 +1,6 @@
 //! A context that is dropped while it is suspended: its stack may be used again.
 
-use crate::support::{Flow, pool, run_on};
+use crate::support::{Coroutine, pool, run_on};
 use raddle_context::SizeClass;
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ fn with_frames(depth: usize, bottom: &dyn Fn()) -> u8 {
 #[test]
 fn the_stack_of_a_dropped_context_is_as_good_as_new() {
     let mut pool = pool();
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
         black_box(with_frames(20, &|| y.pause()));
     });
     assert!(flow.resume());

@@ -1,6 +1,6 @@
 //! Notes: found while the context that has left one is suspended there, and not where it is suspended in another way.
 
-use crate::support::{Flow, pool};
+use crate::support::{Coroutine, pool};
 use raddle_context::{SizeClass, note};
 use std::cell::Cell;
 use std::hint::black_box;
@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 /// What is found, where notes are kept.
 #[track_caller]
-fn check(flow: &Flow, expected: Option<(u32, [usize; 3])>) {
+fn check(flow: &Coroutine, expected: Option<(u32, [usize; 3])>) {
     assert_eq!(flow.note(), expected.filter(|_| note::ARE_KEPT));
 }
 
 #[test]
 fn a_note_is_found_while_its_context_is_suspended_there() {
     let mut pool = pool();
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
         y.pause_noting::<7>([1, 2, 3]);
         y.pause();
         (0..3).for_each(|n| y.pause_noting::<{ u32::MAX }>([n, usize::MAX, 0]));
@@ -42,7 +42,7 @@ fn who_leaves_a_note_keeps_what_it_has() {
     let mut pool = pool();
     let sum = Rc::new(Cell::new(0));
     let told = sum.clone();
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
         let mut all: [u64; 12] = std::array::from_fn(|at| black_box(1 << at));
         for round in 0..100 {
             y.pause_noting::<0>([round, round, round]);
@@ -50,7 +50,7 @@ fn who_leaves_a_note_keeps_what_it_has() {
         }
         told.set(all.iter().fold(0, |sum: u64, one| sum.wrapping_add(*one)));
     });
-    let other = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
+    let other = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| {
         for round in 0_usize..100 {
             y.pause_noting::<1>([black_box(!round); 3]);
         }

@@ -1,6 +1,6 @@
 //! Stacks: reuse, colours, guards, many alive, refusals.
 
-use crate::support::{Flow, pool, run_on};
+use crate::support::{Coroutine, pool, run_on};
 use raddle_context::{Guard, SizeClass, StackDepot, StackOptions, StackPool};
 use std::collections::HashSet;
 
@@ -101,8 +101,8 @@ fn many_contexts_are_alive_at_once() {
     run_on(&mut pool, SizeClass::DEFAULT, |_| ());
     // Without guard regions (Linux before 6.13, qemu-user) each stack takes two of 65530 memory maps.
     let many = if depot.guard(SizeClass::DEFAULT) == Guard::Best { MANY } else { MANY.min(20_000) };
-    let flows: Vec<Flow> =
-        (0..many).map(|_| Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause())).collect();
+    let flows: Vec<Coroutine> =
+        (0..many).map(|_| Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause())).collect();
     assert!(flows.iter().all(|flow| flow.resume()));
     flows.into_iter().for_each(|flow| pool.give(flow.finish()));
 }
@@ -111,8 +111,8 @@ fn many_contexts_are_alive_at_once() {
 fn the_fallback_guard_carries_contexts_too() {
     let depot = StackDepot::with(StackOptions { guard: Guard::Protect, ..StackOptions::default() });
     let mut pool = StackPool::new(depot);
-    let flows: Vec<Flow> = (0..MANY.min(1000))
-        .map(|_| Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause()))
+    let flows: Vec<Coroutine> = (0..MANY.min(1000))
+        .map(|_| Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |y| y.pause()))
         .collect();
     assert!(flows.iter().all(|flow| flow.resume()));
     flows.into_iter().for_each(|flow| pool.give(flow.finish()));
@@ -157,7 +157,7 @@ fn the_high_water_mark_follows_the_depth() {
     let mark = |pool: &mut StackPool, bytes: usize| {
         let stack = pool.take(SizeClass::DEFAULT).unwrap();
         assert_eq!(stack.high_water_bytes(), Some(0));
-        let stack = Flow::new(stack, move |_| {
+        let stack = Coroutine::new(stack, move |_| {
             std::hint::black_box(if bytes == 0 { 0 } else { std::hint::black_box([7_u8; 20_000])[bytes] });
         })
         .finish();

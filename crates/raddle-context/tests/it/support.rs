@@ -6,8 +6,8 @@ use raddle_context::{Context, SizeClass, Stack, StackDepot, StackPool, note, tra
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 
-/// A flow of control that the test resumes and that yields back to whoever resumed it.
-pub(crate) struct Flow {
+/// A coroutine: the test resumes it, and it yields back to the test.
+pub(crate) struct Coroutine {
     inner: Rc<Inner>,
     stack: Option<Stack>,
 }
@@ -17,11 +17,11 @@ struct Inner {
     // First, so that the address that the entry gets is also the address of the whole.
     own: UnsafeCell<Context>,
     resumer: UnsafeCell<Context>,
-    body: Cell<Option<Body>>,
+    body: Cell<Option<CoroutineBody>>,
     over: Cell<bool>,
 }
 
-type Body = Box<dyn FnOnce(&Yielder)>;
+type CoroutineBody = Box<dyn FnOnce(&Yielder)>;
 
 /// What a flow's body holds to go back to the resumer.
 pub(crate) struct Yielder(*const Inner);
@@ -55,7 +55,7 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     inner.resumer.get()
 }
 
-impl Flow {
+impl Coroutine {
     /// The return addresses on its stack, while it is suspended.
     #[cfg(not(any(raddle_tsan, raddle_twin)))]
     pub(crate) fn walk(&self) -> Vec<usize> {
@@ -88,7 +88,7 @@ impl Flow {
         self.stack.as_ref().expect("it has one until it is finished")
     }
 
-    pub(crate) fn new(stack: Stack, body: impl FnOnce(&Yielder) + 'static) -> Flow {
+    pub(crate) fn new(stack: Stack, body: impl FnOnce(&Yielder) + 'static) -> Coroutine {
         let inner = Rc::new(Inner {
             own: UnsafeCell::new(Context::empty()),
             resumer: UnsafeCell::new(Context::empty()),
@@ -99,7 +99,7 @@ impl Flow {
         let own = unsafe { &mut *inner.own.get() };
         // SAFETY: `stack` is ours until `finish`.
         unsafe { own.prime(&stack, entry) };
-        Flow { inner, stack: Some(stack) }
+        Coroutine { inner, stack: Some(stack) }
     }
 
     /// Runs until the next pause or the end; false when it is over.
@@ -129,6 +129,6 @@ pub(crate) fn pool() -> StackPool {
 
 /// Runs `body` on a fresh stack of `class` until it ends.
 pub(crate) fn run_on(pool: &mut StackPool, class: SizeClass, body: impl FnOnce(&Yielder) + 'static) {
-    let stack = Flow::new(pool.take(class).expect("a stack"), body).finish();
+    let stack = Coroutine::new(pool.take(class).expect("a stack"), body).finish();
     pool.give(stack);
 }

@@ -1,6 +1,6 @@
 //! The switch: state survives, stacks are aligned, ends chain, panics stay inside, backtraces end.
 
-use crate::support::{Flow, pool, run_on};
+use crate::support::{Coroutine, pool, run_on};
 use raddle_context::{Context, SizeClass, current, transfer};
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
@@ -10,10 +10,10 @@ use std::rc::Rc;
 #[test]
 fn two_flows_take_turns_in_order() {
     let (mut pool, log) = (pool(), Rc::new(RefCell::new(Vec::new())));
-    let flows: Vec<Flow> = ["a", "b"]
+    let flows: Vec<Coroutine> = ["a", "b"]
         .map(|name| {
             let log = log.clone();
-            Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
+            Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
                 for round in 0..3 {
                     log.borrow_mut().push(format!("{name}{round}"));
                     y.pause();
@@ -39,7 +39,7 @@ fn live_values(seed: u64, pause: &dyn Fn()) -> (u64, f64) {
 fn live_registers_survive_a_switch() {
     let mut pool = pool();
     let expected = live_values(11, &|| ());
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
         for _ in 0..100 {
             assert_eq!(live_values(11, &|| y.pause()), expected);
         }
@@ -56,11 +56,11 @@ fn live_registers_survive_a_switch() {
 #[test]
 fn a_start_is_aligned_as_the_calling_convention_says() {
     #[repr(align(16))]
-    struct Aligned([u8; 16]);
+    struct Aligned16([u8; 16]);
     let mut pool = pool();
     for _ in 0..64 {
         run_on(&mut pool, SizeClass::DEFAULT, |_| {
-            let local = Aligned([1; 16]);
+            let local = Aligned16([1; 16]);
             assert_eq!((&raw const *black_box(&local)).addr() % 16, 0);
             black_box(local.0);
         });
@@ -108,15 +108,15 @@ fn the_current_word_is_what_was_set_last() {
 
 /// A chain of contexts, each of which starts the next by returning it, all on one stack.
 #[repr(C)]
-struct Link {
+struct ChainLink {
     context: Context,
     next: *mut Context,
     ran: bool,
 }
 
 unsafe extern "C" fn link(me: *mut Context) -> *mut Context {
-    // SAFETY: `context` is the first field of a `Link` that the test keeps alive.
-    let link = unsafe { &mut *me.cast::<Link>() };
+    // SAFETY: `context` is the first field of a `ChainLink` that the test keeps alive.
+    let link = unsafe { &mut *me.cast::<ChainLink>() };
     link.ran = true;
     link.next
 }
@@ -126,8 +126,8 @@ fn an_end_may_start_the_next_context_on_the_same_stack() {
     let mut pool = pool();
     let stack = pool.take(SizeClass::DEFAULT).unwrap();
     let mut main = Context::empty();
-    let mut links: Vec<Link> = (0..1000)
-        .map(|_| Link { context: Context::empty(), next: core::ptr::null_mut(), ran: false })
+    let mut links: Vec<ChainLink> = (0..1000)
+        .map(|_| ChainLink { context: Context::empty(), next: core::ptr::null_mut(), ran: false })
         .collect();
     let mut next = &raw mut main;
     for link_ref in links.iter_mut().rev() {

@@ -6,14 +6,14 @@ use raddle_context::{SizeClass, StackPool};
 /// What became of a process that ran some work under `SECCOMP_MODE_STRICT`, where every system call but read, write and
 /// exit kills.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum SyscallUse {
     MadeNone,
     MadeOne,
     /// qemu-user does not let its guest have seccomp.
     Unknown,
 }
 
-fn strictly(pool: &mut StackPool, work: fn(&mut StackPool)) -> Outcome {
+fn strictly(pool: &mut StackPool, work: fn(&mut StackPool)) -> SyscallUse {
     const NO_SECCOMP: i32 = 3;
     // SAFETY: the child runs `work`, which neither allocates nor locks, and then leaves without a destructor.
     let child = unsafe { libc::fork() };
@@ -32,9 +32,9 @@ fn strictly(pool: &mut StackPool, work: fn(&mut StackPool)) -> Outcome {
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(waited, child);
     match (libc::WIFSIGNALED(status), libc::WIFEXITED(status), libc::WEXITSTATUS(status)) {
-        (true, ..) => Outcome::MadeOne,
-        (_, true, 0) => Outcome::MadeNone,
-        (_, true, NO_SECCOMP) => Outcome::Unknown,
+        (true, ..) => SyscallUse::MadeOne,
+        (_, true, 0) => SyscallUse::MadeNone,
+        (_, true, NO_SECCOMP) => SyscallUse::Unknown,
         _ => panic!("the child ended with status {status:#x}"),
     }
 }
@@ -57,6 +57,6 @@ fn take_many(pool: &mut StackPool) {
 fn a_warm_stack_costs_no_system_call() {
     let mut pool = pool();
     run_on(&mut pool, SizeClass::DEFAULT, |_| ());
-    assert!(matches!(strictly(&mut pool, take_and_give), Outcome::MadeNone | Outcome::Unknown));
-    assert!(matches!(strictly(&mut pool, take_many), Outcome::MadeOne | Outcome::Unknown));
+    assert!(matches!(strictly(&mut pool, take_and_give), SyscallUse::MadeNone | SyscallUse::Unknown));
+    assert!(matches!(strictly(&mut pool, take_many), SyscallUse::MadeOne | SyscallUse::Unknown));
 }

@@ -19,7 +19,7 @@ fn possible() -> bool {
     true
 }
 
-type Body = Box<dyn FnOnce(&Thread) + Send>;
+type ContextBody = Box<dyn FnOnce(&Thread) + Send>;
 
 /// A context with storage of its own, that goes back to whoever resumed it.
 #[repr(C)]
@@ -30,7 +30,7 @@ struct Thread {
     home: Cell<usize>,
     storage: TlsBlock,
     stack: Stack,
-    body: Cell<Option<Body>>,
+    body: Cell<Option<ContextBody>>,
     over: Cell<bool>,
 }
 
@@ -66,7 +66,8 @@ impl Thread {
         let stack = stacks.take(SizeClass::for_bytes(128 << 10).unwrap()).expect("a stack");
         let storage = storages.take(&stack).expect("storage");
         let (own, resumer) = (UnsafeCell::new(Context::empty()), UnsafeCell::new(Context::empty()));
-        let (home, body, over) = (Cell::new(0), Cell::new(Some(Box::new(body) as Body)), Cell::new(false));
+        let (home, body, over) =
+            (Cell::new(0), Cell::new(Some(Box::new(body) as ContextBody)), Cell::new(false));
         let thread = Box::new(Thread { own, resumer, home, storage, stack, body, over });
         // SAFETY: nobody else knows of it yet.
         let own = unsafe { &mut *thread.own.get() };
@@ -154,13 +155,13 @@ fn storage_goes_along_from_one_os_thread_to_the_next() {
 #[test]
 fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
     static DROPPED: AtomicUsize = AtomicUsize::new(0);
-    struct Counted;
-    impl Drop for Counted {
+    struct DropCounter;
+    impl Drop for DropCounter {
         fn drop(&mut self) {
             DROPPED.fetch_add(1, Ordering::Relaxed);
         }
     }
-    thread_local!(static COUNTED: RefCell<Option<Counted>> = const { RefCell::new(None) });
+    thread_local!(static COUNTED: RefCell<Option<DropCounter>> = const { RefCell::new(None) });
     if !possible() || cfg!(raddle_twin) {
         return;
     }
@@ -168,7 +169,7 @@ fn each_life_finds_the_first_values_and_ends_with_its_destructors() {
     let mut bases = std::collections::HashSet::new();
     for n in 1..=50_u64 {
         let thread = Thread::new(&mut stacks, &mut storages, move |t| {
-            COUNTED.with_borrow_mut(|c| assert!(c.replace(Counted).is_none()));
+            COUNTED.with_borrow_mut(|c| assert!(c.replace(DropCounter).is_none()));
             use_all(n, t);
         });
         bases.insert(thread.storage.base());

@@ -1,6 +1,6 @@
 //! The walk over a suspended context: it finds the functions, ends at the base, and bears a stack that was overwritten.
 
-use crate::support::{Flow, Yielder, pool};
+use crate::support::{Coroutine, Yielder, pool};
 use raddle_context::SizeClass;
 use std::hint::black_box;
 
@@ -27,9 +27,9 @@ fn within(addresses: &[usize], begin: usize, bytes: usize) -> usize {
     addresses.iter().filter(|address| (begin..begin + bytes).contains(address)).count()
 }
 
-fn suspended(depth: u32) -> (raddle_context::StackPool, Flow) {
+fn suspended(depth: u32) -> (raddle_context::StackPool, Coroutine) {
     let mut pool = pool();
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), move |y| {
         black_box(walk_test_outer(y, depth));
     });
     flow.resume();
@@ -54,7 +54,7 @@ fn a_suspended_context_shows_its_functions() {
 #[test]
 fn a_context_that_has_not_begun_shows_nothing() {
     let mut pool = pool();
-    let flow = Flow::new(pool.take(SizeClass::DEFAULT).unwrap(), |_| ());
+    let flow = Coroutine::new(pool.take(SizeClass::DEFAULT).unwrap(), |_| ());
     assert_eq!(flow.walk(), []);
     while flow.resume() {}
     pool.give(flow.finish());

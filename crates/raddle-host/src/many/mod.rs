@@ -2,23 +2,24 @@
 //! May use: `one`, `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 //!
-//! A program begins on the caller's thread, with the machine's own scheduler, and comes here when it has work for more
-//! than one. The caller's thread goes on as the first worker then (PERF: two new ones take 85 us to start, with nobody
-//! at work; `granularity` at 1 on two workers takes 0.63 of one's time so, 0.59 with the caller). A process begins with
-//! the scheduler's link, so that a link that comes out of a queue is a process. Somebody watches meanwhile (`outside`):
-//! another OS thread, once there is something to see; or the caller's, if the workers are all new ones.
+//! A program begins on the caller's thread, with the machine's own scheduler (the *serial phase*), and comes here when
+//! it has work for several workers. The caller's thread then continues as the first worker (PERF: two new ones take 85
+//! us to start, with no work done meanwhile; `granularity` at 1 on two workers takes 0.63 of one's time so, 0.59 with
+//! the caller). A process begins with the scheduler's link, so that a link that comes out of a queue is a process. A
+//! watcher runs meanwhile (`outside`): on another OS thread, once it is needed; or on the caller's, if all workers are
+//! new OS threads.
 
-mod arrived;
+mod hand_over;
 mod outside;
 mod recorded;
 mod scheduler;
 
 use crate::one::{Outside, report};
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::screen::Screen;
-use crate::watch::News;
+use crate::watch::WatchEvent;
 use crate::world::World;
-use arrived::Arrived;
+use hand_over::HandOver;
 use outside::{FromOutside, Watcher};
 use raddle_bytecode::{Op, Verified};
 use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, is_outside};
@@ -26,7 +27,7 @@ use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Failure, Rest};
 use raddle_vm::{Lane, Machine, Process, Scheduler as _};
-use recorded::{Begun, Tight};
+use recorded::{PhaseOutcome, SerialPhase};
 use scheduler::{Alarms, KeyTaken, OnWorker};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
@@ -36,51 +37,51 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-/// One worker's share of the machine.
+/// One worker's part of the machine.
 #[derive(Default)]
 #[repr(align(128))]
-struct Place {
+struct WorkerSlot {
     lane: UnsafeCell<Lane>,
     visits: Visits,
 }
 
 // SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all have ended.
-unsafe impl Sync for Place {}
+unsafe impl Sync for WorkerSlot {}
 
 /// What all workers share.
-struct Host<'m> {
+struct MachineHost<'m> {
     machine: &'m Machine<Link>,
-    places: Box<[Place]>,
+    slots: Box<[WorkerSlot]>,
     gate: Gate,
     screen: Arc<Screen>,
     world: Arc<dyn World>,
-    news: Sender<News>,
+    events: Sender<WatchEvent>,
     watcher: Watcher,
     begun: Instant,
     over: AtomicBool,
     wants_key: AtomicBool,
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
-    /// What processes are called in a trace, by where they begin.
+    /// The names of processes in a trace, by their first instruction.
     names: Mutex<HashMap<u32, Arc<str>>>,
     handle: OnceLock<Handle>,
-    /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
+    /// The trace's numbers of the sites at which processes stop, by instruction; allocated when a trace is recorded.
     sites: OnceLock<Box<[AtomicU32]>>,
-    /// What the worker is to do that gets the first process, if the program is recorded.
-    tight: Mutex<Option<Tight<'m>>>,
-    /// What has come over and is not queued yet.
-    arrived: Mutex<Option<Arrived>>,
-    /// There may be something in one of the two.
-    has_arrived: AtomicBool,
+    /// The serial phase, which the worker that gets the first process runs, if the program is traced.
+    serial_phase: Mutex<Option<SerialPhase<'m>>>,
+    /// What was handed over and is not queued yet.
+    handed_over: Mutex<Option<HandOver>>,
+    /// Whether there may be something in one of these two.
+    has_handed_over: AtomicBool,
 }
 
 /// How a program begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// On the caller's thread, with the machine's own scheduler.
-    Alone,
-    /// With that, on a worker, which records it.
-    Recorded,
+    Serial,
+    /// With the machine's own scheduler on a worker, which records it.
+    Traced,
     /// In the workers' queues.
     Queued,
 }
@@ -89,15 +90,15 @@ fn link_of(process: &Process<Link>) -> NonNull<Link> {
     NonNull::from(process).cast()
 }
 
-impl<'m> Host<'m> {
+impl<'m> MachineHost<'m> {
     fn new(machine: &'m Machine<Link>, runtime: &Runtime, outside: &Outside, world: Arc<dyn World>) -> Self {
-        Host {
+        MachineHost {
             machine,
-            places: (0..runtime.workers()).map(|_| Place::default()).collect(),
+            slots: (0..runtime.workers()).map(|_| WorkerSlot::default()).collect(),
             gate: runtime.gate(),
             screen: outside.screen.clone(),
             world,
-            news: outside.keys.news(),
+            events: outside.keys.events(),
             watcher: Watcher::default(),
             begun: outside.begun,
             over: AtomicBool::new(false),
@@ -107,9 +108,9 @@ impl<'m> Host<'m> {
             names: Mutex::default(),
             sites: OnceLock::new(),
             handle: OnceLock::new(),
-            tight: Mutex::new(None),
-            arrived: Mutex::new(None),
-            has_arrived: AtomicBool::new(false),
+            serial_phase: Mutex::new(None),
+            handed_over: Mutex::new(None),
+            has_handed_over: AtomicBool::new(false),
         }
     }
 
@@ -126,11 +127,11 @@ impl<'m> Host<'m> {
         unsafe { link.cast::<Process<Link>>().as_ref() }
     }
 
-    /// For whoever looks at it from an alarm, or another OS thread.
+    /// A reference for an alarm or another OS thread.
     ///
     /// # Safety
-    /// Nobody looks at it when it is gone.
-    unsafe fn outliving(&self) -> &'static Host<'static> {
+    /// It is not used after the host is dropped.
+    unsafe fn outliving(&self) -> &'static MachineHost<'static> {
         // SAFETY: the caller vouches for it.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
@@ -144,10 +145,10 @@ impl<'m> Host<'m> {
             let _first = self.failure.set(failure);
         }
         self.over.store(true, Ordering::Relaxed);
-        let _told = self.news.send(News::Over);
+        let _told = self.events.send(WatchEvent::Over);
     }
 
-    /// As [`end`](Host::end), by a worker: the others need not wait for the watcher to be woken and tell them.
+    /// Like [`end`](MachineHost::end), by a worker: the others stop without waiting for the watcher.
     fn end_here(&self, turn: Turn<'_>, failure: Option<Failure>) {
         self.end(failure);
         turn.stop();
@@ -158,35 +159,35 @@ impl<'m> Host<'m> {
         self.begun.elapsed().as_micros() as u32
     }
 
-    /// Queues of what has come over from the single thread what there is room for: of the worker's own share, and of
-    /// another one's, if it `has_nothing_else`.
+    /// Queues processes that the single thread has handed over, as many as there is room for: from the worker's own
+    /// share, and from another one's if it `has_nothing_else`.
     ///
-    /// The list of what is fresh keeps the room that it once took: with all of a million at once 24 bytes for each. A
-    /// worker comes here before it looks elsewhere for work, so that nobody sleeps while somebody waits here.
+    /// The fresh list keeps its capacity: a million at once would cost 24 bytes each. A worker comes here before it
+    /// looks elsewhere for work, so that no worker sleeps while processes wait here.
     #[cold]
-    fn welcome(&self, scheduler: &OnWorker<'_, '_>, has_nothing_else: bool) {
+    fn queue_handed_over(&self, scheduler: &OnWorker<'_, '_>, has_nothing_else: bool) {
         self.watch_later(scheduler.turn);
-        let mut all = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(arrived) = all.as_mut() else { return };
-        for (id, time) in arrived.alarms.drain(..) {
+        let mut all = self.handed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(handed_over) = all.as_mut() else { return };
+        for (id, time) in handed_over.alarms.drain(..) {
             if let Some(process) = self.machine.process(id) {
                 scheduler.alarm(process, time);
             }
         }
         let turn = scheduler.turn;
         let room = FRESH_MAX.saturating_sub(turn.fresh_waiting());
-        let taken = arrived.take(turn.index(), room, has_nothing_else);
+        let taken = handed_over.take(turn.index(), room, has_nothing_else);
         for process in taken.iter().filter_map(|&id| self.machine.process(id)) {
             // SAFETY: it was ready, and has been given up.
             unsafe { turn.come_over(link_of(process)) };
         }
-        if arrived.is_empty() {
+        if handed_over.is_empty() {
             *all = None;
-            self.has_arrived.store(false, Ordering::Relaxed);
+            self.has_handed_over.store(false, Ordering::Relaxed);
         }
     }
 
-    /// For the trace: the process that runs stops at that instruction, and is perhaps still ready.
+    /// For the trace: the running process stops at this instruction, and may still be ready.
     #[cold]
     #[inline(never)]
     fn note_stop(&self, turn: Turn<'_>, at: u32, ready: bool) {
@@ -206,7 +207,7 @@ impl<'m> Host<'m> {
         turn.stops(reason, if waits { self.site(turn, at) } else { 0 });
     }
 
-    /// The number by which the trace knows the place of an instruction.
+    /// The trace's number of an instruction's site.
     fn site(&self, turn: Turn<'_>, at: u32) -> u32 {
         let count = self.machine.program().module().code.len();
         let sites = self.sites.get_or_init(|| (0..count).map(|_| AtomicU32::new(0)).collect());
@@ -215,41 +216,41 @@ impl<'m> Host<'m> {
         if known != 0 {
             return known;
         }
-        // Of two workers that come at once, each names it: the names are the same.
+        // Two workers may both store a number: the names are the same.
         let number = turn.number_of_site(self.machine.site_name(at));
         site.store(number, Ordering::Relaxed);
         number
     }
 
-    /// The worker is in the machine for `run`; before and behind it what has come over is queued.
+    /// Enters the machine for `run`; before and after it, queues what was handed over.
     #[inline(always)]
     fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut Lane)) {
-        let place = &self.places[turn.index()];
+        let slot = &self.slots[turn.index()];
         // SAFETY: this is the worker of that number, and it is here once.
-        let lane = unsafe { &mut *place.lane.get() };
-        place.visits.enter(lane);
+        let lane = unsafe { &mut *slot.lane.get() };
+        slot.visits.enter(lane);
         let scheduler = OnWorker { host: self, turn };
-        if self.has_arrived.load(Ordering::Relaxed) {
-            if self.run_tight(turn, lane) {
-                return place.visits.leave(lane);
+        if self.has_handed_over.load(Ordering::Relaxed) {
+            if self.run_serial_phase(turn, lane) {
+                return slot.visits.leave(lane);
             }
-            self.welcome(&scheduler, false);
+            self.queue_handed_over(&scheduler, false);
         }
         run(&scheduler, lane);
-        if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
-            self.welcome(&scheduler, turn.is_alone());
+        if self.has_handed_over.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
+            self.queue_handed_over(&scheduler, turn.is_alone());
         }
-        place.visits.leave(lane);
+        slot.visits.leave(lane);
     }
 
     /// How often the workers have been in the machine; `None` if one is.
     fn visits(&self) -> Option<u32> {
-        Visits::sum(self.places.iter().map(|place| &place.visits))
+        Visits::sum(self.slots.iter().map(|slot| &slot.visits))
     }
 }
 
-// SAFETY: the process is run by the one who has dequeued it, until it waits or is made ready again.
-unsafe impl Engine for Host<'_> {
+// SAFETY: the worker that dequeued the process runs it, until it waits or is made ready again.
+unsafe impl Engine for MachineHost<'_> {
     fn run(&self, turn: Turn<'_>, link: NonNull<Link>) {
         if self.over.load(Ordering::Relaxed) {
             return;
@@ -280,17 +281,17 @@ pub(crate) fn run(
     start: Start,
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
-) -> Result<Outcome, BuildError> {
+) -> Result<RunOutcome, BuildError> {
     let mut lane = Lane::default();
     let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
         Ok(machine) => machine,
-        Err(trap) => return Ok(Outcome::not_begun(trap)),
+        Err(trap) => return Ok(RunOutcome::not_begun(trap)),
     };
     machine.keep_apart();
     let mut outside = Outside::new(world.clone());
     let begun = match start {
-        Start::Alone => Some(solo::run_while_tight(&machine, &mut outside, &mut lane)),
-        Start::Recorded => None,
+        Start::Serial => Some(solo::run_while_tight(&machine, &mut outside, &mut lane)),
+        Start::Traced => None,
         Start::Queued => {
             let ready = [machine.main()].into();
             Some(Ok(Some(Rest { ready, alarms: Vec::new(), wants_keys: false, key_offered: false })))
@@ -302,26 +303,26 @@ pub(crate) fn run(
         Some(Ok(None)) => (Ok(()), 1),
         unfinished => {
             let rest = unfinished.and_then(|begun| begun.ok().flatten());
-            let spread = spread(&machine, (runtime, workers), world, rest, (outside, &mut lane));
-            (spread.inspect_err(|_| screen.flush())?, workers)
+            let parallel = run_parallel(&machine, (runtime, workers), world, rest, (outside, &mut lane));
+            (parallel.inspect_err(|_| screen.flush())?, workers)
         }
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
+    Ok(RunOutcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
 }
 
-/// So many of those that come over wait in a worker's list at once.
+/// The most handed-over processes in a worker's list at once.
 const FRESH_MAX: usize = 4096;
-/// Sorting more than this would take longer than it brings.
+/// Sorting more than this takes longer than it saves.
 const SORTED_MAX: usize = 4096;
 
-/// The numbers of those who can run, in the order in which their frames lie.
+/// The numbers of the ready processes, in the order of their frames in memory.
 ///
 /// Each worker gets a contiguous share of them, and an idle one takes a contiguous part of another's. In the queue's
-/// own order a replicated PAR would be cut at two places instead of one, and processes that update elements of one line
-/// of the cache side by side would more often be on two workers.
-fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
+/// order a replicated PAR would be divided at two places instead of one, and processes that update elements of the same
+/// cache line would more often be on different workers.
+fn in_memory_order(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     let mut ready = Vec::from(ready);
     if ready.len() <= SORTED_MAX {
         ready.sort_by_key(|process| process.frame());
@@ -329,20 +330,20 @@ fn in_order_of_place(ready: VecDeque<&Process<Link>>) -> Vec<u32> {
     ready.iter().map(|process| process.id()).collect()
 }
 
-/// A runtime, and a watcher, that end before the host does, at which they look.
-struct Ending<'h, 'm> {
-    host: &'h Host<'m>,
+/// Stops the runtime and the watcher before the host is dropped, which both refer to.
+struct StopOnDrop<'h, 'm> {
+    host: &'h MachineHost<'m>,
     runtime: Option<Runtime>,
 }
 
-impl Drop for Ending<'_, '_> {
+impl Drop for StopOnDrop<'_, '_> {
     fn drop(&mut self) {
         self.host.over.store(true, Ordering::Relaxed);
-        let watched = self.host.end_watch();
+        let watcher_result = self.host.end_watch();
         let alarms: Vec<Alarm> = self.host.alarms().set.drain().map(|(_, (_, alarm))| alarm).collect();
         alarms.into_iter().for_each(|alarm| self.host.gate.cancel(alarm));
         self.runtime.take().map(Runtime::stop);
-        if let Err(panic) = watched
+        if let Err(panic) = watcher_result
             && !std::thread::panicking()
         {
             std::panic::resume_unwind(panic);
@@ -350,8 +351,8 @@ impl Drop for Ending<'_, '_> {
     }
 }
 
-/// The rest of a program, on several workers; or the whole of one that is recorded.
-fn spread(
+/// Runs the rest of a program on several workers, or the whole of a traced one.
+fn run_parallel(
     machine: &Machine<Link>,
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
@@ -359,8 +360,8 @@ fn spread(
     (outside, lane): (Outside, &mut Lane),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
-    // Who runs something of another runtime's cannot become a worker of this; and what is recorded from its beginning
-    // is not begun here.
+    // A thread that runs something of another runtime cannot become a worker of this one; and a traced program does not
+    // begin on this thread.
     let (runtime, caller) = if rest.is_some() && is_outside() {
         let (runtime, caller) = runtime.build_with_caller()?;
         (runtime, Some(caller))
@@ -368,8 +369,8 @@ fn spread(
         (runtime.build()?, None)
     };
     let policy = runtime.policy();
-    let host = Box::new(Host::new(machine, &runtime, &outside, world));
-    // SAFETY: the host lies in a box that is dropped after the runtime has ended.
+    let host = Box::new(MachineHost::new(machine, &runtime, &outside, world));
+    // SAFETY: the host is in a box that is dropped after the runtime has ended.
     let handle = unsafe { Handle::new(&*host) };
     assert!(host.handle.set(handle).is_ok(), "just made");
     let key_taken = KeyTaken(&host);
@@ -377,32 +378,32 @@ fn spread(
     let key_taken_handle = unsafe { Handle::new(&key_taken) };
     machine.living().for_each(|process| process.link.belongs_to(host.handle()));
     machine.keyboard().link.belongs_to(&key_taken_handle);
-    // From here on, since what the world does may panic.
-    let ending = Ending { host: &host, runtime: Some(runtime) };
+    // From here on, since the world's functions may panic.
+    let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host };
     let (mut outside, begun) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),
-        None => record_tight(&from_outside, outside, workers > 1),
+        None => run_serial_phase_on_worker(&from_outside, outside, workers > 1),
     };
     match begun {
         Ok(Some(rest)) => {
             let key_is_awaited = outside.asked || rest.key_offered;
             if rest.wants_keys && !key_is_awaited {
-                let _told = host.news.send(News::KeyTaken);
+                let _told = host.events.send(WatchEvent::KeyTaken);
             }
             outside.offered = rest.key_offered;
-            let dealt = || deal(&from_outside, (policy, workers), rest);
+            let hand_over = || distribute(&from_outside, (policy, workers), rest);
             match caller {
                 Some(caller) => {
                     host.watcher.wait_with(outside);
-                    dealt();
+                    hand_over();
                     if host.wants_key.load(Ordering::Relaxed) {
                         host.watch();
                     }
                     caller.work();
                 }
                 None => {
-                    dealt();
+                    hand_over();
                     outside::watch(&from_outside, &mut outside);
                 }
             }
@@ -410,45 +411,49 @@ fn spread(
         Ok(None) => host.over.store(true, Ordering::Relaxed),
         Err(failure) => host.end(Some(failure)),
     }
-    drop(ending);
-    for place in &host.places {
+    drop(stop_on_drop);
+    for slot in &host.slots {
         // SAFETY: the workers have ended.
-        lane.count(unsafe { &*place.lane.get() }.stats());
+        lane.count(unsafe { &*slot.lane.get() }.stats());
     }
     Ok(host.failure.get().copied().map_or(Ok(()), Err))
 }
 
-/// The single thread's part on the first worker, while the caller waits.
-fn record_tight<'m>(outside: &FromOutside<'_, 'm>, world: Outside, may_spread: bool) -> (Outside, Begun<'m>) {
+/// Runs the serial phase on the first worker, while the caller waits.
+fn run_serial_phase_on_worker<'m>(
+    outside: &FromOutside<'_, 'm>,
+    world: Outside,
+    may_spread: bool,
+) -> (Outside, PhaseOutcome<'m>) {
     let host = outside.host;
     let (done, begun) = channel();
-    *host.tight.lock().unwrap_or_else(PoisonError::into_inner) =
-        Some(Tight { outside: world, may_spread, done });
-    host.has_arrived.store(true, Ordering::Relaxed);
+    *host.serial_phase.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some(SerialPhase { outside: world, may_spread, done });
+    host.has_handed_over.store(true, Ordering::Relaxed);
     outside.ready_at(0, host.machine.main());
-    let begun = begun.recv().expect("the worker tells when it is done");
-    host.has_arrived.store(false, Ordering::Relaxed);
+    let begun = begun.recv().expect("the worker reports its end");
+    host.has_handed_over.store(false, Ordering::Relaxed);
     begun
 }
 
-/// Deals what can run to the workers.
-fn deal(outside: &FromOutside<'_, '_>, (policy, workers): (Policy, usize), rest: Rest<'_, Link>) {
+/// Distributes the ready processes over the workers.
+fn distribute(outside: &FromOutside<'_, '_>, (policy, workers): (Policy, usize), rest: Rest<'_, Link>) {
     let Rest { ready, alarms, wants_keys, key_offered: _ } = rest;
     let host = outside.host;
-    assert!(!ready.is_empty(), "who has work for several has somebody ready");
+    assert!(!ready.is_empty(), "work for several workers means a ready process");
     host.wants_key.store(wants_keys, Ordering::Relaxed);
     let shares = if policy.steals() && !policy.queues_shared() { workers } else { 1 };
-    let mut arrived = Arrived::new(in_order_of_place(ready), shares, alarms);
-    let heralds = arrived.take_heralds();
+    let mut handed_over = HandOver::new(in_memory_order(ready), shares, alarms);
+    let first_of_each = handed_over.take_first_of_each();
     host.machine.share();
     host.machine.living().for_each(|process| {
         process.link.belongs_to(host.handle());
         process.link.leave_worker();
     });
     host.machine.keyboard().link.leave_worker();
-    *host.arrived.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrived);
-    host.has_arrived.store(true, Ordering::Relaxed);
-    for (worker, id) in heralds {
+    *host.handed_over.lock().unwrap_or_else(PoisonError::into_inner) = Some(handed_over);
+    host.has_handed_over.store(true, Ordering::Relaxed);
+    for (worker, id) in first_of_each {
         outside.ready_at(worker, host.machine.process(id).expect("it is ready"));
     }
 }

@@ -1,17 +1,16 @@
-//! Owns: the watcher while workers run the program: keys, ticks, deadlock; and when there is one.
-//! May use: `one`, `watch`, `raddle-core`, `raddle-vm`.
+//! Owns: the watcher while workers run the program: keys, ticks, deadlock detection; and when it starts.
+//! May use: `raddle_vm::quiet`.
 //! Never: runs a process.
 //!
-//! A program is in a deadlock if at two ticks, one after the other, nobody was in the machine nor had been between
-//! them, and at the second no alarm is set, no key is awaited, and every living process waits. What was told to the
-//! watcher before the first of them has been heard before the second: a wish for a key cannot be overlooked. A bell
-//! takes its alarm away only after it has rung. A key that was offered waits to be taken, or whoever has taken it is
-//! about to say so.
+//! A program is deadlocked if no worker was in the machine at or between two successive ticks, and at the second one no
+//! alarm is set, no key is awaited, and every living process waits. The watcher handles all messages sent before the
+//! first tick before the second one, so a request for a key cannot be missed. An alarm is removed only after its waker
+//! has run. A key that was offered is either not taken yet, or the worker that took it is about to report it.
 
-use super::{Host, link_of};
+use super::{MachineHost, link_of};
 use crate::Failure;
 use crate::one::Outside;
-use crate::watch::News;
+use crate::watch::WatchEvent;
 use raddle_core::engine::{Link, Turn};
 use raddle_vm::{Port, Process, Scheduler, Step};
 use std::any::Any;
@@ -24,9 +23,9 @@ use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(10);
 
-/// The scheduler as the watcher sees it.
+/// The scheduler as the watcher uses it.
 pub(super) struct FromOutside<'h, 'm> {
-    pub(super) host: &'h Host<'m>,
+    pub(super) host: &'h MachineHost<'m>,
 }
 
 impl FromOutside<'_, '_> {
@@ -37,34 +36,34 @@ impl FromOutside<'_, '_> {
     }
 }
 
-/// An OS thread that watches, once there is something to see: a key is wanted, or the program has run for a tick.
+/// The watcher's OS thread. It starts when a key is requested, or when the program has run for a tick.
 ///
 /// PERF: many programs end sooner, and to start a thread and to see it end takes 70 us.
 #[derive(Default)]
-pub(super) struct Watcher(Mutex<State>);
+pub(super) struct Watcher(Mutex<WatcherState>);
 
 #[derive(Default)]
-struct State {
-    /// What it needs, until it begins.
+struct WatcherState {
+    /// What the watcher needs, until it starts.
     outside: Option<Outside>,
     begun: Option<JoinHandle<()>>,
-    /// It has been told when to begin at the latest.
+    /// Whether the alarm that starts it is set.
     has_alarm: bool,
 }
 
 impl Watcher {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatcherState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From here on it may begin.
+    /// From here on the watcher may start.
     pub(super) fn wait_with(&self, outside: Outside) {
         self.state().outside = Some(outside);
     }
 }
 
-impl Host<'_> {
-    /// Somebody is to watch from now on, if nobody does. False if the system has no thread for it.
+impl MachineHost<'_> {
+    /// Starts the watcher unless it runs. Returns false if the system cannot start a thread.
     pub(super) fn watch(&self) -> bool {
         let mut state = self.watcher.state();
         if state.outside.is_none() || state.begun.is_some() {
@@ -73,7 +72,7 @@ impl Host<'_> {
         // SAFETY: the host lives until the watcher has been joined, by `end_watch`.
         let host = unsafe { self.outliving() };
         let body = move || {
-            let _whatever_happens = Seen(host);
+            let _whatever_happens = EndWithWatcher(host);
             let outside = host.watcher.state().outside.take();
             if let Some(mut outside) = outside {
                 watch(&FromOutside { host }, &mut outside);
@@ -83,7 +82,7 @@ impl Host<'_> {
         state.begun.is_some()
     }
 
-    /// Somebody is to watch after a tick.
+    /// Starts the watcher after a tick.
     pub(super) fn watch_later(&self, turn: Turn<'_>) {
         let mut state = self.watcher.state();
         if state.has_alarm {
@@ -92,31 +91,31 @@ impl Host<'_> {
         state.has_alarm = true;
         // SAFETY: the host lives until the runtime has ended, and no alarm is rung after that.
         let host = unsafe { self.outliving() };
-        turn.alarm(TICK, Waker::from(Arc::new(Due(host))));
+        turn.alarm(TICK, Waker::from(Arc::new(StartWatcher(host))));
     }
 
-    /// Nobody watches any more, nor begins to. An error is the watcher's panic.
+    /// Ends the watcher. An error is its panic.
     pub(super) fn end_watch(&self) -> Result<(), Box<dyn Any + Send>> {
         let begun = {
             let mut state = self.watcher.state();
             state.outside = None;
             state.begun.take()
         };
-        let _told = self.news.send(News::Over);
+        let _told = self.events.send(WatchEvent::Over);
         begun.map_or(Ok(()), JoinHandle::join)
     }
 
-    /// Ends the program, and has the workers stop.
+    /// Ends the program and stops the workers.
     fn end_from_outside(&self, failure: Failure) {
         self.end(Some(failure));
         self.gate.stop();
     }
 }
 
-/// The time has come to watch; or will, until there is a thread.
-struct Due(&'static Host<'static>);
+/// The alarm that starts the watcher, and tries again if there is no thread.
+struct StartWatcher(&'static MachineHost<'static>);
 
-impl Wake for Due {
+impl Wake for StartWatcher {
     fn wake(self: Arc<Self>) {
         if !self.0.watch()
             && let Some(turn) = Turn::current()
@@ -126,10 +125,10 @@ impl Wake for Due {
     }
 }
 
-/// Without its watcher a program does not go on.
-struct Seen(&'static Host<'static>);
+/// Ends the program if the watcher ends first.
+struct EndWithWatcher(&'static MachineHost<'static>);
 
-impl Drop for Seen {
+impl Drop for EndWithWatcher {
     fn drop(&mut self) {
         if !self.0.over.load(Ordering::Relaxed) {
             self.0.end_from_outside(Failure::Quit);
@@ -170,20 +169,20 @@ impl Scheduler for FromOutside<'_, '_> {
 /// Watches until the program is over.
 pub(super) fn watch(from: &FromOutside<'_, '_>, outside: &mut Outside) {
     let host = from.host;
-    let Outside { keys, news, asked, offered, .. } = outside;
+    let Outside { keys, events, asked, offered, .. } = outside;
     let mut awaited = *asked;
     let mut quiet = None;
     loop {
-        match news.recv_timeout(TICK) {
-            Ok(News::Over) | Err(RecvTimeoutError::Disconnected) => return,
-            Ok(News::WantsKey | News::KeyTaken) => {
+        match events.recv_timeout(TICK) {
+            Ok(WatchEvent::Over) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(WatchEvent::WantsKey | WatchEvent::KeyTaken) => {
                 *offered = false;
                 awaited = true;
                 host.screen.flush();
                 keys.ask();
             }
-            Ok(News::Key(None)) => awaited = false,
-            Ok(News::Key(Some(key))) => {
+            Ok(WatchEvent::Key(None)) => awaited = false,
+            Ok(WatchEvent::Key(Some(key))) => {
                 awaited = false;
                 match host.machine.offer_key(from, key) {
                     Ok(Step::Waits) => *offered = true,

@@ -1,8 +1,8 @@
-//! Owns: the single thread's part of a program that is traced: it runs on a worker, which records it.
-//! May use: `one`, `raddle-core`, `raddle-vm`.
+//! Owns: the serial phase of a traced program: it runs on a worker, which records it.
+//! May use: `one`, `raddle_core::engine`.
 //! Never: another order than without a trace; a process in a queue of the worker.
 
-use super::Host;
+use super::MachineHost;
 use crate::Failure;
 use crate::one::Outside;
 use raddle_core::engine::{Link, Turn};
@@ -11,46 +11,46 @@ use raddle_vm::{Lane, Port, Process};
 use std::sync::PoisonError;
 use std::sync::mpsc::Sender;
 
-/// How the single thread's part has ended: nothing is left, or something for several workers.
-pub(super) type Begun<'m> = Result<Option<Rest<'m, Link>>, Failure>;
+/// How the serial phase ended: nothing is left, or work for several workers.
+pub(super) type PhaseOutcome<'m> = Result<Option<Rest<'m, Link>>, Failure>;
 
-/// What the worker needs that runs the single thread's part, and gives back.
-pub(super) struct Tight<'m> {
+/// The serial phase of a traced program, for the worker that runs it.
+pub(super) struct SerialPhase<'m> {
     pub(super) outside: Outside,
-    /// There are other workers to give work to.
+    /// Whether there are other workers.
     pub(super) may_spread: bool,
-    pub(super) done: Sender<(Outside, Begun<'m>)>,
+    pub(super) done: Sender<(Outside, PhaseOutcome<'m>)>,
 }
 
-impl<'m> Host<'m> {
-    /// Runs the single thread's part if that is to be done.
+impl<'m> MachineHost<'m> {
+    /// Runs the serial phase if it has not run; returns whether it did.
     #[cold]
-    pub(super) fn run_tight(&self, turn: Turn<'_>, lane: &mut Lane) -> bool {
-        let Some(tight) = self.tight.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+    pub(super) fn run_serial_phase(&self, turn: Turn<'_>, lane: &mut Lane) -> bool {
+        let Some(phase) = self.serial_phase.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return false;
         };
-        let Tight { mut outside, may_spread, done } = tight;
-        let world = Recorded { outside: &mut outside, host: self, turn, has_begun: false };
+        let SerialPhase { mut outside, may_spread, done } = phase;
+        let world = RecordedWorld { outside: &mut outside, host: self, turn, has_begun: false };
         let begun = match may_spread {
             true => solo::run_while_tight(self.machine, world, lane),
             false => solo::run(self.machine, world, lane, 0).map(|_| None),
         };
-        // Who began it waits for this.
+        // The caller of `run` waits for this.
         let _told = done.send((outside, begun));
         true
     }
 }
 
-/// The world as the single thread sees it, with a recorder.
-struct Recorded<'w, 'h, 'm> {
+/// The world of the serial phase, with a recorder.
+struct RecordedWorld<'w, 'h, 'm> {
     outside: &'w mut Outside,
-    host: &'h Host<'m>,
+    host: &'h MachineHost<'m>,
     turn: Turn<'w>,
-    /// The first one's run is on record: the worker has taken it out of its queue.
+    /// Whether the first process's run is recorded already, since the worker took it out of its queue.
     has_begun: bool,
 }
 
-impl Recorded<'_, '_, '_> {
+impl RecordedWorld<'_, '_, '_> {
     fn of(&self, process: u32, note: impl FnOnce(&Self, &Process<Link>)) {
         if let Some(process) = self.host.machine.process(process).filter(|_| self.turn.is_recorded()) {
             note(self, process);
@@ -58,7 +58,7 @@ impl Recorded<'_, '_, '_> {
     }
 }
 
-impl solo::World for Recorded<'_, '_, '_> {
+impl solo::World for RecordedWorld<'_, '_, '_> {
     const RECORDS: bool = true;
 
     fn now(&mut self) -> u64 {

@@ -1,9 +1,9 @@
-//! Owns: the machine's scheduler as one worker sees it, and alarms.
-//! May use: `watch`, `raddle-core`, `raddle-vm`.
+//! Owns: the machine's scheduler for one worker, and alarms.
+//! May use: `raddle_core::engine`.
 //! Never: touches a process that it has made ready.
 
-use super::{Host, link_of};
-use crate::watch::News;
+use super::{MachineHost, link_of};
+use crate::watch::WatchEvent;
 use raddle_core::engine::{Alarm, Engine, Link, Turn};
 use raddle_vm::{Port, Process, Scheduler};
 use std::collections::HashMap;
@@ -13,16 +13,16 @@ use std::sync::atomic::Ordering;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The alarm of each process that has one, with a number by which a late bell knows that it is not meant.
+/// The alarm of each process that has one, with a number by which a late waker knows that it is outdated.
 #[derive(Default)]
 pub(super) struct Alarms {
     pub(super) set: HashMap<u32, (u64, Alarm)>,
     ever: u64,
 }
 
-/// The scheduler as one worker sees it.
+/// The machine's scheduler for one worker.
 pub(super) struct OnWorker<'h, 'm> {
-    pub(super) host: &'h Host<'m>,
+    pub(super) host: &'h MachineHost<'m>,
     pub(super) turn: Turn<'h>,
 }
 
@@ -63,7 +63,7 @@ impl Scheduler for OnWorker<'_, '_> {
     }
 
     fn tired(&self) {
-        // Many more slices of this length are not to run behind the end. Short ones come to the batch's soon.
+        // Few more slices of this length may run after the end. Short ones reach the end of the batch soon.
         if self.host.over.load(Ordering::Relaxed) {
             self.turn.end_batch();
         }
@@ -80,7 +80,7 @@ impl Scheduler for OnWorker<'_, '_> {
         }
         alarms.ever += 1;
         let number = alarms.ever;
-        let waker = Waker::from(Arc::new(Bell { host, process: process.id(), number }));
+        let waker = Waker::from(Arc::new(AlarmWaker { host, process: process.id(), number }));
         let before = alarms.set.insert(process.id(), (number, self.turn.alarm(after, waker)));
         drop(alarms);
         if let Some((_, before)) = before {
@@ -112,13 +112,13 @@ impl Scheduler for OnWorker<'_, '_> {
 
     fn want_key(&self) {
         if !self.host.wants_key.swap(true, Ordering::Relaxed) {
-            let _told = self.host.news.send(News::WantsKey);
+            let _told = self.host.events.send(WatchEvent::WantsKey);
             self.host.watch();
         }
     }
 
     fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
-        // It may take long, and the worker be the one that is to begin the watch.
+        // The call may take long, and this worker may be the one that should start the watcher.
         self.host.watch();
         self.host.world.call(number, words)
     }
@@ -128,15 +128,15 @@ impl Scheduler for OnWorker<'_, '_> {
     }
 }
 
-/// What runs when the keyboard's process does: the watcher hears that the program has taken a key.
-pub(super) struct KeyTaken<'h, 'm>(pub(super) &'h Host<'m>);
+/// Runs as the keyboard's process: tells the watcher that the program has taken a key.
+pub(super) struct KeyTaken<'h, 'm>(pub(super) &'h MachineHost<'m>);
 
 // SAFETY: nothing is done with the link.
 unsafe impl Engine for KeyTaken<'_, '_> {
     fn run(&self, turn: Turn<'_>, _: NonNull<Link>) {
-        // It may be the one that brings a worker here.
+        // It may be the first process that this worker gets.
         self.0.visit(turn, |_, _| ());
-        let _told = self.0.news.send(News::KeyTaken);
+        let _told = self.0.events.send(WatchEvent::KeyTaken);
     }
 
     fn name(&self, _: NonNull<Link>) -> Option<Arc<str>> {
@@ -144,27 +144,27 @@ unsafe impl Engine for KeyTaken<'_, '_> {
     }
 }
 
-/// Rings for a process.
-struct Bell {
-    host: &'static Host<'static>,
+/// Wakes a process whose alarm has expired.
+struct AlarmWaker {
+    host: &'static MachineHost<'static>,
     process: u32,
     number: u64,
 }
 
-impl Wake for Bell {
+impl Wake for AlarmWaker {
     fn wake(self: Arc<Self>) {
-        let meant = || {
+        let current = || {
             let alarms = self.host.alarms();
             alarms.set.get(&self.process).is_some_and(|(number, _)| *number == self.number).then_some(alarms)
         };
-        if meant().is_none() {
+        if current().is_none() {
             return;
         }
         if let Some(turn) = Turn::current() {
             self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
         }
-        // Last: as long as the alarm is there, the watcher does not take the program for one that stands still.
-        if let Some(mut alarms) = meant() {
+        // Last: as long as the alarm is set, the watcher does not report a deadlock.
+        if let Some(mut alarms) = current() {
             alarms.set.remove(&self.process);
         }
     }

@@ -6,7 +6,7 @@ use crate::support::{WORKERS, run, run_as, single};
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{End, Module, Trap};
 use raddle_core::{Balance, Builder, Queues};
-use raddle_host::{Failure, Options};
+use raddle_host::{Failure, RunOptions};
 
 /// Two processes that both output first.
 fn crossed() -> Module {
@@ -228,7 +228,7 @@ fn what_comes_over_is_queued_under_every_policy() {
     let balances = [Balance::Steal, Balance::Share, Balance::Fair, Balance::None];
     let balanced = balances.map(|balance| Builder::default().balance(balance));
     for runtime in balanced.into_iter().chain([Builder::default().queues(Queues::Shared)]) {
-        let how = Options { runtime: runtime.clone(), ..Options::default() };
+        let how = RunOptions { runtime: runtime.clone(), ..RunOptions::default() };
         let (outcome, text) = run_as(&module, 2, &keys, how);
         assert_eq!((outcome.result, text.as_str()), (Ok(()), keys.as_str()), "{runtime:?}");
     }
@@ -239,7 +239,7 @@ fn what_comes_over_is_queued_under_every_policy() {
 fn a_process_may_run_a_program() {
     let runtime = Builder::default().workers(2).build().unwrap();
     let keys: String = ('a'..='z').cycle().take(60).collect();
-    let go = || run_as(&computes_and_reads(), 2, &keys, Options::default()).1;
+    let go = || run_as(&computes_and_reads(), 2, &keys, RunOptions::default()).1;
     assert_eq!(runtime.run(|| raddle_core::blocking(go)), keys);
     assert_eq!(runtime.run(go), keys);
     assert_eq!(runtime.run(|| 7), 7, "the runtime is as it was");

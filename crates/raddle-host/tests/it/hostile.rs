@@ -4,7 +4,7 @@
 
 use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::verify;
-use raddle_host::{Options, Port, World};
+use raddle_host::{Port, RunOptions, World};
 use std::sync::Arc;
 
 /// Wants an end as soon as it is asked.
@@ -34,7 +34,8 @@ fn arbitrary_code_ends_on_two_workers() {
             }
         }
         let Ok(verified) = verify(acceptable(module)) else { continue };
-        let options = Options { workers: 2, memory_bytes: 1 << 16, at_once: true, ..Options::default() };
+        let options =
+            RunOptions { workers: 2, memory_bytes: 1 << 16, at_once: true, ..RunOptions::default() };
         let _whatever =
             raddle_host::run(verified, options, Arc::new(Impatient)).expect("the settings are right");
     }

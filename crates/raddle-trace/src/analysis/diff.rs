@@ -1,22 +1,22 @@
-//! Owns: where the time of one trace went in another.
+//! Owns: the comparison of two traces: which worker time was added.
 //! May use: the two analyses.
 //! Never: a cause that the figures do not show.
 
-use super::{Advice, Analysis, Class, Door, Forecast, predict};
+use super::{Advice, Analysis, Class, Forecast, Language, predict};
 use crate::log::Log;
 use std::fmt;
 
 /// One kind of worker time in two traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it is.
+    /// The kind of time.
     pub what: &'static str,
-    /// Its nanoseconds, over all workers, in the first and in the second.
+    /// Nanoseconds over all workers, in the first trace and in the second.
     pub ns: [u64; 2],
 }
 
 impl Change {
-    /// How much more the second has.
+    /// The difference: second minus first.
     pub fn more_ns(&self) -> i128 {
         i128::from(self.ns[1]) - i128::from(self.ns[0])
     }
@@ -33,15 +33,15 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// Wakes that crossed workers.
     pub crossing: [u64; 2],
-    /// Wakes by OS threads that are no workers.
+    /// Wakes by OS threads that are not workers.
     pub outside: [u64; 2],
-    /// The second suffers from wakes that cross workers, and the first does not.
+    /// Whether wakes across workers slow the second trace down, and not the first.
     pub crosses: bool,
     /// What to do about the second.
     pub advice: Advice,
     /// In whose words to say that.
-    pub door: Door,
-    /// How long it would take then, if that is known.
+    pub language: Language,
+    /// The prediction for the advice, if there is one.
     pub predicted: Option<Forecast>,
 }
 
@@ -60,16 +60,16 @@ pub fn diff(one: &Analysis, two: &Analysis) -> Diff {
         crossing: both(&|a| wakes(a, false)),
         outside: both(&|a| wakes(a, true)),
         advice: two.verdict.advice.clone(),
-        door: two.verdict.door,
+        language: two.verdict.language,
         predicted: two.predicted,
     }
 }
 
 impl Diff {
-    /// With a forecast for an advised placement, if the first trace is of one worker: both logs, with their analyses.
+    /// Adds the prediction for an advised placement, if the first trace is of one worker.
     pub fn with_forecast(mut self, one: (&Log, &Analysis), two: (&Log, &Analysis)) -> Diff {
         if let (Advice::Segments(label, segments), 1) = (&self.advice, self.workers[0])
-            && self.door.places()
+            && self.language.has_placement()
         {
             self.predicted = predict::placed(one, two, label, segments);
         }
@@ -118,11 +118,11 @@ impl fmt::Display for Diff {
         if self.outside != [0, 0] {
             writeln!(
                 f,
-                "wakes by OS threads that are no workers: {} and {}",
+                "wakes by OS threads that are not workers: {} and {}",
                 self.outside[0], self.outside[1]
             )?;
         }
-        writeln!(f, "advice: {}", self.advice.to_whom(self.door))?;
+        writeln!(f, "advice: {}", self.advice.in_language(self.language))?;
         if let Some(forecast) = self.predicted {
             writeln!(f, "predicted with that: {forecast}")?;
         }

@@ -1,6 +1,6 @@
-//! Owns: who woke whom across workers or from outside of them, and what was waited for.
+//! Owns: the wakes across workers or from OS threads, and what threads waited for.
 //! May use: `labels`, `timeline`, `log`.
-//! Never: an edge within one worker; those cost nothing worth showing.
+//! Never: wakes within one worker; they cost little.
 
 use super::labels;
 use super::timeline::WorkerTime;
@@ -8,46 +8,46 @@ use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Wakes from the members of one label to those of another, on different workers; or from OS threads that are none.
+/// Wakes from the threads of one label to those of another, on different workers; or from OS threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Who woke.
+    /// The label of the waking threads.
     pub from: String,
-    /// Who was woken.
+    /// The label of the woken threads.
     pub to: String,
-    /// How often.
+    /// The number of wakes.
     pub count: u64,
-    /// From wake to run, together, in nanoseconds.
+    /// The total time from wake to run, in nanoseconds.
     pub latency_ns: u64,
-    /// How many of them went from one member to the next of the same label: number `n` to `n + 1` or back.
+    /// How many of them were between neighbours of one label: from number `n` to `n + 1` or back.
     pub neighbours: u64,
-    /// An OS thread woke that is no worker.
+    /// Whether an OS thread that is not a worker woke them.
     pub outside: bool,
 }
 
 /// What the threads of a label waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitObject {
-    /// Who waited.
+    /// The label of the waiting threads.
     pub label: String,
-    /// How it was waited for.
+    /// The kind of wait.
     pub reason: StopReason,
-    /// At which place in the program, if that was recorded.
+    /// The place in the program, if that was recorded.
     pub site: Option<String>,
-    /// On how many objects, as far as the sites say.
+    /// The number of objects, as far as it was recorded.
     pub objects: usize,
-    /// How often.
+    /// The number of waits.
     pub count: u64,
-    /// From the stop to the next run, together, in nanoseconds.
+    /// The total time from the stop to the next run, in nanoseconds.
     pub waited_ns: u64,
 }
 
-/// The wakes that crossed workers, most time first.
+/// The wakes across workers, most latency first.
 pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)]) -> Vec<Edge> {
     let starts = starts_by_thread(workers);
     let mut edges: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
     let mut running: HashMap<u32, u32> = HashMap::new();
-    let mut names = Names::default();
+    let mut names = LabelIndex::default();
     for (worker, at) in by_time.iter().filter(|(_, at)| at.ns >= log.begin_ns) {
         match at.event {
             Event::Switch => {
@@ -86,7 +86,7 @@ pub(super) fn crossing(log: &Log, workers: &[WorkerTime], by_time: &[(u32, At)])
     edges
 }
 
-/// When and where each thread began to run.
+/// When and where each thread started to run.
 fn starts_by_thread(workers: &[WorkerTime]) -> HashMap<u32, Vec<(u64, u32)>> {
     let mut starts: HashMap<u32, Vec<(u64, u32)>> = HashMap::new();
     for worker in workers {
@@ -103,13 +103,13 @@ fn next_start(starts: &HashMap<u32, Vec<(u64, u32)>>, thread: u32, from: u64) ->
     starts.get(starts.partition_point(|(ns, _)| *ns < from)).copied()
 }
 
-/// What was waited for, longest first.
+/// The wait objects, longest first.
 pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
     let mut running: HashMap<u32, u32> = HashMap::new();
     let mut stopped: HashMap<u32, (u64, StopReason, u32, u32)> = HashMap::new();
     let mut sites: HashMap<u32, u32> = HashMap::new();
-    let mut names = Names::default();
-    let mut waits: HashMap<(usize, StopReason, u32), Waits> = HashMap::new();
+    let mut names = LabelIndex::default();
+    let mut waits: HashMap<(usize, StopReason, u32), WaitTotal> = HashMap::new();
     for (worker, at) in by_time {
         match at.event {
             Event::Switch => (),
@@ -137,7 +137,7 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
             }
         }
     }
-    let of = |((label, reason, site), wait): ((usize, StopReason, u32), Waits)| WaitObject {
+    let of = |((label, reason, site), wait): ((usize, StopReason, u32), WaitTotal)| WaitObject {
         label: names.labels[label].clone(),
         reason,
         site: (site != 0).then(|| log.string(site)),
@@ -153,22 +153,22 @@ pub(super) fn waits(log: &Log, by_time: &[(u32, At)]) -> Vec<WaitObject> {
 }
 
 #[derive(Default)]
-struct Waits {
+struct WaitTotal {
     objects: HashSet<u32>,
     count: u64,
     waited_ns: u64,
 }
 
-/// The labels of threads, each with a number, so that a million wakes need no million strings.
+/// The labels of threads, each with a number, so that a million wakes do not need a million strings.
 #[derive(Default)]
-struct Names {
+struct LabelIndex {
     labels: Vec<String>,
     numbers: HashMap<String, usize>,
     threads: HashMap<u32, (usize, Option<u64>)>,
 }
 
-impl Names {
-    /// The number of a thread's label, and its own number in that.
+impl LabelIndex {
+    /// The number of a thread's label, and the thread's own number within it.
     fn of(&mut self, log: &Log, thread: u32) -> (usize, Option<u64>) {
         if let Some(known) = self.threads.get(&thread) {
             return *known;
@@ -178,7 +178,7 @@ impl Names {
         found
     }
 
-    /// The number of a name's label, and its own number in that.
+    /// The number of a name's label, and the name's own number within it.
     fn of_name(&mut self, name: &str) -> (usize, Option<u64>) {
         let (label, member) = labels::split(name);
         let next = self.labels.len();

@@ -1,36 +1,36 @@
-//! Owns: why workers were idle, and for how long by decade.
+//! Owns: the causes of idle time, and the histogram of its lengths by decade.
 //! May use: `timeline`, `log`.
-//! Never: the length of a gap as proof of its cause.
+//! Never: a cause concluded from the length of a gap.
 //!
-//! A gap is cut where it changes what there is to run, on all workers together:
+//! A gap is divided where the set of ready threads changes, over all workers:
 //!
 //! | class | the part of a gap in which |
 //! |---|---|
-//! | hand-off | the thread that ends it had been woken by another worker or OS thread, and was on its way |
-//! | hand-off | all that was ready was on its way to idle workers: nothing else could be done before it was there |
-//! | stealing | ready threads waited elsewhere, and this worker got one of them by its own doing |
-//! | misplaced | ready threads waited for their turn elsewhere, and this worker did not get any |
+//! | hand-off | the thread that ends the gap was woken by another worker or OS thread, and did not run yet |
+//! | hand-off | every ready thread had been handed to an idle worker that was still waking up |
+//! | stealing | threads were queued at other workers, and this worker stole one of them |
+//! | misplaced | threads were queued at other workers, and this worker got none |
 //! | starved | no thread was ready anywhere |
 //!
-//! What the kernel took is found by `kernel`.
+//! The kernel's share is found by `kernel`.
 
 use super::timeline::WorkerTime;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::At;
 use std::collections::HashMap;
 
-/// Why a worker did not run anything.
+/// Why a worker was idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Its next thread was on its way from the worker that woke it.
+    /// Its next thread had been woken by another worker, and did not run yet.
     HandOff,
-    /// Ready threads were at other workers, and stayed there.
+    /// Threads were queued at other workers, and stayed there.
     Misplaced,
-    /// There was nothing to run anywhere.
+    /// No thread was ready anywhere.
     Starved,
     /// It was fetching work from another worker.
     Stealing,
-    /// The kernel gave the core to somebody else.
+    /// The kernel gave the core to another OS thread.
     Kernel,
 }
 
@@ -39,7 +39,7 @@ impl Class {
     pub const ALL: [Class; 5] =
         [Class::HandOff, Class::Misplaced, Class::Starved, Class::Stealing, Class::Kernel];
 
-    /// In a few words.
+    /// A description, for messages.
     pub fn words(self) -> &'static str {
         match self {
             Class::HandOff => "hand-off between threads on different workers",
@@ -50,7 +50,7 @@ impl Class {
         }
     }
 
-    /// In one word, for tables and machines.
+    /// A short name, for tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Class::HandOff => "hand-off",
@@ -65,20 +65,20 @@ impl Class {
 /// Idle incidents by decade of their length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decades {
-    /// How many.
+    /// The number of incidents.
     pub incidents: [u64; Decades::COUNT],
-    /// Their nanoseconds together.
+    /// Their total time in nanoseconds.
     pub ns: [u64; Decades::COUNT],
 }
 
 impl Decades {
-    /// How many decades there are.
+    /// The number of decades.
     pub const COUNT: usize = 8;
-    /// What they are called.
+    /// Their names.
     pub const NAMES: [&'static str; Decades::COUNT] =
         ["0-10 us", "10-100 us", "100 us-1 ms", "1-10 ms", "10-100 ms", "100 ms-1 s", "1-10 s", ">= 10 s"];
 
-    /// Of idle times in nanoseconds.
+    /// The histogram of these idle times in nanoseconds.
     pub fn of(lengths: impl Iterator<Item = u64>) -> Decades {
         let mut decades = Decades::default();
         lengths.for_each(|ns| decades.add(ns));
@@ -87,13 +87,13 @@ impl Decades {
 
     /// Adds one idle time.
     pub fn add(&mut self, ns: u64) {
-        let place = Decades::place(ns);
-        self.incidents[place] += 1;
-        self.ns[place] += ns;
+        let index = Decades::index(ns);
+        self.incidents[index] += 1;
+        self.ns[index] += ns;
     }
 
-    /// The decade of a length.
-    pub fn place(ns: u64) -> usize {
+    /// The index of a length's decade.
+    pub fn index(ns: u64) -> usize {
         let tens_of_us = ns / 10_000;
         tens_of_us.checked_ilog10().map_or(0, |log| log as usize + 1).min(Decades::COUNT - 1)
     }
@@ -104,45 +104,45 @@ impl Decades {
     }
 }
 
-/// What there was to run, beside what ran.
+/// Which threads were ready, besides those that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Nothing.
+    /// No thread.
     None,
-    /// Idle workers were about to run all of it.
-    OnItsWay,
-    /// Some of it waited at a worker that ran something else, or that had more than one thread to run.
-    Waits,
+    /// Each had been handed to an idle worker that was waking up.
+    InTransit,
+    /// Some were queued at a busy worker, or behind another one at an idle worker.
+    Queued,
 }
 
-/// What there was to run, on all workers together, from which moment on.
+/// Which threads were ready over time, on all workers together.
 #[derive(Debug)]
 pub(super) struct Ready {
     steps: Vec<(u64, Work)>,
 }
 
-/// What is ready, and where, as events are read in the order of time.
+/// The ready threads and their workers, updated event by event.
 #[derive(Default)]
-struct Reading {
-    /// Where each ready thread is queued; at none that is known, if any worker may take it.
+struct ReadySet {
+    /// The worker at which each ready thread is queued; `None` if any worker may take it.
     threads: HashMap<u32, Option<usize>>,
-    /// Of each worker: how many are queued there, and whether it is idle.
+    /// For each worker, how many threads are queued there, and whether it is idle.
     workers: Vec<(usize, bool)>,
-    /// How many wait at workers that have others to run.
+    /// How many threads wait behind others.
     waiting: usize,
 }
 
-impl Reading {
+impl ReadySet {
     fn work(&self) -> Work {
         match (self.waiting, self.threads.len()) {
             (_, 0) => Work::None,
-            (0, _) => Work::OnItsWay,
-            _ => Work::Waits,
+            (0, _) => Work::InTransit,
+            _ => Work::Queued,
         }
     }
 
-    /// Changes what is known of a worker.
-    fn at(&mut self, worker: usize, change: impl FnOnce(&mut (usize, bool))) {
+    /// Changes the state of a worker.
+    fn update(&mut self, worker: usize, change: impl FnOnce(&mut (usize, bool))) {
         if self.workers.len() <= worker {
             self.workers.resize(worker + 1, (0, false));
         }
@@ -157,20 +157,20 @@ impl Reading {
         self.remove(thread);
         self.threads.insert(thread, worker);
         if let Some(worker) = worker {
-            self.at(worker, |(queued, _)| *queued += 1);
+            self.update(worker, |(queued, _)| *queued += 1);
         }
     }
 
     fn remove(&mut self, thread: u32) {
         if let Some(Some(worker)) = self.threads.remove(&thread) {
-            self.at(worker, |(queued, _)| *queued -= 1);
+            self.update(worker, |(queued, _)| *queued -= 1);
         }
     }
 }
 
 impl Ready {
     pub(super) fn of(by_time: &[(u32, At)], begin: u64) -> Ready {
-        let mut reading = Reading::default();
+        let mut ready = ReadySet::default();
         let mut running: HashMap<u32, u32> = HashMap::new();
         let mut steps = vec![(begin, Work::None)];
         for (worker, at) in by_time {
@@ -178,28 +178,28 @@ impl Ready {
             match at.event {
                 event if event.makes_ready() => {
                     let target = unpack(at.b).0;
-                    reading.add(at.a, (target != u8::MAX).then_some(target.into()));
+                    ready.add(at.a, (target != u8::MAX).then_some(target.into()));
                 }
                 Event::Switch => {
                     let stopped = StopReason::of_number(unpack(at.b).0);
                     if let Some(before) = running.insert(*worker, at.a).filter(|before| *before != 0) {
-                        // One that waits may have been woken already, before it had left its stack.
+                        // A waiting thread may have been woken already, before it had left its stack.
                         if stopped.is_ready() {
-                            reading.add(before, Some(here));
+                            ready.add(before, Some(here));
                         } else if stopped == StopReason::Exit {
-                            reading.remove(before);
+                            ready.remove(before);
                         }
                     }
-                    reading.remove(at.a);
+                    ready.remove(at.a);
                     if at.a != 0 {
-                        reading.at(here, |(_, is_idle)| *is_idle = false);
+                        ready.update(here, |(_, is_idle)| *is_idle = false);
                     }
                 }
-                // Until it runs something: what ends its idleness is still on its way.
-                Event::IdleBegin => reading.at(here, |(_, is_idle)| *is_idle = true),
+                // It stays idle until it runs something: a thread handed to it is still in transit.
+                Event::IdleBegin => ready.update(here, |(_, is_idle)| *is_idle = true),
                 _ => continue,
             }
-            let now = (at.ns.max(begin), reading.work());
+            let now = (at.ns.max(begin), ready.work());
             match steps.last_mut() {
                 Some(last) if last.0 == now.0 => last.1 = now.1,
                 Some(last) if last.1 == now.1 => (),
@@ -209,8 +209,8 @@ impl Ready {
         Ready { steps }
     }
 
-    /// The stretches of `begin..end`, each with what there was to run.
-    fn stretches(&self, begin: u64, end: u64) -> Vec<(u64, Work)> {
+    /// Divides `begin..end` into intervals: length, and which threads were ready.
+    fn intervals(&self, begin: u64, end: u64) -> Vec<(u64, Work)> {
         let mut place = self.steps.partition_point(|(ns, _)| *ns <= begin).saturating_sub(1);
         let (mut from, mut out): (u64, Vec<(u64, Work)>) = (begin, Vec::new());
         while from < end {
@@ -234,7 +234,7 @@ impl Ready {
     }
 }
 
-/// Says of each gap why it was.
+/// Divides each gap into classes.
 pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready: &Ready) {
     let wakes = wakes_by_thread(by_time);
     for worker in workers {
@@ -243,11 +243,11 @@ pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready:
             let woken = gap_ending_wake(&wakes, gap.after, number, gap.end_ns);
             let handed_at = woken.map_or(gap.end_ns, |ns| ns.max(gap.begin_ns));
             let mut parts: Vec<(Class, u64)> = Vec::new();
-            for (ns, work) in ready.stretches(gap.begin_ns, handed_at) {
+            for (ns, work) in ready.intervals(gap.begin_ns, handed_at) {
                 let class = match work {
                     Work::None => Class::Starved,
-                    Work::OnItsWay => Class::HandOff,
-                    Work::Waits => Class::Misplaced,
+                    Work::InTransit => Class::HandOff,
+                    Work::Queued => Class::Misplaced,
                 };
                 parts.push((class, ns));
             }
@@ -264,7 +264,7 @@ pub(super) fn classify(workers: &mut [WorkerTime], by_time: &[(u32, At)], ready:
     }
 }
 
-/// When, and on which worker, each thread was woken.
+/// The wakes of each thread: time, and the worker that did it.
 fn wakes_by_thread(by_time: &[(u32, At)]) -> HashMap<u32, Vec<(u64, u32)>> {
     let mut wakes: HashMap<u32, Vec<(u64, u32)>> = HashMap::new();
     for (worker, at) in by_time {
@@ -275,7 +275,7 @@ fn wakes_by_thread(by_time: &[(u32, At)]) -> HashMap<u32, Vec<(u64, u32)>> {
     wakes
 }
 
-/// When the thread that ran after a gap of `worker` was last woken, if it was not this worker that did it.
+/// When the thread that ran after a gap of `worker` was last woken, if another worker woke it.
 fn gap_ending_wake(
     wakes: &HashMap<u32, Vec<(u64, u32)>>,
     thread: u32,

@@ -1,31 +1,31 @@
-//! Owns: what became of forks that were promoted.
+//! Owns: the fate of promoted forks.
 //! May use: `log`.
-//! Never: a fork that nobody asked for: it was a call, and was not recorded.
+//! Never: forks that were not promoted: they are calls, and not recorded.
 
 use crate::event::Event;
 use crate::log::At;
 use std::collections::HashMap;
 
-/// What became of the jobs of a trace: of level `sync`.
+/// The jobs of a trace of level `sync`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {
     /// Forks that became jobs.
     pub promoted: u64,
-    /// Jobs that another worker than the one that promoted them has run.
+    /// Jobs that another worker took.
     pub stolen: u64,
-    /// Jobs that the worker that promoted them has run when its flow waited.
+    /// Jobs that the promoting worker took while its flow waited.
     pub taken_here: u64,
-    /// Jobs that their own flow had back, and called.
+    /// Jobs that their own flow took back, and called.
     pub had_back: u64,
     /// Jobs done by a thread of their own.
     pub done: u64,
-    /// From promotion until somebody took them, together, in nanoseconds.
+    /// The total time from promotion until a worker took them, in nanoseconds.
     pub open_ns: u64,
 }
 
 pub(super) fn of(by_time: &[(u32, At)]) -> Jobs {
     let mut jobs = Jobs::default();
-    // Where and since when a job is open: a number is used again when the job has gone.
+    // The worker and the time of each job's promotion; numbers are reused.
     let mut open: HashMap<u32, (u32, u64)> = HashMap::new();
     for (worker, at) in by_time {
         match at.event {

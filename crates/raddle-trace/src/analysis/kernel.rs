@@ -1,23 +1,23 @@
-//! Owns: what of a worker's time the kernel gave to others.
-//! May use: `timeline`, after `idle` has said why gaps were.
-//! Never: time in which the worker's OS thread wanted no core.
+//! Owns: the part of a worker's time in which the kernel gave its core to others.
+//! May use: `timeline`, after `idle` has classified the gaps.
+//! Never: time in which the worker's OS thread slept.
 //!
-//! Linux counts for how long an OS thread was ready and did not run, but not when; the helper asks once a tick. Between
-//! two samples the thread was ready while something ran on it, and while it had been woken and something was on its way
-//! to it. The kernel's share is taken from these two alike.
+//! Linux counts how long an OS thread was runnable without running, but not when; the helper thread reads the count
+//! once per tick. Between two samples the OS thread was runnable while something ran on it, and while it was being
+//! woken for a thread handed to it. The kernel's share is taken from both in proportion.
 //!
-//! To be woken takes time on the calmest of machines, and Linux counts that as waiting for a core, too: 0.7 us where
-//! the waker's core is free at once, 17 us where the core must leave a sleep (means of 20 000 and of 300 wakes on two
+//! A wake takes time even on a quiet machine, and Linux counts that as waiting for a core, too: 0.7 us where the
+//! waker's core is free at once, 17 us where the core must leave a sleep state (means of 20 000 and of 300 wakes on two
 //! virtual cores with nothing else to do), while a thread that spins beside them waits for 0.06 % of its time. So a
-//! little of each wake is the hand-off's own, and nobody has taken anything.
+//! little of each wake belongs to the hand-off itself, and is not counted as the kernel's.
 
 use super::idle::Class;
 use super::timeline::{Gap, WorkerTime};
 
-/// So much of a wait for a core is the wake's own.
+/// The part of a wait for a core that belongs to the wake itself.
 pub(super) const WAKE_NS: u64 = 25_000;
 
-/// Takes the kernel's time out of running and out of hand-offs.
+/// Moves the kernel's share out of running time and hand-offs.
 pub(super) fn charge(worker: &mut WorkerTime) {
     for (from, until, took) in std::mem::take(&mut worker.took) {
         let running = running_ns(worker, from, until);
@@ -43,18 +43,18 @@ pub(super) fn charge(worker: &mut WorkerTime) {
     }
 }
 
-/// The way to this worker, at the end of the gap; before that, what was on its way was for others, and it slept.
+/// The hand-off to this worker, at the end of the gap; earlier ones were for other workers, while this one slept.
 fn handed_ns(gap: &Gap) -> u64 {
     gap.parts.last().filter(|(class, _)| *class == Class::HandOff).map_or(0, |(_, ns)| *ns)
 }
 
-/// The gaps that end in that time, by their places.
+/// The indices of the gaps that end in this time.
 fn gaps_between(gaps: &[Gap], from: u64, until: u64) -> std::ops::Range<usize> {
     let first = gaps.partition_point(|gap| gap.end_ns <= from);
     first..gaps.partition_point(|gap| gap.end_ns <= until).max(first)
 }
 
-/// How long something ran in that time.
+/// The running time within this time.
 fn running_ns(worker: &WorkerTime, from: u64, until: u64) -> u64 {
     let first = worker.slices.partition_point(|slice| slice.end_ns <= from);
     let within = worker.slices[first..].iter().take_while(|slice| slice.begin_ns < until);

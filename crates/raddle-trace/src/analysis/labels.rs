@@ -1,4 +1,4 @@
-//! Owns: what belongs together by its name: `stage 17` is number 17 of `stage`.
+//! Owns: labels, which group threads by name: `stage 17` is number 17 of `stage`.
 //! May use: nothing.
 //! Never: a guess where a name has no number.
 

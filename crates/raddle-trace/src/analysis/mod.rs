@@ -1,73 +1,74 @@
-//! Owns: `Analysis`: every number that is shown of a trace.
+//! Owns: `Analysis`: every figure that is shown of a trace.
 //! May use: `log`.
-//! Never: drawing; text, JSON and the page show what stands here.
+//! Never: drawing; text, JSON and the page only show these figures.
 //!
 //! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).
-//! From that come the verdict (`verdict`), the wake edges and wait objects (`edges`), the spread (`spread`), and the
-//! comparison of two traces (`diff`), and what an advice would bring (`predict`). Two more things are there to be
-//! looked at: the chain of what waited for what (`path`), and what the program itself said (`own`).
+//! From that come the verdict (`verdict`), the wakes between workers and the wait objects (`edges`), the thread spread
+//! (`spread`), the comparison of two traces (`diff`), and the predicted effect of an advice (`predict`, by what-if
+//! simulation in `simulate`). For reading there are also the critical path (`path`) and the program's own events
+//! (`user_events`).
 
 mod diff;
-mod door;
 mod edges;
 mod idle;
 mod jobs;
 mod kernel;
 mod labels;
+mod language;
 mod order;
-mod own;
 mod path;
-mod places;
+mod placement;
 mod predict;
-mod replay;
+mod simulate;
 mod spread;
 mod text;
 mod timeline;
+mod user_events;
 mod verdict;
 
 pub use diff::{Change, Diff, diff};
-pub use door::{Door, Said};
 pub use edges::{Edge, WaitObject};
 pub use idle::{Class, Decades};
 pub use jobs::Jobs;
-pub use own::{Own, Point, Span};
+pub use language::{InLanguage, Language};
 pub use path::Path;
 pub use predict::{Forecast, Range};
 pub use spread::Spread;
 pub use text::{duration, json, report};
 pub use timeline::{Gap, Slice, WorkerTime};
+pub use user_events::{Point, Span, UserEvents};
 pub use verdict::{Advice, Verdict};
 
 use crate::log::Log;
 
-/// All that is known of a trace.
+/// The analysis of a trace.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The time of which all workers' records are there, in nanoseconds.
+    /// The time for which the records of all workers are complete, in nanoseconds.
     pub wall_ns: u64,
     /// Each worker's time.
     pub workers: Vec<WorkerTime>,
-    /// Wakes from one label to another that crossed workers, most time lost first.
+    /// Wakes across workers, by label; most latency first.
     pub edges: Vec<Edge>,
     /// What was waited for, longest first.
     pub waits: Vec<WaitObject>,
-    /// How evenly the members of each label ran.
+    /// The thread spread of each label.
     pub spreads: Vec<Spread>,
-    /// Started threads that came to another worker.
+    /// How often a thread that had run moved to another worker.
     pub migrations: u64,
-    /// Steals that got something.
+    /// How often a worker stole something.
     pub steals: u64,
     /// How long at least two workers ran at the same time.
     pub together_ns: u64,
-    /// What the end had to wait for.
+    /// The critical path.
     pub path: Path,
     /// What became of forks that were promoted.
     pub jobs: Jobs,
     /// The program's own spans, marks and counters.
-    pub own: Own,
-    /// What it comes to.
+    pub user: UserEvents,
+    /// The finding and the advice.
     pub verdict: Verdict,
-    /// How long the run would have taken if the verdict's advice had been followed, if the trace says so.
+    /// The predicted run time with the verdict's advice, if the trace allows a prediction.
     pub predicted: Option<Forecast>,
 }
 
@@ -89,7 +90,7 @@ impl Analysis {
             && let Some(of_split) = predict::followed(log, &split, &workers)
             && of_split.is_worth_it(log.wall_ns())
         {
-            // What waited was not worth moving: it waited for one thread, which was all that there was.
+            // Moving the waiting threads gains nothing: all of them waited for one long thread.
             predicted = Some(of_split);
             verdict.advice = split;
         }
@@ -102,31 +103,31 @@ impl Analysis {
             together_ns: timeline::together_ns(&workers),
             path: path::of(log, &workers),
             jobs: jobs::of(&by_time),
-            own: own::of(&by_time),
-            predicted: predicted.filter(|_| verdict.door.places() || !verdict.advice.is_place()),
+            user: user_events::of(&by_time),
+            predicted: predicted.filter(|_| verdict.language.has_placement() || !verdict.advice.is_place()),
             verdict,
             workers,
             edges,
         }
     }
 
-    /// The nanoseconds of all workers that ran something.
+    /// Running time of all workers, in nanoseconds.
     pub fn running_ns(&self) -> u64 {
         self.workers.iter().map(|worker| worker.running_ns).sum()
     }
 
-    /// The nanoseconds of all workers that were idle in this class.
+    /// Idle time of this class, of all workers, in nanoseconds.
     pub fn idle_ns(&self, class: Class) -> u64 {
         self.workers.iter().map(|worker| worker.idle_ns(class)).sum()
     }
 
-    /// The nanoseconds of all workers in which neither anything ran nor anything was waited for.
+    /// Time of all workers that is neither running nor idle, in nanoseconds.
     pub fn overhead_ns(&self) -> u64 {
         self.workers.iter().map(|worker| worker.overhead_ns).sum()
     }
 }
 
-/// The label of a name: what it belongs to, without its number.
+/// The label of a name: the name without its number.
 pub fn label(name: &str) -> &str {
     labels::split(name).0
 }

@@ -1,12 +1,12 @@
-//! Owns: the critical path: from the last thing that ran back, from each run to what it had to wait for.
+//! Owns: the critical path: from the last slice back, from each slice to what it had to wait for.
 //! May use: `timeline`, `labels`.
 //! Never: a path that does not go back in time.
 //!
-//! A run had to wait for the run that woke its thread; if no run did, for the last one of its own, after which it was
-//! ready, or slept until an alarm or an OS thread outside of the workers woke it. What lies on the path from there to
-//! here is the waker's run up to the wake, and the time from the wake to the run: on its way if another worker or an OS
-//! thread woke it, else waiting for its turn. To shorten anything else makes the program no faster. The page walks the
-//! same way (`view/data.js`, `cause`).
+//! A slice had to wait for the slice that woke its thread. If none did, it had to wait for the previous slice of its
+//! own thread, after which the thread was ready, or slept until a timer or an OS thread woke it. The path contains the
+//! waker's slice up to the wake, and the time from the wake to the run. That time is a hand-off if another worker or an
+//! OS thread woke the thread, else waiting for a turn. To shorten anything else does not make the program faster. The
+//! page follows the same rule (`view/data.js`, `cause`).
 
 use super::labels;
 use super::timeline::WorkerTime;
@@ -18,34 +18,34 @@ use std::collections::HashMap;
 /// The critical path, added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// How many runs are on it.
+    /// How many slices are on it.
     pub steps: u64,
-    /// How long it is, in nanoseconds: from where it begins to the end of the last run.
+    /// Its length in nanoseconds: from its beginning to the end of the last slice.
     pub ns: u64,
-    /// What it is made of: what runs, by label, and the two ways to wait; longest first.
+    /// Its parts: running time by label, and the ways of waiting; longest first.
     pub parts: Vec<(String, u64)>,
 }
 
-/// The time from a wake by another worker to the run.
-const ON_ITS_WAY: &str = "on its way to another worker";
-/// The time from a wake here, or from its own last run, to the run.
-const ITS_TURN: &str = "ready, waiting for its turn";
-/// The time from its own last run to the alarm, or to what else woke it that was not recorded.
-const ASLEEP: &str = "asleep, or waiting for something outside of the workers";
-/// An alarm woke it, or what else was not recorded.
-const FROM_OUTSIDE: &str = "woken by an alarm or from outside, on its way";
+/// From a wake by another worker to the slice.
+const HAND_OFF: &str = "hand-off to another worker";
+/// From a wake by this worker, or from the thread's own previous slice, to the slice.
+const READY: &str = "ready, waiting for a turn";
+/// From the thread's own previous slice to a timer, or to another wake that was not recorded.
+const ASLEEP: &str = "asleep, or waiting for an event outside the workers";
+/// From a timer, or another wake that was not recorded, to the slice.
+const FROM_OUTSIDE: &str = "woken by a timer or from outside, not yet running";
 
-/// A run: the place of a worker, and of the slice there.
-pub(super) type Run = (usize, usize);
+/// A slice: the index of its worker, and its own index there.
+pub(super) type SliceId = (usize, usize);
 
-/// What happened to threads, by thread and time: when, and which run it was or was done by.
+/// The slices and wakes of each thread, by time.
 #[derive(Default)]
 pub(super) struct Threads {
-    runs: HashMap<u32, Vec<(u64, Run)>>,
+    runs: HashMap<u32, Vec<(u64, SliceId)>>,
     wakes: HashMap<u32, Vec<(u64, Waker)>>,
 }
 
-/// Where a thread was woken: on the worker at this place, or by an OS thread, which is this event of those outside.
+/// Who woke a thread: the worker with this index, or an OS thread, by this event of `Log::outside`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Waker {
     Outside(usize),
@@ -73,12 +73,12 @@ impl Threads {
         threads
     }
 
-    /// The last run of a thread that began before `ns`.
-    pub(super) fn last_run(&self, thread: u32, ns: u64) -> Option<Run> {
+    /// The last slice of a thread that began before `ns`.
+    pub(super) fn last_run(&self, thread: u32, ns: u64) -> Option<SliceId> {
         Threads::last(self.runs.get(&thread), ns, true).map(|(_, run)| run)
     }
 
-    /// The last of these that is not after `ns`, or before it if `strictly`.
+    /// The last entry not after `ns`, or before it if `strictly`.
     fn last<T: Copy>(of: Option<&Vec<(u64, T)>>, ns: u64, strictly: bool) -> Option<(u64, T)> {
         let of = of?;
         let place = of.partition_point(|(at, _)| if strictly { *at < ns } else { *at <= ns });
@@ -86,19 +86,19 @@ impl Threads {
     }
 }
 
-/// Why a run could not begin before it did.
+/// Why a slice did not begin earlier.
 pub(super) enum Cause {
-    /// This run woke its thread then.
-    Woken(u64, Run),
-    /// Something woke it that is no run, and it had not run before.
+    /// This slice woke its thread at this time.
+    Woken(u64, SliceId),
+    /// Its thread was woken at this time, not by a slice, and had not run before.
     Unknown(u64),
-    /// An OS thread that is no worker woke it then, by that event; it had run before, unless it was new.
-    Outside(u64, usize, Option<Run>),
-    /// No run woke it since this one of its own; this did, which is none, if it was recorded.
-    Own(Run, Option<u64>),
+    /// An OS thread woke it at this time, by this event; its previous slice, if it had run before.
+    Outside(u64, usize, Option<SliceId>),
+    /// No slice woke it since this one of its own; the time of the wake, if one was recorded.
+    Own(SliceId, Option<u64>),
 }
 
-pub(super) fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): Run) -> Option<Cause> {
+pub(super) fn cause(threads: &Threads, workers: &[WorkerTime], (worker, slice): SliceId) -> Option<Cause> {
     let run = &workers[worker].slices[slice];
     let own = Threads::last(threads.runs.get(&run.thread), run.begin_ns, true);
     let wake = Threads::last(threads.wakes.get(&run.thread), run.begin_ns, false);
@@ -128,7 +128,7 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
     let mut waiting: HashMap<Cow<'static, str>, u64> = HashMap::new();
     let (mut run, mut until, mut path) = ((place, workers[place].slices.len() - 1), end, Path::default());
     let all: usize = workers.iter().map(|worker| worker.slices.len()).sum();
-    // No run is on it twice: what is longer goes round in a circle of clocks that disagree.
+    // No slice is on the path twice; a longer path would be a cycle, from clocks that disagree.
     while path.steps < all as u64 {
         let slice = &workers[run.0].slices[run.1];
         path.steps += 1;
@@ -136,26 +136,26 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime]) -> Path {
         *running.entry(slice.thread).or_default() += until.saturating_sub(slice.begin_ns);
         let mut after_wake = 0;
         let (why, since, next) = match cause(&threads, workers, run) {
-            Some(Cause::Woken(ns, by)) if by.0 == run.0 => (ITS_TURN.into(), ns, Some(by)),
-            Some(Cause::Woken(ns, by)) => (ON_ITS_WAY.into(), ns, Some(by)),
+            Some(Cause::Woken(ns, by)) if by.0 == run.0 => (READY.into(), ns, Some(by)),
+            Some(Cause::Woken(ns, by)) => (HAND_OFF.into(), ns, Some(by)),
             Some(Cause::Outside(ns, event, own)) => {
                 let name = log.os_thread(&log.outside.events[event]);
                 let (who, _) = labels::split(&name);
                 let ended = own.map_or(ns, |own| workers[own.0].slices[own.1].end_ns).min(slice.begin_ns);
                 after_wake = slice.begin_ns - ns.clamp(ended, slice.begin_ns);
-                *waiting.entry(format!("woken by {who}, on its way").into()).or_default() += after_wake;
+                *waiting.entry(format!("woken by {who}, not yet running").into()).or_default() += after_wake;
                 (format!("waiting for {who}").into(), ended, own)
             }
             Some(Cause::Own(own, woken)) => {
                 let before = &workers[own.0].slices[own.1];
                 let asleep = !before.stopped.is_ready();
                 if let Some(ns) = woken.filter(|_| asleep) {
-                    // Of that time, it was ready since.
+                    // The thread was ready for this part of the time.
                     let ready = slice.begin_ns - ns.clamp(before.end_ns.min(slice.begin_ns), slice.begin_ns);
                     *waiting.entry(FROM_OUTSIDE.into()).or_default() += ready;
                     after_wake = ready;
                 }
-                (if asleep { ASLEEP } else { ITS_TURN }.into(), before.end_ns, Some(own))
+                (if asleep { ASLEEP } else { READY }.into(), before.end_ns, Some(own))
             }
             Some(Cause::Unknown(ns)) => (FROM_OUTSIDE.into(), ns, None),
             None => break,
@@ -193,7 +193,7 @@ mod tests {
         script.switch(1, 260, StopReason::None, 2).switch(1, 960, StopReason::Exit, 0);
         let path = Analysis::of(&script.log()).path;
         assert_eq!((path.steps, path.ns), (3, 960));
-        let parts = [("sink runs", 700), ("source runs", 170), (ON_ITS_WAY, 60), (ITS_TURN, 30)];
+        let parts = [("sink runs", 700), ("source runs", 170), (HAND_OFF, 60), (READY, 30)];
         assert_eq!(path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
         assert_eq!(path.parts.iter().map(|(_, ns)| ns).sum::<u64>(), path.ns);
     }
@@ -221,7 +221,7 @@ mod tests {
         let parts = [
             ("waiting for OS thread feeder", 400),
             ("sink runs", 200),
-            ("woken by OS thread feeder, on its way", 100),
+            ("woken by OS thread feeder, not yet running", 100),
         ];
         assert_eq!(analysis.path.parts, parts.map(|(what, ns)| (what.to_owned(), ns)));
         assert_eq!((analysis.path.steps, analysis.path.ns), (2, 700));

@@ -1,24 +1,24 @@
-//! Owns: how long a run would have taken if an advice had been followed.
-//! May use: `timeline`, `replay`, `labels`.
-//! Never: a forecast where the trace says too little for one; a figure where it is a range.
+//! Owns: the prediction: how long a run would have taken had an advice been followed.
+//! May use: `timeline`, `simulate`, `labels`.
+//! Never: a prediction for which the trace says too little; a single figure where there is a range.
 //!
-//! What the trace itself says: a thread that ran alone, split among all workers, leaves its share; on fewer workers,
-//! which have their cores for themselves, all that ran runs. Where threads waited beside an idle worker, the run is
-//! done again, in thought, with all of it open to every worker. What is left to chance then is who takes the last
-//! piece, and whether what has begun moves; so it is done in two ways, and may come to a range.
+//! Some advice needs no simulation. A thread that ran alone, split among all workers, leaves its share of the time. On
+//! fewer workers, each of which has a core for itself, the sum of all running time remains. Where threads waited beside
+//! an idle worker, a what-if simulation runs them with every worker allowed to take them. It leaves two things to
+//! chance: who takes the last piece, and whether a started thread moves. So it is run both ways, and gives a range.
 //!
-//! A placement changes who waits for whom. So the run on one worker is done again on more of them: without the cost of
-//! wakes that cross workers, and with each wake of a worker that sleeps taking as long as in the other trace. What
-//! comes in another order than on one worker takes longer, as the traces say (`order`). What else two cores that work
-//! at once cost each other is left out.
+//! A placement changes who waits for whom. So the trace of one worker is simulated on more of them: once with free
+//! wakes across workers, and once with the wake latency that the other trace shows. A slice that comes in another order
+//! than on one worker takes longer, by as much as the traces show (`order`). The other costs of two cores that work at
+//! once, such as shared caches, are left out.
 
 use super::Analysis;
 use super::idle::Class;
 use super::kernel;
 use super::labels;
 use super::order;
-use super::places::Places;
-use super::replay::{self, Place, Replay, Rules, Ways};
+use super::placement::Placements;
+use super::simulate::{self, Placement, Rules, Simulation, WakeLatency};
 use super::timeline::WorkerTime;
 use super::verdict::Advice;
 use crate::event::Freedom;
@@ -26,21 +26,21 @@ use crate::log::Log;
 use std::collections::HashMap;
 use std::fmt;
 
-/// How long a run would take.
+/// A prediction of a run's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// If it is recorded as the trace was of which this is the forecast.
+    /// If it is traced as the recorded run was.
     pub recorded: Range,
-    /// If nothing is recorded; none if the trace does not say what a reading of its clock takes.
+    /// If it is not traced; `None` if the trace does not say what a reading of its clock costs.
     pub bare: Option<Range>,
 }
 
-/// From so many nanoseconds to so many, which are two ways that it may go, and no bounds.
+/// The results of two simulations, in nanoseconds. They are likely outcomes, not bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// If it goes well.
+    /// The shorter one.
     pub least_ns: u64,
-    /// If it goes less well.
+    /// The longer one.
     pub most_ns: u64,
 }
 
@@ -55,14 +55,14 @@ impl Range {
 }
 
 impl Forecast {
-    /// Whether it may bring a twentieth of what it took.
+    /// Whether it may save a twentieth of the time.
     pub(super) fn is_worth_it(&self, wall_ns: u64) -> bool {
         self.recorded.least_ns < wall_ns - wall_ns / 20
     }
 }
 
 impl fmt::Display for Range {
-    /// One figure, if both are the same to a twentieth.
+    /// One figure if both are equal within a twentieth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let d = super::duration;
         let (least, most) = (self.least_ns, self.most_ns);
@@ -74,7 +74,7 @@ impl fmt::Display for Range {
 }
 
 impl fmt::Display for Forecast {
-    /// One range, if both are the same to a twentieth.
+    /// One range if both are equal within a twentieth.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let near = |one: u64, other: u64| one.abs_diff(other) <= one / 20;
         let recorded = self.recorded;
@@ -82,27 +82,27 @@ impl fmt::Display for Forecast {
             Some(bare)
                 if !near(recorded.least_ns, bare.least_ns) || !near(recorded.most_ns, bare.most_ns) =>
             {
-                write!(f, "{recorded} recorded like this, about {bare} without a trace")
+                write!(f, "{recorded} with tracing, about {bare} without")
             }
             _ => write!(f, "{recorded}"),
         }
     }
 }
 
-/// What a record takes of a run, in readings of the clock: from what it took on a line of 2000 processes, where the
-/// switch waits for memory meanwhile, to what it took of two that hand each other numbers (bench `trace_event`).
-const STAMPS_A_RECORD: [f64; 2] = [1.1, 2.0];
+/// The cost of a record, in readings of the clock: the smaller one on a line of 2000 processes, where the switch waits
+/// for memory meanwhile, the larger one on two processes that send each other numbers (bench `trace_event`).
+const STAMPS_PER_RECORD: [f64; 2] = [1.1, 2.0];
 
-/// What a record takes, if it goes either way, in nanoseconds; none if the trace does not say what its clock takes. Not
-/// more than there was of half of the runs for each of theirs.
+/// The smaller and the larger cost of a record, in nanoseconds; `None` if the trace does not say what its clock costs.
+/// Bounded by the median time per record of all slices.
 fn record_ns(log: &Log, workers: &[WorkerTime]) -> Option<[u64; 2]> {
     let stamp: f64 = log.about("stamp_ns")?.parse().ok()?;
-    let prices = STAMPS_A_RECORD.map(|stamps| (stamps * stamp).round() as u64);
-    let most = replay::ns_a_record(log, workers).unwrap_or(u64::MAX).max(prices[0]);
+    let prices = STAMPS_PER_RECORD.map(|stamps| (stamps * stamp).round() as u64);
+    let most = simulate::ns_per_record(log, workers).unwrap_or(u64::MAX).max(prices[0]);
     (0.0..1e6).contains(&stamp).then(|| prices.map(|price| price.min(most)))
 }
 
-/// The same forecast of what was recorded, and of what would be without: `of` gets what a record takes.
+/// A prediction with and without tracing; `of` gets the cost of a record that is to be subtracted.
 fn both(log: &Log, workers: &[WorkerTime], of: impl Fn(u64) -> Option<Range>) -> Option<Forecast> {
     let bare = record_ns(log, workers).and_then(|[one, other]| {
         let (one, other) = (of(one)?, of(other)?);
@@ -111,14 +111,14 @@ fn both(log: &Log, workers: &[WorkerTime], of: impl Fn(u64) -> Option<Range>) ->
     Some(Forecast { recorded: of(0)?, bare })
 }
 
-/// How long it would take if the advice were followed, as far as the trace itself says so.
+/// The prediction for an advice, if one trace is enough for it.
 pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Option<Forecast> {
     let count = cores(log, workers) as u64;
     let sum = |of: fn(&WorkerTime) -> u64| workers.iter().map(of).sum::<u64>();
     let ran = sum(|worker| worker.running_ns);
-    // Of what ran, so much was recording.
+    // The part of the running time that went into recording.
     let records = log.workers.iter().flat_map(|worker| &worker.events);
-    let records = records.filter(|at| at.ns >= log.begin_ns && replay::takes_time(at.event)).count() as u64;
+    let records = records.filter(|at| at.ns >= log.begin_ns && simulate::takes_time(at.event)).count() as u64;
     let less = |ns: u64, record_ns: u64| {
         let records = records.saturating_mul(record_ns).min(ran);
         ns - (u128::from(ns) * u128::from(records))
@@ -142,60 +142,64 @@ pub(super) fn followed(log: &Log, advice: &Advice, workers: &[WorkerTime]) -> Op
     }
 }
 
-/// How many workers can run at once.
+/// How many workers can run at the same time.
 fn cores(log: &Log, workers: &[WorkerTime]) -> usize {
     let cores = log.about("cores").and_then(|cores| cores.parse().ok()).filter(|cores| *cores > 0);
     workers.len().min(cores.unwrap_or(usize::MAX)).max(1)
 }
 
-/// What was misplaced, on whichever worker is free, but for what the program has placed. What stays where it has begun
-/// does so, unless all of that `becomes_movable`; of what the trace does not say so, it may be.
+/// The prediction if any free worker may take threads that the program has not placed. Threads that stay where they
+/// started do so, unless they all become movable (`becomes_movable`); unknown ones are tried both ways.
 fn open_to_all(log: &Log, workers: &[WorkerTime], becomes_movable: bool) -> Option<Forecast> {
-    let (replay, places) = (Replay::of(log, workers), Places::of(log));
-    let place = |unsaid: Place| {
-        let places = &places;
-        move |thread: u32| match (places.home(thread), places.freedom(thread)) {
-            (Some(home), _) => Place::At(home),
-            _ if becomes_movable => Place::Any,
-            // Of a worker beyond the 255th is not said which it is.
-            (None, Freedom::UntilBegun | Freedom::Placed) => Place::WhereBegun,
+    let (simulate, placement) = (Simulation::of(log, workers), Placements::of(log));
+    let place = |unsaid: Placement| {
+        let placement = &placement;
+        move |thread: u32| match (placement.home(thread), placement.freedom(thread)) {
+            (Some(home), _) => Placement::At(home),
+            _ if becomes_movable => Placement::Any,
+            // A trace does not say which worker it is beyond the 255th.
+            (None, Freedom::UntilBegun | Freedom::Placed) => Placement::WhereStarted,
             (None, Freedom::Unsaid) => unsaid,
-            (None, _) => Place::Any,
+            (None, _) => Placement::Any,
         }
     };
-    let (count, ways) = (cores(log, workers), ways(workers));
+    let (count, wake_latency) = (cores(log, workers), wake_latency(workers));
     both(log, workers, |record_ns| {
-        let rules = Rules { workers: count, ways, last_stays: false, record_ns, order_ns: 0 };
-        let chance = Rules { last_stays: true, ..rules };
-        let free = replay.finish(rules, place(Place::Any))?;
-        Some(Range::of(free, replay.finish(chance, place(Place::WhereBegun))?))
+        let rules = Rules { workers: count, wake_latency, keep_last: false, record_ns, out_of_order_ns: 0 };
+        let chance = Rules { keep_last: true, ..rules };
+        let free = simulate.length_ns(rules, place(Placement::Any))?;
+        Some(Range::of(free, simulate.length_ns(chance, place(Placement::WhereStarted))?))
     })
 }
 
-/// What the program has placed of this label, dealt to the workers in turn; or begun by whoever is free.
+/// The prediction if the placed threads of this label are distributed over the workers: round robin, or to whichever
+/// is free.
 fn spread(log: &Log, workers: &[WorkerTime], label: &str) -> Option<Forecast> {
-    let (replay, places) = (Replay::of(log, workers), Places::of(log));
-    let (count, ways) = (cores(log, workers), ways(workers));
-    let deal = |in_turn: bool| {
-        let (places, mut next) = (&places, 0..);
-        move |thread: u32| match (places.home(thread), places.freedom(thread)) {
+    let (simulate, placement) = (Simulation::of(log, workers), Placements::of(log));
+    let (count, wake_latency) = (cores(log, workers), wake_latency(workers));
+    let distribute = |round_robin: bool| {
+        let (placement, mut next) = (&placement, 0..);
+        move |thread: u32| match (placement.home(thread), placement.freedom(thread)) {
             (Some(_), _) if labels::split(&log.name(thread)).0 == label => match next.next() {
-                Some(next) if in_turn => Place::At(next % count),
-                _ => Place::WhereBegun,
+                Some(next) if round_robin => Placement::At(next % count),
+                _ => Placement::WhereStarted,
             },
-            (Some(home), _) => Place::At(home),
-            (None, Freedom::Always) => Place::Any,
-            (None, _) => Place::WhereBegun,
+            (Some(home), _) => Placement::At(home),
+            (None, Freedom::Always) => Placement::Any,
+            (None, _) => Placement::WhereStarted,
         }
     };
     both(log, workers, |record_ns| {
-        let rules = Rules { workers: count, ways, last_stays: false, record_ns, order_ns: 0 };
-        Some(Range::of(replay.finish(rules, deal(true))?, replay.finish(rules, deal(false))?))
+        let rules = Rules { workers: count, wake_latency, keep_last: false, record_ns, out_of_order_ns: 0 };
+        Some(Range::of(
+            simulate.length_ns(rules, distribute(true))?,
+            simulate.length_ns(rules, distribute(false))?,
+        ))
     })
 }
 
-/// How long what ran on one worker would take on those of `two`, with these segments of a label each on a worker of its
-/// own, and all else where it was in `two`.
+/// The prediction for the run of one worker on the workers of `two`, with each of these segments of a label on a worker
+/// of its own, and everything else where it was in `two`.
 pub(super) fn placed(
     one: (&Log, &Analysis),
     two: (&Log, &Analysis),
@@ -210,43 +214,43 @@ pub(super) fn placed(
         let number = number.filter(|_| own == label);
         let segment =
             number.and_then(|n| segments.iter().position(|(first, last)| (*first..=*last).contains(&n)));
-        Place::At(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
+        Placement::At(segment.or_else(|| homes.get(&name).copied()).unwrap_or(0) % workers)
     };
-    let (replay, ways) = (Replay::of(log, &one.1.workers), ways(&two.1.workers));
-    let order_ns = order::price_ns(&one.1.workers, &two.1.workers);
+    let (simulate, wake_latency) = (Simulation::of(log, &one.1.workers), wake_latency(&two.1.workers));
+    let out_of_order_ns = order::cost_ns(&one.1.workers, &two.1.workers);
     both(log, &one.1.workers, |record_ns| {
-        let rules = Rules { workers, ways, last_stays: false, record_ns, order_ns };
-        let free = Rules { ways: Ways::default(), ..rules };
-        Some(Range::of(replay.finish(free, place)?, replay.finish(rules, place)?))
+        let rules = Rules { workers, wake_latency, keep_last: false, record_ns, out_of_order_ns };
+        let free = Rules { wake_latency: WakeLatency::default(), ..rules };
+        Some(Range::of(simulate.length_ns(free, place)?, simulate.length_ns(rules, place)?))
     })
 }
 
-/// How long the way to a worker that had nothing to do took, by the length of its idleness: at the median of such
-/// ways, else of all, else what it takes on a calm machine.
-fn ways(workers: &[WorkerTime]) -> Ways {
-    let mut by_place: Vec<Vec<u64>> = Ways::default().ns.map(|_| Vec::new()).into();
+/// The wake latency of idle workers, by how long they had been idle: the median of such wakes, else of all wakes, else
+/// that of a quiet machine.
+fn wake_latency(workers: &[WorkerTime]) -> WakeLatency {
+    let mut by_length: Vec<Vec<u64>> = WakeLatency::default().ns.map(|_| Vec::new()).into();
     for gap in workers.iter().flat_map(|worker| &worker.gaps).filter(|gap| gap.after != 0) {
         let last = gap.parts.iter().rfind(|(class, _)| *class != Class::Kernel);
         if let Some((Class::HandOff, ns)) = last {
             let after: u64 =
                 gap.parts.iter().filter(|(class, _)| *class == Class::Kernel).map(|part| part.1).sum();
-            by_place[Ways::place(gap.ns().saturating_sub(ns + after))].push(*ns);
+            by_length[WakeLatency::index(gap.ns().saturating_sub(ns + after))].push(*ns);
         }
     }
     let median = |of: &mut Vec<u64>| {
         of.sort_unstable();
-        (of.len() >= WAYS_MIN).then(|| of[of.len() / 2])
+        (of.len() >= WAKES_MIN).then(|| of[of.len() / 2])
     };
-    let all = median(&mut by_place.concat()).unwrap_or(kernel::WAKE_NS);
-    let mut ways = Ways::default();
-    for (ns, of) in ways.ns.iter_mut().zip(&mut by_place) {
+    let all = median(&mut by_length.concat()).unwrap_or(kernel::WAKE_NS);
+    let mut wake_latency = WakeLatency::default();
+    for (ns, of) in wake_latency.ns.iter_mut().zip(&mut by_length) {
         *ns = median(of).unwrap_or(all);
     }
-    ways
+    wake_latency
 }
 
-/// Fewer ways have no median worth the name.
-const WAYS_MIN: usize = 8;
+/// With fewer wakes the median is not reliable.
+const WAKES_MIN: usize = 8;
 
 /// On which worker each name ran first.
 fn homes(log: &Log, analysis: &Analysis) -> HashMap<String, usize> {

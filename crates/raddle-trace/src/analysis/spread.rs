@@ -1,6 +1,6 @@
-//! Owns: how evenly the members of a label ran.
+//! Owns: thread spread: how evenly the members of a label ran.
 //! May use: `labels`, `timeline`.
-//! Never: another meaning of thread spread than `100 * (max - min) / max`.
+//! Never: another definition than `100 * (max - min) / max`.
 
 use super::labels;
 use super::timeline::WorkerTime;

@@ -1,6 +1,6 @@
-//! Owns: traces made by hand, and what must be said of them.
+//! Owns: hand-written traces, and the analysis expected of them.
 //! May use: the script of `log`.
-//! Never: a number that was not worked out on paper.
+//! Never: an expected figure that was not worked out on paper.
 
 use super::*;
 use crate::event::{Event, IdleCause, StopReason};
@@ -37,7 +37,7 @@ fn time_is_conserved_and_named() {
     let analysis = Analysis::of(&script.log());
     conserved(&analysis);
     let [zero, one] = &analysis.workers[..] else { panic!("two workers") };
-    // Before it ran anything, its OS thread had not begun.
+    // Before it ran anything, its OS thread had not started.
     assert_eq!((zero.running_ns, zero.overhead_ns), (600, 10));
     assert_eq!((one.running_ns, one.overhead_ns), (200, 15));
     // Thread 9 was ready from 50 on and nobody took it; from 710 on its own worker had nothing else to do.
@@ -234,8 +234,8 @@ fn a_steal_that_ends_a_gap_is_stealing() {
 #[test]
 fn decades_begin_at_powers_of_ten() {
     let places = [0, 9_999, 10_000, 99_999, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
-    assert_eq!(places.map(Decades::place), [0, 0, 1, 1, 2, 3, 4, 5, 6]);
-    assert_eq!([10_000_000_000, u64::MAX].map(Decades::place), [7, 7]);
+    assert_eq!(places.map(Decades::index), [0, 0, 1, 1, 2, 3, 4, 5, 6]);
+    assert_eq!([10_000_000_000, u64::MAX].map(Decades::index), [7, 7]);
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn what_an_os_thread_wakes_is_its_hand_off_and_no_workers() {
     let said = report(&log, &analysis);
     assert!(
         said.contains(
-            "wakes by OS threads that are no workers\n        5 x    900 ns  OS thread feeder -> sink"
+            "wakes by OS threads that are not workers\n        5 x    900 ns  OS thread feeder -> sink"
         ),
         "{said}"
     );
@@ -314,7 +314,7 @@ fn who_waits_for_an_os_thread_is_told_to_do_without_it() {
     assert_eq!(verdict.advice, Advice::Inside("OS thread main".to_owned(), "sink".to_owned()));
     let said = verdict.to_string();
     assert!(
-        said.contains("48 % of worker time is hand-off from OS thread main, which is no worker"),
+        said.contains("48 % of worker time is hand-off from OS thread main, which is not a worker"),
         "{said}"
     );
 }

@@ -1,6 +1,6 @@
 //! Owns: an analysis as text for a terminal, and as JSON.
 //! May use: `serde_json`.
-//! Never: a number that the analysis does not hold.
+//! Never: a figure that the analysis does not hold.
 
 use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, WorkerTime};
 use crate::log::Log;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// How many rows of a list are shown in text.
 const ROWS: usize = 8;
 
-/// Nanoseconds for people: three digits and a unit.
+/// Nanoseconds for display: three digits and a unit.
 pub fn duration(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
@@ -44,7 +44,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
         let _ = writeln!(text, "{lost} records were overwritten: the figures are of the last {wall}");
     }
     if !log.ended {
-        let _ = writeln!(text, "the program did not end its trace: it was killed, or still runs");
+        let _ = writeln!(text, "the program did not complete its trace: it was killed, or still runs");
     }
     for damage in &log.damage {
         let _ = writeln!(text, "damaged {damage}");
@@ -105,7 +105,7 @@ fn decade_table(text: &mut String, analysis: &Analysis) {
     }
 }
 
-/// Level `sync`: what became of forks.
+/// Level `sync`: the promoted forks.
 fn jobs(text: &mut String, analysis: &Analysis) {
     let jobs = &analysis.jobs;
     let taken = jobs.stolen + jobs.taken_here;
@@ -115,15 +115,15 @@ fn jobs(text: &mut String, analysis: &Analysis) {
         let _ = writeln!(
             text,
             "\njobs: {promoted} forks promoted; {stolen} taken by another worker, {taken_here} by their own, after \
-             {mean}; {had_back} had back; {done} done"
+             {mean}; {had_back} taken back; {done} done"
         );
     }
 }
 
-/// Level `sync`: how many of what, most first.
+/// Level `sync`: the operations, most frequent first.
 fn operations(text: &mut String, log: &Log, analysis: &Analysis) {
     let mut all: Vec<(u64, String)> =
-        analysis.own.operations.iter().map(|(name, count)| (*count, log.string(*name))).collect();
+        analysis.user.operations.iter().map(|(name, count)| (*count, log.string(*name))).collect();
     all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     if !all.is_empty() {
         let _ = writeln!(text, "\noperations");
@@ -133,7 +133,7 @@ fn operations(text: &mut String, log: &Log, analysis: &Analysis) {
     }
 }
 
-/// Level 0: what each worker counted from its beginning to the end, whatever was recorded and lost.
+/// Level 0: the workers' counters of the whole run, however much was recorded or lost.
 fn counter_table(text: &mut String, log: &Log) {
     let counting = || log.workers.iter().filter(|worker| !worker.counters.is_empty());
     let Some(names) = counting().next().map(|worker| worker.counters.iter().map(|(name, _)| name)) else {
@@ -155,7 +155,7 @@ fn counter_table(text: &mut String, log: &Log) {
 fn lists(text: &mut String, analysis: &Analysis) {
     let _ = writeln!(text, "\nmigrations {}, steals {}", analysis.migrations, analysis.steals);
     edges(text, analysis, false, "wakes across workers");
-    edges(text, analysis, true, "wakes by OS threads that are no workers");
+    edges(text, analysis, true, "wakes by OS threads that are not workers");
     if !analysis.waits.is_empty() {
         let _ = writeln!(text, "\nwaits");
         for wait in analysis.waits.iter().take(ROWS) {
@@ -169,7 +169,7 @@ fn lists(text: &mut String, analysis: &Analysis) {
     }
     if analysis.path.steps > 1 {
         let (steps, ns) = (analysis.path.steps, duration(analysis.path.ns));
-        let _ = writeln!(text, "\ncritical path: {steps} runs, {ns}");
+        let _ = writeln!(text, "\ncritical path: {steps} slices, {ns}");
         for (what, ns) in analysis.path.parts.iter().take(ROWS) {
             let _ = writeln!(text, "{:>9}  {what}", percent(*ns, analysis.path.ns));
         }
@@ -211,7 +211,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "verdict": analysis.verdict.to_string(),
         "finding": analysis.verdict.finding(),
         "busy": analysis.verdict.busy,
-        "advice": analysis.verdict.advice.to_whom(analysis.verdict.door).to_string(),
+        "advice": analysis.verdict.advice.in_language(analysis.verdict.language).to_string(),
         "predicted": analysis.predicted.map(|forecast| forecast.to_string()),
         "predicted_ns": analysis.predicted.map(|forecast| range(forecast.recorded)),
         "predicted_bare_ns": analysis.predicted.and_then(|forecast| forecast.bare).map(range),
@@ -244,7 +244,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
             "taken_here": analysis.jobs.taken_here, "had_back": analysis.jobs.had_back,
             "done": analysis.jobs.done, "open_ns": analysis.jobs.open_ns,
         }),
-        "operations": analysis.own.operations.iter().map(|(name, count)| json!({
+        "operations": analysis.user.operations.iter().map(|(name, count)| json!({
             "name": log.string(*name), "count": count,
         })).collect::<Vec<_>>(),
         "spreads": analysis.spreads.iter().map(|spread| json!({

@@ -1,42 +1,42 @@
-//! Owns: what each worker did when: slices of running, gaps of idleness, and the rest.
+//! Owns: the timeline of each worker: slices in which a thread ran, gaps in which it was idle, and the rest.
 //! May use: `log`.
-//! Never: why a gap was; that is `idle`'s.
+//! Never: the cause of a gap; that is in `idle`.
 
 use super::idle::{Class, Decades};
 use crate::event::{Event, IdleCause, StopReason, unpack};
 use crate::log::{At, Worker};
 
-/// A thread ran without a break.
+/// A thread ran without interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// From when, in nanoseconds.
     pub begin_ns: u64,
     /// Until when.
     pub end_ns: u64,
-    /// Which.
+    /// The thread.
     pub thread: u32,
     /// Why it stopped.
     pub stopped: StopReason,
-    /// What it waits for, 0 if the site does not say.
+    /// The object that it waits for, 0 if that was not recorded.
     pub object: u32,
-    /// The string of the place at which it stopped, 0 if that was not recorded.
+    /// The number of the string that says where it stopped, 0 if that was not recorded.
     pub site: u32,
 }
 
-/// A worker had nothing to run.
+/// A worker was idle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// From when, in nanoseconds.
     pub begin_ns: u64,
     /// Until when.
     pub end_ns: u64,
-    /// What ran before, 0 for nothing.
+    /// The thread that ran before, 0 for none.
     pub before: u32,
-    /// What ran after, 0 for nothing.
+    /// The thread that ran after, 0 for none.
     pub after: u32,
-    /// It ended with a steal.
+    /// Whether it ended with a steal.
     pub stole: bool,
-    /// Its time by class; together its whole length.
+    /// Its time by class; the sum is its length.
     pub parts: Vec<(Class, u64)>,
 }
 
@@ -45,30 +45,30 @@ pub struct Gap {
 pub struct WorkerTime {
     /// The worker's number.
     pub number: u32,
-    /// What ran, in order.
+    /// The slices, in order.
     pub slices: Vec<Slice>,
-    /// When nothing did, in order.
+    /// The gaps, in order.
     pub gaps: Vec<Gap>,
-    /// The length of all slices, less what the kernel took.
+    /// The time of all slices without the kernel's share.
     pub running_ns: u64,
-    /// What the kernel took while something ran.
+    /// The kernel's share of the slices.
     pub kernel_ns: u64,
-    /// What the kernel took in all, by the window in which it did: from, until, nanoseconds.
+    /// The kernel's share by sampling window: from, until, nanoseconds.
     pub(super) took: Vec<(u64, u64, u64)>,
-    /// What is neither in a slice nor in a gap: the scheduler itself.
+    /// The time outside slices and gaps: the scheduler itself.
     pub overhead_ns: u64,
     /// Its gaps by length.
     pub decades: Decades,
 }
 
 impl WorkerTime {
-    /// How long it was idle in this class.
+    /// Its idle time of this class.
     pub fn idle_ns(&self, class: Class) -> u64 {
         let parts = self.gaps.iter().flat_map(|gap| &gap.parts).filter(|(c, _)| *c == class);
         parts.map(|(_, ns)| ns).sum::<u64>() + if class == Class::Kernel { self.kernel_ns } else { 0 }
     }
 
-    /// How long it was idle.
+    /// Its whole idle time.
     pub fn idle_total_ns(&self) -> u64 {
         self.gaps.iter().map(Gap::ns).sum()
     }
@@ -88,39 +88,39 @@ impl Gap {
     }
 }
 
-/// Rebuilds what a worker did between `begin` and `end`.
+/// Builds the timeline of a worker between `begin` and `end`.
 pub(super) fn of_worker(worker: &Worker, begin: u64, end: u64) -> WorkerTime {
-    let mut line = Line { begin, end, window: (begin, begin), ..Line::default() };
-    worker.events.iter().for_each(|at| line.add(at));
-    line.close();
-    let in_slices: u64 = line.slices.iter().map(Slice::ns).sum();
-    let in_gaps: u64 = line.gaps.iter().map(Gap::ns).sum();
+    let mut builder = TimelineBuilder { begin, end, window: (begin, begin), ..TimelineBuilder::default() };
+    worker.events.iter().for_each(|at| builder.add(at));
+    builder.close();
+    let in_slices: u64 = builder.slices.iter().map(Slice::ns).sum();
+    let in_gaps: u64 = builder.gaps.iter().map(Gap::ns).sum();
     WorkerTime {
         number: worker.number,
         running_ns: in_slices,
         kernel_ns: 0,
-        took: line.took,
+        took: builder.took,
         overhead_ns: (end - begin).saturating_sub(in_slices + in_gaps),
-        decades: Decades::of(line.gaps.iter().map(Gap::ns)),
-        slices: line.slices,
-        gaps: line.gaps,
+        decades: Decades::of(builder.gaps.iter().map(Gap::ns)),
+        slices: builder.slices,
+        gaps: builder.gaps,
     }
 }
 
-/// A worker's time as far as it has been read.
+/// Builds a timeline from events.
 #[derive(Default)]
-struct Line {
+struct TimelineBuilder {
     begin: u64,
     end: u64,
     slices: Vec<Slice>,
     gaps: Vec<Gap>,
     running: Option<(u32, u64)>,
-    /// Of the switch that comes next.
+    /// The site of the switch that comes next.
     site: u32,
     idle_since: Option<u64>,
     stole: bool,
     last_thread: u32,
-    /// The last gap waits to hear what ran after it.
+    /// Whether the last gap still lacks the thread that ran after it.
     awaits_thread: bool,
     seen: bool,
     /// From the sample before the last to the last.
@@ -128,13 +128,13 @@ struct Line {
     took: Vec<(u64, u64, u64)>,
 }
 
-impl Line {
+impl TimelineBuilder {
     fn add(&mut self, at: &At) {
         let ns = at.ns.clamp(self.begin, self.end);
         match at.event {
             Event::Switch => {
                 if !self.seen {
-                    // Before a worker says anything, its OS thread has not begun.
+                    // Before its first event, a worker's OS thread has not started.
                     self.gap(self.begin, ns, false);
                 }
                 let (reason, object) = unpack(at.b);
@@ -149,7 +149,7 @@ impl Line {
                 self.stole = false;
             }
             Event::IdleEnd => {
-                // The first thing that is known of a worker may be that it was idle.
+                // The first event of a worker may be the end of an idle time.
                 let since = self.idle_since.take().or((!self.seen).then_some(self.begin));
                 if let Some(since) = since {
                     self.gap(since, ns, at.a == IdleCause::Stole as u32 || self.stole);
@@ -171,7 +171,7 @@ impl Line {
     }
 
     fn run(&mut self, ns: u64, thread: u32) {
-        // A worker that was idle and says what it runs is idle no more.
+        // A worker that runs something is no longer idle.
         if let Some(since) = self.idle_since.take() {
             self.gap(since, ns, self.stole);
         }
@@ -207,7 +207,7 @@ impl Line {
         if let Some(since) = self.idle_since.take() {
             self.gap(since, end, false);
         } else if !self.seen {
-            // A worker of which nothing is known did nothing.
+            // A worker without events was idle.
             self.gap(self.begin, end, false);
         }
     }

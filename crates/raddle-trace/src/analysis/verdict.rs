@@ -1,38 +1,38 @@
-//! Owns: the sentence on top: what cost the most, and one thing to do about it.
+//! Owns: the first sentence of a report: what cost the most, and one thing to do about it.
 //! May use: `timeline`, `edges`, `labels`.
-//! Never: advice without the figure that it rests on.
+//! Never: advice without the figure that it is based on.
 
-use super::door::Door;
 use super::edges::Edge;
 use super::idle::Class;
 use super::labels;
-use super::places::{Kept, Places};
+use super::language::Language;
+use super::placement::{PinnedLoad, Placements};
 use super::timeline::WorkerTime;
 use crate::event::Event;
 use crate::log::Log;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-/// Below this share of the workers' time nothing is said against a trace.
+/// Losses below this share of the workers' time are not reported.
 const WORTH_SAYING: f64 = 0.05;
 
-/// What a trace comes to.
+/// The finding and the advice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// How many workers ran something on average.
     pub busy: f64,
     /// How many workers there were.
     pub workers: usize,
-    /// What cost the most beside running, and its share of the workers' time; none if all is well.
+    /// What cost the most besides running, and its share of the workers' time; `None` if nothing is worth reporting.
     pub worst: Option<(Class, f64)>,
-    /// The kernel's share of the workers' time, if it is worth saying and something else is the worst.
+    /// The kernel's share of the workers' time, if it is worth reporting and something else is the worst.
     pub kernel: Option<f64>,
-    /// What share of the wakes crossed workers, if that is what such short runs suffer from.
+    /// The share of wakes that crossed workers, if that is the problem: many crossing wakes between short slices.
     pub crossed: Option<f64>,
     /// What to do about it.
     pub advice: Advice,
-    /// In whose words to say that.
-    pub door: Door,
+    /// The language of the program, in whose terms to give the advice.
+    pub language: Language,
 }
 
 /// One thing to do.
@@ -46,9 +46,9 @@ pub enum Advice {
     Together(String, String),
     /// Let idle workers take ready threads.
     Migrate,
-    /// They may take what can move, and light processes that have started cannot.
+    /// Idle workers may take movable threads, but started light processes are not: make them movable.
     MakeMovable,
-    /// The program has placed the members of this label where they waited.
+    /// The program placed the members of this label unevenly: distribute them.
     Spread(String),
     /// This thread ran alone, for so many nanoseconds: split it.
     Split(String, u64),
@@ -58,12 +58,12 @@ pub enum Advice {
     Coarser,
     /// Use so many workers.
     FewerWorkers(usize),
-    /// What this OS thread does, which wakes members of that label, is better done by a process.
+    /// Let a process do the work of this OS thread, which wakes members of that label.
     Inside(String, String),
 }
 
 impl Advice {
-    /// Whether it lets what waits go to another worker.
+    /// Whether it lets waiting threads go to another worker.
     pub(super) fn moves(&self) -> bool {
         matches!(self, Advice::Migrate | Advice::MakeMovable | Advice::Spread(_))
     }
@@ -96,35 +96,37 @@ impl fmt::Display for Advice {
             ),
             Advice::Spread(label) => write!(
                 f,
-                "the program has put {label} where they wait (`spawn_on`): put a share of them on each worker, \
-                 or on none"
+                "the program has placed {label} unevenly (`spawn_on`): place a share of them on each worker, \
+                 or do not place them"
             ),
             Advice::Split(thread, ns) => {
                 write!(f, "split {thread}, which ran alone for {}", crate::analysis::duration(*ns))
             }
             Advice::MoreWork => f.write_str("give it more parallel work, or fewer workers: RADDLE_WORKERS"),
-            Advice::Coarser => f.write_str("make the pieces larger: they are worth less than fetching them"),
+            Advice::Coarser => f.write_str("make the pieces of work larger: stealing one costs more than it saves"),
             Advice::FewerWorkers(n) => {
                 write!(f, "use no more workers than there are free cores: RADDLE_WORKERS={n}")
             }
             Advice::Inside(from, to) => {
-                write!(f, "have a process do what {from} does, which wakes {to} from outside of the workers")
+                write!(f, "let a process do the work of {from}, which wakes {to} from outside the workers")
             }
         }
     }
 }
 
 impl Verdict {
-    /// What was found, without what to do about it.
+    /// The finding, without the advice.
     pub fn finding(&self) -> String {
         let mut text = format!("{:.2} of {} workers busy", self.busy, self.workers);
         if let Some(share) = self.crossed {
-            text +=
-                &format!("; {:.0} % of wakes cross workers, between runs that are shorter", share * 100.0);
+            text += &format!(
+                "; {:.0} % of wakes cross workers, and the slices between them are shorter than a wake",
+                share * 100.0
+            );
         } else if let Some((class, share)) = self.worst {
             let words = match (&self.advice, class) {
                 (Advice::Inside(from, _), Class::HandOff) => {
-                    format!("hand-off from {from}, which is no worker")
+                    format!("hand-off from {from}, which is not a worker")
                 }
                 _ => class.words().to_owned(),
             };
@@ -141,7 +143,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.finding())?;
         if self.advice != Advice::None {
-            write!(f, "; {}", self.advice.to_whom(self.door))?;
+            write!(f, "; {}", self.advice.in_language(self.language))?;
         }
         Ok(())
     }
@@ -163,10 +165,10 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
             Some(edge) if edge.outside => Advice::Inside(edge.from.clone(), edge.to.clone()),
             _ => together(log, workers, inner),
         },
-        Some((Class::Misplaced, _)) => match Places::of(log).kept(log, workers) {
-            Some(Kept::Unevenly(label)) => Advice::Spread(label),
-            // It may not move, and there is no better place for it.
-            Some(Kept::Evenly) => longest_alone(log, workers),
+        Some((Class::Misplaced, _)) => match Placements::of(log).pinned_while_idle(log, workers) {
+            Some(PinnedLoad::Unevenly(label)) => Advice::Spread(label),
+            // These threads may not move, and are distributed evenly already.
+            Some(PinnedLoad::Evenly) => longest_alone(log, workers),
             None if moves_already(log) => Advice::MakeMovable,
             None => Advice::Migrate,
         },
@@ -184,12 +186,12 @@ pub(super) fn of(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Verdict {
         kernel,
         crossed,
         advice,
-        door: Door::of(log),
+        language: Language::of(log),
     }
 }
 
-/// What cost the most. Other programs are blamed only if they took more than everything that a change of this one could
-/// bring back: a wait for a core makes hand-offs longer, and looks like the cause of what it only comes along with.
+/// What cost the most. Other programs are blamed only if they took more than everything that a change of this program
+/// could win back: a wait for a core makes hand-offs longer, and would be taken for their cause.
 pub(super) fn worst(share: impl Fn(Class) -> f64) -> Option<(Class, f64)> {
     let own = Class::ALL.into_iter().filter(|class| *class != Class::Kernel);
     let own: Vec<(Class, f64)> = own.map(|class| (class, share(class))).collect();
@@ -198,18 +200,18 @@ pub(super) fn worst(share: impl Fn(Class) -> f64) -> Option<(Class, f64)> {
     if kernel > sum && kernel >= WORTH_SAYING {
         return Some((Class::Kernel, kernel));
     }
-    // Each may be below what is worth saying, and yet together they are not.
+    // Each may be too small to report, and yet the sum is not.
     let most = own.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
     most.filter(|_| sum >= WORTH_SAYING)
 }
 
-/// A run that is shorter than this costs less than to wake another worker's thread.
+/// A slice shorter than this costs less than waking a thread on another worker.
 const SHORT_NS: u64 = 10_000;
-/// From this share of crossing wakes on they are what short runs suffer from: not in gaps alone, but in all that
-/// touches another core's memory.
+/// From this share on, wakes across workers are the problem of short slices: they cost not only gaps, but cache misses
+/// on everything that another core has touched.
 const MUCH_CROSSING: f64 = 0.2;
 
-/// The share of the wakes that crossed workers, if it is much and what they wake is short.
+/// The share of wakes that crossed workers, if it is large and the slices are short.
 fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
     let events = log.workers.iter().flat_map(|worker| &worker.events);
     let wakes = events.filter(|at| at.event == Event::Wake && at.ns >= log.begin_ns).count();
@@ -218,15 +220,15 @@ fn crossed(log: &Log, workers: &[WorkerTime], edges: &[Edge]) -> Option<f64> {
     let running: u64 = workers.iter().map(|worker| worker.running_ns).sum();
     let share = crossing as f64 / wakes.max(1) as f64;
     let short = running / (slices as u64).max(1) < SHORT_NS;
-    // Of threads that yield, few are ever woken: those wakes cost them nothing.
+    // Threads that only yield are rarely woken, so wakes cost them little.
     let often = crossing as f64 >= MUCH_CROSSING * slices as f64;
     (share >= MUCH_CROSSING && often && short && slices >= SLICES_MIN).then_some(share)
 }
 
-/// Fewer runs say nothing of how the rest would be.
+/// With fewer slices the shares are not reliable.
 const SLICES_MIN: usize = 1000;
 
-/// The runtime's settings let idle workers take what they can.
+/// Whether the runtime's settings let idle workers steal.
 fn moves_already(log: &Log) -> bool {
     log.about("policy").is_some_and(|policy| {
         policy.contains("migration: true")
@@ -235,7 +237,7 @@ fn moves_already(log: &Log) -> bool {
     })
 }
 
-/// Who should stand together, so that fewer wakes cross.
+/// Which threads to place together, so that fewer wakes cross workers.
 fn together(log: &Log, workers: &[WorkerTime], worst: Option<&Edge>) -> Advice {
     let Some(worst) = worst else { return Advice::MoreWork };
     if worst.neighbours * 10 < worst.count * 8 {
@@ -258,7 +260,7 @@ fn threads_of<'a>(log: &'a Log, workers: &'a [WorkerTime], label: &'a str) -> im
     })
 }
 
-/// The thread that ran longest while no other did, if that was most of the time that was lost.
+/// The thread that ran longest while no other did, if that explains most of the lost time.
 pub(super) fn longest_alone(log: &Log, workers: &[WorkerTime]) -> Advice {
     let slices = workers.iter().flat_map(|worker| &worker.slices);
     let mut edges: Vec<(u64, bool, u32)> =

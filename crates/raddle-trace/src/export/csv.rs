@@ -1,28 +1,28 @@
-//! Owns: a row an event.
+//! Owns: the CSV format: one row per event.
 //! May use: `log`.
 //! Never: a name without quotes.
 
-use super::Options;
+use super::ExportOptions;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::{Log, OUTSIDE};
 use std::fmt::Write as _;
 
 /// Events of which the first word is the string of a name.
-const OWN: [Event; 5] = [Event::Operation, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
+const NAMED: [Event; 5] = [Event::Operation, Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Columns: nanoseconds, worker (none if an OS thread did it that is no worker), event, thread, name, why (of a switch:
-/// why the previous one stopped; of what an OS thread did: which one), a, b.
-pub(super) fn export(log: &Log, options: Options) -> String {
+/// Columns: nanoseconds, worker (empty for an OS thread that is not a worker), event, thread, name, why (for a switch,
+/// why the previous thread stopped; for an event of an OS thread, which one), a, b.
+pub(super) fn export(log: &Log, options: ExportOptions) -> String {
     let mut text = String::from("ns,worker,event,thread,name,why,a,b\n");
     for (worker, at) in log.by_time().iter().filter(|(_, at)| options.holds(at.ns)) {
         let of_thread = matches!(at.event, Event::Switch | Event::Migrate) || at.event.makes_ready();
         let (thread, name) = if of_thread {
             (at.a.to_string(), quoted(&log.name(at.a)))
-        } else if OWN.contains(&at.event) {
+        } else if NAMED.contains(&at.event) {
             (String::new(), quoted(&log.string(at.a)))
         } else {
             (String::new(), String::new())

@@ -1,37 +1,37 @@
-//! Owns: the bytes of GHC's event log, as ThreadScope 0.2.14 and ghc-events 0.17 read it.
+//! Owns: the format of GHC's event log, as ThreadScope 0.2.14 and ghc-events 0.17 read it.
 //! May use: `steps` of the parent.
-//! Never: a type of event that the header does not declare; a stop status that newer readers refuse.
+//! Never: an event type that the header does not declare; a stop status that newer readers reject.
 //!
 //! Big-endian. A header declares the types of events with their sizes; the data are blocks, each of one capability.
 //! ThreadScope draws a capability from its run and stop events alone; names, wakes and migrations are there for its
 //! event list and for `ghc-events validate`, which wants a thread created on the capability that first owns it.
 
-use super::{Options, Step, steps};
+use super::{ExportOptions, ScheduleStep, steps};
 use crate::analysis::Analysis;
 use crate::event::StopReason;
 use crate::log::Log;
 use std::collections::{HashMap, HashSet};
 
-/// A type of event: number, bytes of its payload (none if they vary), description.
-type Type = (u16, Option<u16>, &'static str);
+/// A type of event: number, bytes of its payload (`None` if they vary), description.
+type EventType = (u16, Option<u16>, &'static str);
 
-const CREATE: Type = (0, Some(4), "Create thread");
-const RUN: Type = (1, Some(4), "Run thread");
-const STOP: Type = (2, Some(10), "Stop thread");
-const RUNNABLE: Type = (3, Some(4), "Thread runnable");
-const MIGRATE: Type = (4, Some(6), "Migrate thread");
-const WAKEUP: Type = (8, Some(6), "Wakeup thread");
-const MESSAGE: Type = (19, None, "User message");
-const BLOCK: Type = (18, Some(14), "Block marker");
-const CAPSET_CREATE: Type = (25, Some(6), "Create capability set");
-const CAPSET_ASSIGN: Type = (27, Some(6), "Add capability to capability set");
-const IDENTIFIER: Type = (29, None, "RTS name and version");
-const ARGUMENTS: Type = (30, None, "Program arguments");
-const PID: Type = (32, Some(8), "Process ID");
-const WALL_CLOCK: Type = (43, Some(16), "Wall clock time");
-const LABEL: Type = (44, None, "Thread label");
-const CAP_CREATE: Type = (45, Some(2), "Create capability");
-const TYPES: [Type; 16] = [
+const CREATE: EventType = (0, Some(4), "Create thread");
+const RUN: EventType = (1, Some(4), "Run thread");
+const STOP: EventType = (2, Some(10), "Stop thread");
+const RUNNABLE: EventType = (3, Some(4), "Thread runnable");
+const MIGRATE: EventType = (4, Some(6), "Migrate thread");
+const WAKEUP: EventType = (8, Some(6), "Wakeup thread");
+const MESSAGE: EventType = (19, None, "User message");
+const BLOCK: EventType = (18, Some(14), "Block marker");
+const CAPSET_CREATE: EventType = (25, Some(6), "Create capability set");
+const CAPSET_ASSIGN: EventType = (27, Some(6), "Add capability to capability set");
+const IDENTIFIER: EventType = (29, None, "RTS name and version");
+const ARGUMENTS: EventType = (30, None, "Program arguments");
+const PID: EventType = (32, Some(8), "Process ID");
+const WALL_CLOCK: EventType = (43, Some(16), "Wall clock time");
+const LABEL: EventType = (44, None, "Thread label");
+const CAP_CREATE: EventType = (45, Some(2), "Create capability");
+const TYPES: [EventType; 16] = [
     CREATE,
     RUN,
     STOP,
@@ -50,7 +50,7 @@ const TYPES: [Type; 16] = [
     CAP_CREATE,
 ];
 
-/// A growing file.
+/// The file being written.
 #[derive(Default)]
 struct Bytes(Vec<u8>);
 
@@ -76,7 +76,7 @@ impl Bytes {
     }
 
     /// Adds an event; a payload of varying size is cut at 65535 bytes.
-    fn event(&mut self, kind: Type, ns: u64, payload: &Bytes) {
+    fn event(&mut self, kind: EventType, ns: u64, payload: &Bytes) {
         self.0.extend(kind.0.to_be_bytes());
         self.0.extend(ns.to_be_bytes());
         let length = u16::try_from(payload.0.len()).unwrap_or(u16::MAX);
@@ -96,7 +96,7 @@ fn header() -> Bytes {
     out.text("hete").text("hdre").text("datb")
 }
 
-/// Of the statuses only those that every reader knows.
+/// The stop status; only those that every reader knows.
 fn status(stopped: StopReason) -> u16 {
     match stopped {
         StopReason::Yield | StopReason::Preempted | StopReason::None => 3,
@@ -125,7 +125,7 @@ fn about(out: &mut Bytes, log: &Log) {
     }
 }
 
-pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8> {
+pub(super) fn export(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<u8> {
     let mut out = header();
     about(&mut out, log);
     let all = steps(log, analysis, options);
@@ -144,18 +144,18 @@ pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8
     out.u16(0xffff).0
 }
 
-/// Where each thread is first seen, and where it was created.
+/// The worker of each thread's first event, and the threads whose creation has been written.
 struct Owners {
     first: HashMap<u32, u32>,
     created: HashSet<u32>,
 }
 
 impl Owners {
-    fn of(all: &[(u32, Vec<(u64, Step)>)]) -> Owners {
+    fn of(all: &[(u32, Vec<(u64, ScheduleStep)>)]) -> Owners {
         let mut seen: HashMap<u32, (u64, u32)> = HashMap::new();
         for (worker, steps) in all {
             for (ns, step) in steps {
-                let (Step::Run(thread) | Step::Spawn(thread)) = step else { continue };
+                let (ScheduleStep::Run(thread) | ScheduleStep::Spawn(thread)) = step else { continue };
                 let first = seen.entry(*thread).or_insert((*ns, *worker));
                 if *ns < first.0 {
                     *first = (*ns, *worker);
@@ -169,10 +169,10 @@ impl Owners {
     }
 }
 
-fn block(log: &Log, worker: u32, steps: &[(u64, Step)], owners: &mut Owners) -> Bytes {
+fn block(log: &Log, worker: u32, steps: &[(u64, ScheduleStep)], owners: &mut Owners) -> Bytes {
     let mut out = Bytes::default();
     for (ns, step) in steps {
-        if let Step::Run(thread) | Step::Spawn(thread) = step
+        if let ScheduleStep::Run(thread) | ScheduleStep::Spawn(thread) = step
             && owners.first.get(thread) == Some(&worker)
             && owners.created.insert(*thread)
         {
@@ -180,25 +180,25 @@ fn block(log: &Log, worker: u32, steps: &[(u64, Step)], owners: &mut Owners) -> 
             out.event(LABEL, *ns, &Bytes::default().u32(*thread).text(&log.name(*thread)));
         }
         match *step {
-            Step::Run(thread) => out.event(RUN, *ns, &Bytes::default().u32(thread)),
-            Step::Stop(thread, why) => {
+            ScheduleStep::Run(thread) => out.event(RUN, *ns, &Bytes::default().u32(thread)),
+            ScheduleStep::Stop(thread, why) => {
                 out.event(STOP, *ns, &Bytes::default().u32(thread).u16(status(why)).u32(0))
             }
-            Step::Migrate { thread, to } => {
+            ScheduleStep::Migrate { thread, to } => {
                 out.event(MIGRATE, *ns, &Bytes::default().u32(thread).u16(to as u16))
             }
-            Step::Wake { thread, target } if target != worker => {
+            ScheduleStep::Wake { thread, target } if target != worker => {
                 out.event(WAKEUP, *ns, &Bytes::default().u32(thread).u16(target as u16))
             }
-            Step::Wake { thread, .. } => out.event(RUNNABLE, *ns, &Bytes::default().u32(thread)),
-            Step::WokenOutside { thread, event } => {
-                // No capability of theirs is there to write it on.
+            ScheduleStep::Wake { thread, .. } => out.event(RUNNABLE, *ns, &Bytes::default().u32(thread)),
+            ScheduleStep::WokenOutside { thread, event } => {
+                // An OS thread has no capability, so its wake is a message.
                 let waker = log.os_thread(&log.outside.events[event]);
                 let text = format!("{waker} wakes {}", log.name(thread));
                 out.event(MESSAGE, *ns, &Bytes::default().text(&text));
                 out.event(RUNNABLE, *ns, &Bytes::default().u32(thread));
             }
-            Step::Spawn(_) => (),
+            ScheduleStep::Spawn(_) => (),
         }
     }
     out

@@ -1,32 +1,32 @@
-//! Owns: turning a log into the files of other tools.
+//! Owns: conversion of a log to the files of other tools.
 //! May use: `log`, `analysis`.
-//! Never: a number of its own.
+//! Never: a figure that is not in the log or the analysis.
 
 mod csv;
 mod eventlog;
-mod own;
 mod perfetto;
 mod protobuf;
+mod user_events;
 
 use crate::analysis::Analysis;
 use crate::event::StopReason;
 use crate::log::Log;
 use std::collections::HashMap;
 
-/// The files that can be written.
+/// The formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Protocol buffers for the Perfetto UI and its trace processor: workers as processors, threads as threads.
     Perfetto,
     /// GHC's event log, for ThreadScope: workers as capabilities.
     Eventlog,
-    /// A row an event, for spreadsheets and scripts.
+    /// One row per event, for spreadsheets and scripts.
     Csv,
 }
 
-/// What of a trace is exported, and how.
+/// Which part of a trace to export, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct ExportOptions {
     /// From when, in nanoseconds of the trace.
     pub from_ns: u64,
     /// Until when.
@@ -35,18 +35,18 @@ pub struct Options {
     pub time_scale: u64,
 }
 
-impl Default for Options {
+impl Default for ExportOptions {
     fn default() -> Self {
-        Options { from_ns: 0, until_ns: u64::MAX, time_scale: 1 }
+        ExportOptions { from_ns: 0, until_ns: u64::MAX, time_scale: 1 }
     }
 }
 
 impl Format {
-    /// The words of the formats, for options and messages.
+    /// The names of the formats, for options and messages.
     pub const NAMES: [(&'static str, Format); 3] =
         [("perfetto", Format::Perfetto), ("eventlog", Format::Eventlog), ("csv", Format::Csv)];
 
-    /// What such a file's name ends in.
+    /// The extension of such a file.
     pub fn extension(self) -> &'static str {
         match self {
             Format::Perfetto => "pftrace",
@@ -57,7 +57,7 @@ impl Format {
 }
 
 /// The bytes of the file.
-pub fn export(log: &Log, analysis: &Analysis, format: Format, options: Options) -> Vec<u8> {
+pub fn export(log: &Log, analysis: &Analysis, format: Format, options: ExportOptions) -> Vec<u8> {
     match format {
         Format::Perfetto => perfetto::export(log, analysis, options),
         Format::Eventlog => eventlog::export(log, analysis, options),
@@ -65,12 +65,12 @@ pub fn export(log: &Log, analysis: &Analysis, format: Format, options: Options) 
     }
 }
 
-impl Options {
+impl ExportOptions {
     fn holds(self, ns: u64) -> bool {
         (self.from_ns..=self.until_ns).contains(&ns)
     }
 
-    /// The part of a stretch that is wanted, scaled and counted from `from_ns`.
+    /// The part of a time span that is exported, scaled and relative to `from_ns`.
     fn part(self, begin: u64, end: u64) -> Option<(u64, u64)> {
         let (begin, end) = (begin.max(self.from_ns), end.min(self.until_ns));
         (begin < end).then(|| (self.time(begin), self.time(end)))
@@ -81,9 +81,9 @@ impl Options {
     }
 }
 
-/// Something that happens on one worker, between which exporters only differ in bytes.
+/// An event on one worker, in the form that the exporters share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum ScheduleStep {
     Stop(u32, StopReason),
     Migrate {
         thread: u32,
@@ -95,18 +95,19 @@ enum Step {
         thread: u32,
         target: u32,
     },
-    /// By an OS thread that is no worker: this event of those outside. Stands at the worker on which it then ran.
+    /// Woken by an OS thread that is not a worker, by this event of `Log::outside`; listed at the worker that then ran
+    /// it.
     WokenOutside {
         thread: u32,
         event: usize,
     },
 }
 
-/// What happens on each worker, in order; every run has its stop.
-fn steps(log: &Log, analysis: &Analysis, options: Options) -> Vec<(u32, Vec<(u64, Step)>)> {
-    let mut all: Vec<(u32, Vec<(u64, Step)>)> =
+/// The events of each worker, in order; every `Run` has its `Stop`.
+fn steps(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<(u32, Vec<(u64, ScheduleStep)>)> {
+    let mut all: Vec<(u32, Vec<(u64, ScheduleStep)>)> =
         log.workers.iter().map(|worker| (worker.number, Vec::new())).collect();
-    let slot = |all: &mut Vec<(u32, Vec<(u64, Step)>)>, number: u32, ns: u64, step: Step| {
+    let slot = |all: &mut Vec<(u32, Vec<(u64, ScheduleStep)>)>, number: u32, ns: u64, step: ScheduleStep| {
         if let Some((_, steps)) = all.iter_mut().find(|(worker, _)| *worker == number) {
             steps.push((ns, step));
         }
@@ -114,8 +115,8 @@ fn steps(log: &Log, analysis: &Analysis, options: Options) -> Vec<(u32, Vec<(u64
     for worker in &analysis.workers {
         for slice in &worker.slices {
             if let Some((begin, end)) = options.part(slice.begin_ns, slice.end_ns) {
-                slot(&mut all, worker.number, begin, Step::Run(slice.thread));
-                slot(&mut all, worker.number, end, Step::Stop(slice.thread, slice.stopped));
+                slot(&mut all, worker.number, begin, ScheduleStep::Run(slice.thread));
+                slot(&mut all, worker.number, end, ScheduleStep::Stop(slice.thread, slice.stopped));
             }
         }
     }
@@ -123,13 +124,13 @@ fn steps(log: &Log, analysis: &Analysis, options: Options) -> Vec<(u32, Vec<(u64
         for at in worker.events.iter().filter(|at| options.holds(at.ns)) {
             let ns = options.time(at.ns);
             match at.event {
-                crate::Event::Spawn => slot(&mut all, worker.number, ns, Step::Spawn(at.a)),
+                crate::Event::Spawn => slot(&mut all, worker.number, ns, ScheduleStep::Spawn(at.a)),
                 crate::Event::Wake => {
                     let target = u32::from(crate::event::unpack(at.b).0);
-                    slot(&mut all, worker.number, ns, Step::Wake { thread: at.a, target });
+                    slot(&mut all, worker.number, ns, ScheduleStep::Wake { thread: at.a, target });
                 }
                 crate::Event::Migrate => {
-                    let step = Step::Migrate { thread: at.a, to: worker.number };
+                    let step = ScheduleStep::Migrate { thread: at.a, to: worker.number };
                     slot(&mut all, at.b, ns, step);
                 }
                 _ => (),
@@ -138,19 +139,24 @@ fn steps(log: &Log, analysis: &Analysis, options: Options) -> Vec<(u32, Vec<(u64
     }
     outside(log, analysis, options, |worker, ns, step| slot(&mut all, worker, ns, step));
     // At one moment: stop, migrate, spawn, run, wake.
-    let rank = |step: &Step| match step {
-        Step::Stop(..) => 0,
-        Step::Migrate { .. } => 1,
-        Step::Spawn(_) => 2,
-        Step::Run(_) => 3,
-        Step::Wake { .. } | Step::WokenOutside { .. } => 4,
+    let rank = |step: &ScheduleStep| match step {
+        ScheduleStep::Stop(..) => 0,
+        ScheduleStep::Migrate { .. } => 1,
+        ScheduleStep::Spawn(_) => 2,
+        ScheduleStep::Run(_) => 3,
+        ScheduleStep::Wake { .. } | ScheduleStep::WokenOutside { .. } => 4,
     };
     all.iter_mut().for_each(|(_, steps)| steps.sort_by_key(|(ns, step)| (*ns, rank(step))));
     all
 }
 
-/// The wakes by OS threads that are no workers, each at the worker on which its thread ran next.
-fn outside(log: &Log, analysis: &Analysis, options: Options, mut put: impl FnMut(u32, u64, Step)) {
+/// The wakes by OS threads that are not workers, each at the worker on which its thread ran next.
+fn outside(
+    log: &Log,
+    analysis: &Analysis,
+    options: ExportOptions,
+    mut put: impl FnMut(u32, u64, ScheduleStep),
+) {
     let wakes = log.outside.events.iter().enumerate();
     let wakes = wakes.filter(|(_, at)| at.event.wakes() && options.holds(at.ns));
     let mut starts: HashMap<u32, Vec<(u64, u32)>> = wakes.clone().map(|(_, at)| (at.a, Vec::new())).collect();
@@ -165,7 +171,7 @@ fn outside(log: &Log, analysis: &Analysis, options: Options, mut put: impl FnMut
     for (event, at) in wakes {
         let of_thread = &starts[&at.a];
         if let Some((_, worker)) = of_thread.get(of_thread.partition_point(|(ns, _)| *ns < at.ns)) {
-            put(*worker, options.time(at.ns), Step::WokenOutside { thread: at.a, event });
+            put(*worker, options.time(at.ns), ScheduleStep::WokenOutside { thread: at.a, event });
         }
     }
 }

@@ -1,34 +1,34 @@
-//! Owns: the bytes of a Perfetto trace: scheduler events of a machine whose processors are the workers.
+//! Owns: the Perfetto format: scheduler events of a machine whose processors are the workers.
 //! May use: `steps` of the parent.
-//! Never: flow arrows; a ring of threads is one chain of a million, which locks the viewer up.
+//! Never: flow arrows; a ring of threads would be one chain of a million, which freezes the viewer.
 //!
-//! Perfetto knows all about kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
-//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. What the program says of
-//! itself is `own`'s.
+//! Perfetto supports kernel scheduling: thread states, wake-up latencies, critical paths. So workers become
+//! processors and Raddle's threads become threads, in `sched_switch` and `sched_waking`. The program's
+//! own events are in `user_events`.
 
 use super::protobuf::Message;
-use super::{Options, Step, own, steps};
+use super::{ExportOptions, ScheduleStep, steps, user_events};
 use crate::analysis::Analysis;
 use crate::event::{Event, StopReason, unpack};
 use crate::log::{At, Log};
 use std::collections::BTreeSet;
 
-/// Thread numbers of ours begin here: 0 is the idle thread.
+/// The first thread id; 0 is the idle thread.
 const FIRST_TID: u64 = 1000;
-/// Of the one process that they all belong to.
+/// The one process that they all belong to.
 pub(super) const PID: u64 = FIRST_TID - 1;
-/// Those of OS threads that are no workers, by the strings of their names; all must fit into 31 bits.
+/// The first id of OS threads that are not workers, plus the number of the name; all ids must fit into 31 bits.
 const FIRST_OS_TID: u64 = 1 << 30;
 const PRIORITY: u64 = 120;
 
-/// The number of a thread of ours.
+/// The id of a Raddle thread.
 pub(super) fn tid(thread: u32) -> u64 {
     (FIRST_TID + u64::from(thread)).min(FIRST_OS_TID - 1)
 }
 
-pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8> {
+pub(super) fn export(log: &Log, analysis: &Analysis, options: ExportOptions) -> Vec<u8> {
     let all = steps(log, analysis, options);
-    // Sequence numbers: 1 for what is not of a worker, then one a worker.
+    // Sequence numbers: 1 for packets of no worker, then one per worker.
     let mut out = Message::default().message(1, &process_tree(log, &all));
     for (place, (worker, steps)) in all.iter().enumerate() {
         let mut bundle = Message::default().number(1, u64::from(*worker));
@@ -44,11 +44,11 @@ pub(super) fn export(log: &Log, analysis: &Analysis, options: Options) -> Vec<u8
     let sequence = 2 + all.len() as u64;
     let bundle = outside(log, options);
     let out = out.message(1, &Message::default().number(10, sequence).message(1, &bundle));
-    own::add(samples(out, log, options), log, analysis, options).into_bytes()
+    user_events::add(samples(out, log, options), log, analysis, options).into_bytes()
 }
 
-/// Which threads there are, all of one process.
-fn process_tree(log: &Log, all: &[(u32, Vec<(u64, Step)>)]) -> Message {
+/// The list of threads, all of one process.
+fn process_tree(log: &Log, all: &[(u32, Vec<(u64, ScheduleStep)>)]) -> Message {
     let program = log.about("program").unwrap_or("program");
     let process = Message::default().number(1, PID).number(2, 1).bytes(3, program.as_bytes());
     let mut tree = Message::default().message(1, &process);
@@ -68,12 +68,12 @@ fn process_tree(log: &Log, all: &[(u32, Vec<(u64, Step)>)]) -> Message {
     Message::default().number(8, 0).number(10, 1).message(2, &tree)
 }
 
-fn thread_of(step: Step) -> u32 {
+fn thread_of(step: ScheduleStep) -> u32 {
     match step {
-        Step::Stop(thread, _) | Step::Spawn(thread) | Step::Run(thread) => thread,
-        Step::Migrate { thread, .. } | Step::Wake { thread, .. } | Step::WokenOutside { thread, .. } => {
-            thread
-        }
+        ScheduleStep::Stop(thread, _) | ScheduleStep::Spawn(thread) | ScheduleStep::Run(thread) => thread,
+        ScheduleStep::Migrate { thread, .. }
+        | ScheduleStep::Wake { thread, .. }
+        | ScheduleStep::WokenOutside { thread, .. } => thread,
     }
 }
 
@@ -81,8 +81,8 @@ fn os_tid(at: &At) -> u64 {
     FIRST_OS_TID + u64::from(unpack(at.b).1)
 }
 
-/// The wakes by OS threads that are no workers: on a processor behind the last worker, on which nothing runs.
-fn outside(log: &Log, options: Options) -> Message {
+/// The wakes by OS threads that are not workers, on an extra processor after the last worker.
+fn outside(log: &Log, options: ExportOptions) -> Message {
     let none = log.workers.iter().map(|worker| u64::from(worker.number) + 1).max().unwrap_or(0);
     let wakes = log.outside.events.iter().filter(|at| at.event.wakes() && options.holds(at.ns));
     wakes.fold(Message::default().number(1, none), |bundle, at| {
@@ -97,8 +97,8 @@ fn waking(log: &Log, thread: u32, target: u64) -> Message {
     waking.number(3, PRIORITY).number(4, 1).number(5, target)
 }
 
-/// One ftrace event: its time, its thread, and a switch or a waking.
-fn sched_event(log: &Log, ns: u64, step: Step, running: &mut u32) -> Option<Message> {
+/// One ftrace event: time, thread, and a switch or a wake-up.
+fn sched_event(log: &Log, ns: u64, step: ScheduleStep, running: &mut u32) -> Option<Message> {
     let name = |thread: u32| log.name(thread).into_bytes();
     let switch = |prev: (&[u8], u64), state: u64, next: (&[u8], u64)| {
         let prev_part = Message::default().bytes(1, prev.0).number(2, prev.1).number(3, PRIORITY);
@@ -106,11 +106,11 @@ fn sched_event(log: &Log, ns: u64, step: Step, running: &mut u32) -> Option<Mess
     };
     let idle = (b"idle".as_slice(), 0);
     let (by, field, event) = match step {
-        Step::Run(thread) => {
+        ScheduleStep::Run(thread) => {
             *running = thread;
             (0, 4, switch(idle, 0, (&name(thread), tid(thread))))
         }
-        Step::Stop(thread, why) => {
+        ScheduleStep::Stop(thread, why) => {
             *running = 0;
             // Runnable, sleeping, or dead, in the kernel's numbers.
             let state = match why {
@@ -120,17 +120,19 @@ fn sched_event(log: &Log, ns: u64, step: Step, running: &mut u32) -> Option<Mess
             };
             (tid(thread), 4, switch((&name(thread), tid(thread)), state, idle))
         }
-        Step::Wake { thread, target } => {
+        ScheduleStep::Wake { thread, target } => {
             let waker = if *running == 0 { 0 } else { tid(*running) };
             (waker, 20, waking(log, thread, target.into()))
         }
-        Step::Spawn(_) | Step::Migrate { .. } | Step::WokenOutside { .. } => return None,
+        ScheduleStep::Spawn(_) | ScheduleStep::Migrate { .. } | ScheduleStep::WokenOutside { .. } => {
+            return None;
+        }
     };
     Some(Message::default().number(1, ns).number(2, by).message(field, &event))
 }
 
-/// The published ready lengths, as a counter for each worker.
-fn samples(mut out: Message, log: &Log, options: Options) -> Message {
+/// The published ready-queue lengths, as a counter of each worker.
+fn samples(mut out: Message, log: &Log, options: ExportOptions) -> Message {
     for worker in &log.workers {
         let mut of_worker =
             worker.events.iter().filter(|at| at.event == Event::Sample && options.holds(at.ns));

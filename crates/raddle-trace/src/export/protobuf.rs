@@ -1,6 +1,6 @@
-//! Owns: messages of protocol buffers, as far as they are written here: numbers and bytes.
+//! Owns: encoding of protocol buffers: varints and bytes.
 //! May use: nothing.
-//! Never: a schema; the fields' numbers are their users'.
+//! Never: a schema; the callers know the field numbers.
 
 /// A message of protocol buffers.
 #[derive(Default)]
@@ -15,14 +15,14 @@ impl Message {
         self.0.push(n as u8);
     }
 
-    /// With a number in that field.
+    /// Adds a number.
     pub(super) fn number(mut self, field: u64, n: u64) -> Self {
         self.varint(field << 3);
         self.varint(n);
         self
     }
 
-    /// With some bytes, or a text.
+    /// Adds bytes or a string.
     pub(super) fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
         self.varint(field << 3 | 2);
         self.varint(bytes.len() as u64);
@@ -30,12 +30,12 @@ impl Message {
         self
     }
 
-    /// With another message.
+    /// Adds a nested message.
     pub(super) fn message(self, field: u64, message: &Message) -> Self {
         self.bytes(field, &message.0)
     }
 
-    /// What goes into the file.
+    /// The encoded message.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }

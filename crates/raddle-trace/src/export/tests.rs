@@ -1,4 +1,4 @@
-//! Owns: that exported files hold what the log holds, read back by readers of their own.
+//! Owns: tests that exported files hold what the log holds, read back by independent readers.
 //! May use: the script of `log`.
 //! Never: the writers' own helpers for reading.
 
@@ -18,7 +18,7 @@ fn two_workers() -> Log {
     script.log()
 }
 
-fn exported(format: Format, options: Options) -> Vec<u8> {
+fn exported(format: Format, options: ExportOptions) -> Vec<u8> {
     let log = two_workers();
     export(&log, &Analysis::of(&log), format, options)
 }
@@ -67,7 +67,7 @@ fn read_eventlog(bytes: &[u8]) -> Vec<(Option<u16>, u16, u64, Vec<u8>)> {
 
 #[test]
 fn an_event_log_has_every_run_with_its_stop_on_its_capability() {
-    let events = read_eventlog(&exported(Format::Eventlog, Options::default()));
+    let events = read_eventlog(&exported(Format::Eventlog, ExportOptions::default()));
     let on = |cap: u16, kind: u16| {
         let of = events.iter().filter(|event| event.0 == Some(cap) && event.1 == kind);
         of.map(|event| (event.2, event.3.clone())).collect::<Vec<_>>()
@@ -85,7 +85,7 @@ fn an_event_log_has_every_run_with_its_stop_on_its_capability() {
 
 #[test]
 fn a_range_is_cut_and_scaled() {
-    let options = Options { from_ns: 3000, until_ns: 5000, time_scale: 1000 };
+    let options = ExportOptions { from_ns: 3000, until_ns: 5000, time_scale: 1000 };
     let events = read_eventlog(&exported(Format::Eventlog, options));
     let runs: Vec<_> = events.iter().filter(|e| e.1 == 1 || e.1 == 2).map(|e| (e.0, e.1, e.2)).collect();
     let expected = [(Some(0), 1, 0), (Some(0), 2, 1_000_000), (Some(1), 1, 600_000), (Some(1), 2, 2_000_000)];
@@ -128,7 +128,7 @@ fn inner<'a>(of: &[(u64, u64, &'a [u8])], field: u64) -> Vec<&'a [u8]> {
 
 #[test]
 fn a_perfetto_trace_has_the_same_slices() {
-    let bytes = exported(Format::Perfetto, Options::default());
+    let bytes = exported(Format::Perfetto, ExportOptions::default());
     let mut switches = Vec::new();
     for packet in inner(&fields(&bytes), 1) {
         for bundle in inner(&fields(packet), 1) {
@@ -189,10 +189,10 @@ fn what_the_program_says_lies_on_tracks_of_its_threads() {
     );
     script.put(0, 80, Event::Counter, 5, 3).switch(0, 900, StopReason::Exit, 0);
     let log = script.log();
-    let bytes = export(&log, &Analysis::of(&log), Format::Perfetto, Options::default());
+    let bytes = export(&log, &Analysis::of(&log), Format::Perfetto, ExportOptions::default());
     let (tracks, events) = tracks(&bytes);
     let names: Vec<&str> = tracks.iter().map(|(_, name)| name.as_str()).collect();
-    assert_eq!(names, ["main", "spans that cross others", "rows"]);
+    assert_eq!(names, ["main", "overlapping spans", "rows"]);
     let [thread, below, rows] = [tracks[0].0, tracks[1].0, tracks[2].0];
     let expected = [
         (10, 1, thread, "outer"),
@@ -211,7 +211,7 @@ fn what_the_program_says_lies_on_tracks_of_its_threads() {
 
 #[test]
 fn a_table_has_a_row_an_event() {
-    let text = String::from_utf8(exported(Format::Csv, Options::default())).unwrap();
+    let text = String::from_utf8(exported(Format::Csv, ExportOptions::default())).unwrap();
     let log = two_workers();
     let events: usize = log.workers.iter().map(|worker| worker.events.len()).sum();
     assert_eq!(text.lines().count(), events + 1);
@@ -242,7 +242,7 @@ fn woken_outside() -> Log {
 #[test]
 fn a_wake_by_an_os_thread_says_by_which_in_every_format() {
     let log = woken_outside();
-    let exported = |format| export(&log, &Analysis::of(&log), format, Options::default());
+    let exported = |format| export(&log, &Analysis::of(&log), format, ExportOptions::default());
     let text = String::from_utf8(exported(Format::Csv)).unwrap();
     assert!(text.contains("3000,,WakeOutside,2,\"stage 0\",\"by OS thread feeder 4711\",2,"), "{text}");
     let events = read_eventlog(&exported(Format::Eventlog));

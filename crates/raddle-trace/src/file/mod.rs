@@ -1,8 +1,8 @@
-//! Owns: the format of `.rdt`, chunk by chunk, for the writer and the reader alike.
+//! Owns: the format of `.rdt` files, for the writer and the reader alike.
 //! May use: a checksum.
-//! Never: a chunk that needs another to be read, but for its names and its clock.
+//! Never: a chunk that depends on another, except for names and the clock.
 //!
-//! The page is `FORMAT.md`. A file is eight bytes of magic and then chunks, each with a header of its own:
+//! `FORMAT.md` describes it. A file is eight magic bytes and then chunks, each with a header:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -12,31 +12,31 @@
 //! | 4 | the worker it is of, or 2^32 - 1 |
 //! | ... | the payload, then zeros up to a multiple of 8 |
 //!
-//! Whatever a killed program has written up to its last whole chunk can be read.
+//! The file of a killed program can be read up to its last whole chunk.
 
 #[cfg(feature = "analysis")]
 mod read;
 mod write;
 
 #[cfg(feature = "analysis")]
-pub use read::{Contents, Damage, OwnSchema, ReadError, Run, read};
+pub use read::{Contents, Damage, OwnSchema, ReadError, RecordRange, read};
 pub use write::Writer;
 
-/// The first bytes of a file: a byte that no text has, a name, and line ends that a conversion of text would change.
+/// The first bytes of a file: a byte that no text has, a name, and line ends that a text conversion would change.
 pub const MAGIC: [u8; 8] = *b"\x89RDT\r\n\x1a\n";
 /// The version in the `VERS` chunk. A reader refuses a higher one.
 pub const VERSION: u32 = 1;
 /// The bytes before a chunk's payload.
 pub const HEADER_BYTES: usize = 16;
-/// The longest payload that a reader believes in.
+/// The longest payload that a reader accepts.
 pub const PAYLOAD_BYTES_MAX: usize = 1 << 28;
-/// A runtime has no more workers; a reader takes what is of others for damage. What grows with their number times that
-/// of the records ends in time, and the time of all workers together fits into 64 bits.
+/// The most workers a runtime has; a reader reports chunks of others as damage. The bound keeps the analysis fast, and
+/// the time of all workers together within 64 bits.
 pub const WORKERS_MAX: u32 = 1024;
-/// Stands where a chunk is of no worker.
+/// The worker's number in a chunk that belongs to no worker.
 pub const NO_WORKER: u32 = u32::MAX;
 
-/// What a chunk holds.
+/// The kind of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// The version: u32.
@@ -51,15 +51,15 @@ pub enum Tag {
     Strings,
     /// Threads and what they are called.
     Threads,
-    /// What was seen of the workers from outside, once a tick.
+    /// Samples of the workers, once per tick.
     Samples,
     /// Records of one worker.
     Records,
-    /// Records of OS threads that are no workers.
+    /// Records of OS threads that are not workers.
     Outside,
     /// Named counters of one worker, at its end: level 0.
     Counters,
-    /// The writer has come to its end: nothing is missing behind it.
+    /// The writer finished: nothing is missing.
     End,
 }
 
@@ -88,18 +88,18 @@ impl Tag {
     }
 }
 
-/// What was seen of a worker at one moment, from outside.
+/// The state of a worker at one moment, as the helper thread saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// When, in the trace's ticks.
     pub ticks: u64,
-    /// Of which worker.
+    /// The worker.
     pub worker: u32,
-    /// How many were ready there, as it last published.
+    /// How many runnables were ready there, as it last published.
     pub ready: u32,
-    /// How long they would take, as it last published.
+    /// How long they would take to run, as it last published.
     pub backlog_ns: u64,
-    /// For how long, since it began, the kernel had had its OS thread wait for a core.
+    /// How long its OS thread has been runnable without a core, in total.
     pub kernel_wait_ns: u64,
 }
 

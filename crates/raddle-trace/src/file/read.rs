@@ -1,9 +1,9 @@
-//! Owns: reading chunks, whatever the file's bytes are.
+//! Owns: reading chunks from arbitrary bytes.
 //! May use: the format of the parent.
 //! Never: a panic, or memory beyond a few times the file's size, for any input.
 //!
-//! What cannot be understood is left out and reported as damage; only a file that is no `.rdt`, or of a newer version,
-//! or that holds no clock, is refused.
+//! Chunks that cannot be read are left out and reported as damage. A file is refused only if it is not an `.rdt` file,
+//! is of a newer version, or holds no clock reading.
 
 use super::{HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, Sample, Tag, VERSION, WORKERS_MAX, checksum};
 use crate::clock::Reading;
@@ -11,9 +11,9 @@ use crate::event::Record;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A stretch of records of one worker without a gap.
+/// Consecutive records of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct RecordRange {
     /// The worker.
     pub worker: u32,
     /// The number of its first record.
@@ -31,7 +31,7 @@ pub struct OwnSchema {
     pub words: [String; 2],
 }
 
-/// All that a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// What the program was and where it ran.
@@ -44,21 +44,21 @@ pub struct Contents {
     pub strings: BTreeMap<u32, String>,
     /// The string of each thread.
     pub threads: BTreeMap<u32, u32>,
-    /// What was seen from outside, in the order of the file.
+    /// Samples of the workers, in the order of the file.
     pub samples: Vec<Sample>,
     /// Records, in the order of the file.
-    pub runs: Vec<Run>,
-    /// Records of OS threads that are no workers, in the order of the file.
-    pub outside: Vec<Run>,
+    pub runs: Vec<RecordRange>,
+    /// Records of OS threads that are not workers, in the order of the file.
+    pub outside: Vec<RecordRange>,
     /// The workers' counters.
     pub counters: BTreeMap<u32, Vec<(String, u64)>>,
-    /// The writer came to its end.
+    /// Whether the writer finished the file.
     pub ended: bool,
     /// What could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// Something that could not be read.
+/// A part of the file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Where in the file, in bytes.
@@ -80,7 +80,7 @@ pub enum ReadError {
     NoTrace,
     /// It is of a newer version than this.
     Newer(u32),
-    /// It has no clock: it was cut off before its program began, or is damaged throughout.
+    /// It has no clock reading: it was cut off before the program began, or is damaged throughout.
     Empty,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::NoTrace => {
-                f.write_str("this is no Raddle trace: it does not begin as an .rdt file does")
+                f.write_str("this is not a Raddle trace: it does not begin as an .rdt file does")
             }
             ReadError::Newer(version) => {
                 write!(
@@ -97,7 +97,7 @@ impl fmt::Display for ReadError {
                 )
             }
             ReadError::Empty => {
-                f.write_str("this trace holds nothing: it was cut off before its first clock reading")
+                f.write_str("this trace is empty: it was cut off before its first clock reading")
             }
         }
     }
@@ -140,7 +140,7 @@ struct Chunk<'a> {
 }
 
 impl Contents {
-    /// Adds what a chunk holds. True if it ended before it was understood.
+    /// Adds the contents of a chunk. Returns true if it ended too early.
     fn add(&mut self, tag: Tag, chunk: &Chunk<'_>) -> Result<bool, ReadError> {
         let mut rest = Cursor::new(chunk.payload);
         match tag {
@@ -168,7 +168,7 @@ impl Contents {
                 let mut records = Vec::new();
                 fill(&mut rest, &mut records, |r| r.array().map(|bytes| Record::of_bytes(&bytes)));
                 let runs = if tag == Tag::Outside { &mut self.outside } else { &mut self.runs };
-                runs.push(Run { worker: chunk.worker, first, records });
+                runs.push(RecordRange { worker: chunk.worker, first, records });
             }
             Tag::Counters => {
                 let counters = self.counters.entry(chunk.worker).or_default();
@@ -180,21 +180,21 @@ impl Contents {
     }
 }
 
-/// Without what would command a terminal on which it is shown.
+/// Replaces control characters, which could change the terminal that shows the text.
 fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Reads entries until the first that is not whole.
+/// Reads entries until the first incomplete one.
 fn fill<'a, T>(rest: &mut Cursor<'a>, into: &mut impl Extend<T>, one: impl Fn(&mut Cursor<'a>) -> Option<T>) {
     into.extend(std::iter::from_fn(|| if rest.is_empty() { None } else { one(rest) }));
 }
 
-/// A place in some bytes.
+/// A position in some bytes.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// How many bytes may still be summed up: a file made of false beginnings must not cost its length squared.
+    /// How many bytes may still be checksummed: a file full of false chunk headers must not take quadratic time.
     effort: usize,
 }
 
@@ -230,32 +230,32 @@ impl<'a> Cursor<'a> {
         self.take(length).map(|bytes| printable(&String::from_utf8_lossy(bytes)))
     }
 
-    /// The next whole chunk with a right checksum. What lies before it is skipped and reported.
+    /// The next whole chunk with a correct checksum. Anything before it is skipped and reported.
     fn chunk(&mut self, damage: &mut Vec<Damage>) -> Option<Chunk<'a>> {
         let wanted = self.at;
         while self.at < self.bytes.len() {
             if let Some(chunk) = self.chunk_here() {
                 if chunk.at != wanted {
-                    let what = format!("{} bytes that are no whole chunk", chunk.at - wanted);
+                    let what = format!("{} bytes that are not a whole chunk", chunk.at - wanted);
                     damage.push(Damage { at: wanted, what });
                 }
                 return Some(chunk);
             }
-            // Chunks stand at multiples of eight.
+            // Chunks begin at multiples of eight.
             self.at += 8;
         }
         if wanted < self.bytes.len() {
-            let what = format!("the last {} bytes are no whole chunk", self.bytes.len() - wanted);
+            let what = format!("the last {} bytes are not a whole chunk", self.bytes.len() - wanted);
             damage.push(Damage { at: wanted, what });
         }
         None
     }
 
-    /// The chunk that begins here, if it is one; moves behind it.
+    /// The chunk that begins here, if there is one; advances past it.
     fn chunk_here(&mut self) -> Option<Chunk<'a>> {
         let mut rest = Cursor { bytes: self.bytes, at: self.at, effort: 0 };
         let tag = rest.array()?;
-        // An unknown tag is of a later version and skipped by its length, but only if its checksum is right.
+        // An unknown tag is of a later version and is skipped by its length, but only if its checksum is correct.
         let plausible = tag.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'.');
         let length = usize::try_from(rest.u32()?).ok()?;
         let sum = rest.u32()?;

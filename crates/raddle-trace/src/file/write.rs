@@ -1,6 +1,6 @@
 //! Owns: writing chunks.
 //! May use: any `io::Write`.
-//! Never: a buffer of its own, which a crash would lose; a chunk goes out in one write.
+//! Never: buffering, which a crash would lose; a chunk is one write.
 
 use super::{MAGIC, NO_WORKER, Sample, Tag, VERSION, checksum};
 use crate::clock::Reading;
@@ -14,10 +14,10 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file: magic, version, the table of events, and pairs of strings about the program.
+    /// Begins a file: magic bytes, version, the table of events, and pairs of strings about the program.
     ///
     /// # Errors
-    /// What `out` answers; so do all its methods.
+    /// Those of `out`; so it is for all methods.
     pub fn begin<'a>(out: W, about: impl IntoIterator<Item = (&'a str, &'a str)>) -> io::Result<Writer<W>> {
         let mut writer = Writer { out };
         writer.out.write_all(&MAGIC)?;
@@ -37,7 +37,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Readings of the clocks, in any order; at least one in a file.
+    /// Readings of the clocks, in any order; a file needs at least one.
     pub fn clock(&mut self, readings: &[Reading]) -> io::Result<()> {
         let words = readings.iter().flat_map(|r| [r.ticks, r.monotonic_ns, r.realtime_ns]);
         let payload: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
@@ -54,14 +54,14 @@ impl<W: Write> Writer<W> {
         if payload.is_empty() { Ok(()) } else { self.chunk(Tag::Strings, NO_WORKER, &payload) }
     }
 
-    /// Threads and the strings that they are called by.
+    /// Threads and the numbers of their names.
     pub fn threads(&mut self, threads: impl IntoIterator<Item = (u32, u32)>) -> io::Result<()> {
         let words = threads.into_iter().flat_map(|(thread, string)| [thread, string]);
         let payload: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         if payload.is_empty() { Ok(()) } else { self.chunk(Tag::Threads, NO_WORKER, &payload) }
     }
 
-    /// What was seen from outside.
+    /// Samples of the workers.
     pub fn samples(&mut self, samples: &[Sample]) -> io::Result<()> {
         let mut payload = Vec::with_capacity(samples.len() * 32);
         for sample in samples {
@@ -74,12 +74,12 @@ impl<W: Write> Writer<W> {
         if payload.is_empty() { Ok(()) } else { self.chunk(Tag::Samples, NO_WORKER, &payload) }
     }
 
-    /// Records of one worker, of which `first` is the number of the first.
+    /// Records of one worker; `first` is the number of the first.
     pub fn records(&mut self, worker: u32, first: usize, records: &[Record]) -> io::Result<()> {
         self.run(Tag::Records, worker, first, records)
     }
 
-    /// Records of OS threads that are no workers, numbered as those of a worker.
+    /// Records of OS threads that are not workers, numbered as those of a worker.
     pub fn outside(&mut self, first: usize, records: &[Record]) -> io::Result<()> {
         self.run(Tag::Outside, NO_WORKER, first, records)
     }
@@ -108,7 +108,7 @@ impl<W: Write> Writer<W> {
         self.chunk(Tag::Counters, worker, &payload)
     }
 
-    /// The last chunk. Gives back what was written to.
+    /// Writes the last chunk and returns `out`.
     pub fn end(mut self) -> io::Result<W> {
         self.chunk(Tag::End, NO_WORKER, &[])?;
         self.out.flush()?;
@@ -130,7 +130,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// A string: its length in bytes as u32, then its bytes in UTF-8. Cut at a megabyte.
+/// A string: its length in bytes as u32, then its bytes in UTF-8. Longer strings are cut at 1 MiB.
 fn put_text(payload: &mut Vec<u8>, text: &str) {
     let end = text.floor_char_boundary(1 << 20);
     payload.extend((end as u32).to_le_bytes());

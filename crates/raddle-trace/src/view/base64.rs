@@ -1,6 +1,6 @@
-//! Owns: bytes as text, by RFC 4648.
+//! Owns: base64 encoding, by RFC 4648.
 //! May use: nothing.
-//! Never: reading; the browser does that.
+//! Never: decoding; the browser does that.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

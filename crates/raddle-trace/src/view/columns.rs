@@ -1,42 +1,42 @@
-//! Owns: what the page draws, as columns of variable-length numbers.
+//! Owns: the data of the page, as columns of variable-length numbers.
 //! May use: `log`, `analysis`.
 //! Never: a number that is not in the analysis.
 //!
 //! | per worker | columns |
 //! |---|---|
-//! | slices | begin since the last end, length, thread, why it stopped, where |
+//! | slices | begin since the last end, length, thread, why it stopped, where it stopped |
 //! | gaps | begin since the last end, length, then five parts by class |
 //! | wakes | time since the last, thread, target worker |
 //!
-//! A thread is its place in the list of names; *where* is 1 more than its place in the list of strings, or 0.
+//! A thread is its index in the list of names. *Where* is its index in the list of strings plus 1, or 0 if unknown.
 //!
-//! Then what OS threads did that are no workers: time since the last, thread, target worker, who (a place in the list
-//! of strings as *where* is), whether it made the thread.
+//! Then the events of OS threads that are not workers: time since the last, thread, target worker, who (encoded as
+//! *where* is), whether it spawned the thread.
 //!
-//! After that the program's own spans, marks and counters: time since the begin of the last, length or value,
-//! thread, name (its place in the list of strings).
+//! Then the program's own spans, marks and counters: time since the begin of the last, length or value, thread, name
+//! (its index in the list of strings).
 //!
-//! Each column is its count and then its numbers, seven bits a byte, the low ones first.
+//! Each column is its count and then its numbers, seven bits per byte, the low ones first.
 
 use crate::analysis::{Analysis, Class, Point};
 use crate::event::{Event, unpack};
 use crate::log::Log;
 use std::collections::{BTreeSet, HashMap};
 
-/// The threads that ran, by number. The page knows them by their place here.
+/// The threads that ran, by number. The page uses their index in this list.
 pub(super) fn threads(analysis: &Analysis) -> Vec<u32> {
     let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
     slices.map(|slice| slice.thread).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-/// The strings of the program's own events and of places, by number. The page knows them by their place here.
+/// The strings of the program's own events and of sites, by number. The page uses their index in this list.
 pub(super) fn strings(log: &Log, analysis: &Analysis) -> Vec<u32> {
-    let own = &analysis.own;
-    let points = own.marks.iter().chain(&own.counters).map(|point| point.name);
+    let user = &analysis.user;
+    let points = user.marks.iter().chain(&user.counters).map(|point| point.name);
     let slices = analysis.workers.iter().flat_map(|worker| &worker.slices);
     let sites = slices.map(|slice| slice.site).filter(|site| *site != 0);
     let outside = log.outside.events.iter().map(|at| unpack(at.b).1).filter(|who| *who != 0);
-    let all = own.spans.iter().map(|span| span.name).chain(points).chain(sites).chain(outside);
+    let all = user.spans.iter().map(|span| span.name).chain(points).chain(sites).chain(outside);
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
@@ -72,7 +72,7 @@ impl Columns {
             columns.column(known().map(|at| u64::from(unpack(at.b).0)));
         }
         columns.outside(log, &places, &strings);
-        columns.own(log, analysis, &places, &strings);
+        columns.user(log, analysis, &places, &strings);
         columns
     }
 
@@ -86,19 +86,20 @@ impl Columns {
         self.column(known().map(|at| u64::from(at.event == Event::SpawnOutside)));
     }
 
-    fn own(
+    fn user(
         &mut self,
         log: &Log,
         analysis: &Analysis,
         places: &HashMap<u32, u64>,
         strings: &HashMap<u32, u64>,
     ) {
-        let own = &analysis.own;
-        let spans = own.spans.iter().map(|s| (s.begin_ns, s.end_ns - s.begin_ns, s.thread, s.name)).collect();
+        let user = &analysis.user;
+        let spans =
+            user.spans.iter().map(|s| (s.begin_ns, s.end_ns - s.begin_ns, s.thread, s.name)).collect();
         let points = |points: &[Point]| {
             points.iter().map(|p| (p.ns, u64::from(p.value), p.thread, p.name)).collect::<Vec<_>>()
         };
-        let kinds: [Vec<(u64, u64, u32, u32)>; 3] = [spans, points(&own.marks), points(&own.counters)];
+        let kinds: [Vec<(u64, u64, u32, u32)>; 3] = [spans, points(&user.marks), points(&user.counters)];
         for all in kinds {
             let seen =
                 || all.iter().filter(|(ns, _, thread, _)| *ns >= log.begin_ns && places.contains_key(thread));
@@ -127,7 +128,7 @@ impl Columns {
         numbers.into_iter().for_each(|n| self.number(n));
     }
 
-    /// Beginnings, each since the end of the one before.
+    /// Writes begin times, each relative to the end of the one before.
     fn since(&mut self, stretches: impl Iterator<Item = (u64, u64)>, begin: u64) {
         let mut last = begin;
         self.column(stretches.map(|(from, to)| {

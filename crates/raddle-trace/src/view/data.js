@@ -1,5 +1,5 @@
 'use strict';
-// What Rust has computed, unpacked, and found again by thread. All times are nanoseconds.
+// Unpacks the data that Rust computed, and indexes them by thread. All times are in nanoseconds.
 const $ = id => document.getElementById(id);
 const F = JSON.parse($('f').textContent), N = F.names;
 
@@ -8,7 +8,7 @@ const time = ns => {
   return v.toFixed(u === 'ns' || v >= 100 ? 0 : v >= 10 ? 1 : 2) + ' ' + u;
 };
 
-// With as many digits as tell moments `step` apart.
+// A time with enough digits to distinguish times `step` apart.
 const moment = (ns, step) => {
   const [scale, u] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
   return (ns / scale).toFixed(Math.max(0, Math.ceil(Math.log10(scale / step)))) + ' ' + u;
@@ -22,7 +22,7 @@ async function unpack() {
   let at = 0;
   const number = () => { let n = 0, scale = 1; for (;;) { const b = u[at++]; n += (b & 127) * scale; if (b < 128) return n; scale *= 128; } };
   const column = () => { const n = number(), a = new Float64Array(n); for (let i = 0; i < n; i++) a[i] = number(); return a; };
-  // Points or stretches, each counted from the end of the one before.
+  // Points or spans of time, each relative to the end of the one before.
   const times = lengths => {
     const begin = column(), length = lengths ? column() : null, end = lengths ? new Float64Array(begin.length) : begin;
     let last = F.begin;
@@ -41,13 +41,13 @@ async function unpack() {
     w.gap.sums = w.gap.parts.map(part => { const s = new Float64Array(part.length + 1); part.forEach((ns, i) => { s[i + 1] = s[i] + ns; }); return s; });
     workers.push(w);
   }
-  // What OS threads did that are no workers: whom they woke, or where `made` is 1, made.
+  // The events of OS threads that are not workers: the thread that they woke or, where `made` is 1, spawned.
   const outside = { at: times(false).begin, thread: column(), to: column(), who: column(), made: column() };
-  // The program's own: each counted from the begin of the one before.
+  // The program's own events, each relative to the begin of the one before.
   const ordered = () => { const a = column(); let last = F.begin; for (let i = 0; i < a.length; i++) { last += a[i]; a[i] = last; } return a; };
-  const own = {};
-  for (const kind of ['span', 'mark', 'counter']) own[kind] = { at: ordered(), value: column(), thread: column(), name: column() };
-  return [workers, outside, own];
+  const user = {};
+  for (const kind of ['span', 'mark', 'counter']) user[kind] = { at: ordered(), value: column(), thread: column(), name: column() };
+  return [workers, outside, user];
 }
 
 function sums(begin, end) {
@@ -56,21 +56,21 @@ function sums(begin, end) {
   return s;
 }
 
-// The first place in a sorted column that is not before x.
-function place(a, x) { let l = 0, h = a.length; while (l < h) { const m = l + h >> 1; if (a[m] < x) l = m + 1; else h = m; } return l; }
-// How long a worker ran before t: exact at every zoom, without a pyramid.
-function ran(w, t) { const i = place(w.begin, t); return i ? w.busy[i - 1] + Math.min(w.end[i - 1], t) - w.begin[i - 1] : 0; }
+// The first index in a sorted column whose value is not before x.
+function indexFrom(a, x) { let l = 0, h = a.length; while (l < h) { const m = l + h >> 1; if (a[m] < x) l = m + 1; else h = m; } return l; }
+// How long a worker ran before t: exact at every zoom.
+function ran(w, t) { const i = indexFrom(w.begin, t); return i ? w.busy[i - 1] + Math.min(w.end[i - 1], t) - w.begin[i - 1] : 0; }
 
 // How long a worker was idle in each class before t; within a gap its classes are spread evenly.
 function idled(w, t, out) {
-  const i = place(w.gap.begin, t);
+  const i = indexFrom(w.gap.begin, t);
   if (!i) return out.fill(0);
   const b = w.gap.begin[i - 1], part = Math.min(1, (t - b) / Math.max(1, w.gap.end[i - 1] - b));
   for (let c = 0; c < out.length; c++) out[c] = w.gap.sums[c][i - 1] + w.gap.parts[c][i - 1] * part;
   return out;
 }
 
-// Things of all workers by thread, each thread's in the order of time: made when first asked for.
+// Events of all workers by thread, each thread's by time; computed on first use.
 function byThread(columnOf, all = W) {
   const columns = all.map(columnOf), start = new Uint32Array(N.length + 1), next = columns.map(() => 0);
   for (const c of columns) for (let i = 0; i < c.thread.length; i++) start[c.thread[i] + 1]++;
@@ -83,19 +83,19 @@ function byThread(columnOf, all = W) {
     const j = next[least]++, to = fill[columns[least].thread[j]]++;
     r[to] = least; i[to] = j; at[to] = columns[least].at[j];
   }
-  // The first of a thread that is not before t, as a place in these; its end is start[thread + 1].
+  // The index of a thread's first event that is not before t; its events end at start[thread + 1].
   const from = (thread, t) => { let l = start[thread], h = start[thread + 1]; while (l < h) { const m = l + h >> 1; if (at[m] < t) l = m + 1; else h = m; } return l; };
   return { start, r, i, at, from };
 }
 const once = make => { let made; return () => made ??= make(); };
 const runs = once(() => byThread(w => ({ thread: w.thread, at: w.begin })));
-// Those of OS threads stand behind the last worker's.
+// Wakes by OS threads come after the last worker's.
 const wakes = once(() => byThread(w => w === OUT ? w : w.wake, [...W, OUT]));
 const osThread = who => who ? 'OS thread ' + F.strings[who - 1] : 'an OS thread';
 
-// What a run had to wait for: the run that woke its thread, or the thread's own run before. The rule is that of
-// `analysis/path.rs`; `at` is the moment of it, and `ready` that since when the thread was ready, if it is another one;
-// `by` is the OS thread that woke it, if one did that is no worker.
+// What a slice had to wait for: the slice that woke its thread, or the thread's own previous slice. The rule is that of
+// `analysis/path.rs`. `at` is the time of the cause; `ready` is the time since when the thread was ready, if it
+// differs; `by` is the OS thread that woke it, if one did that is not a worker.
 function cause(r, i) {
   const thread = W[r].thread[i], t = W[r].begin[i], R = runs(), K = wakes();
   const own = R.from(thread, t) - 1, before = own >= R.start[thread] ? { r: R.r[own], i: R.i[own] } : null;
@@ -105,13 +105,13 @@ function cause(r, i) {
       const by = osThread(OUT.who[K.i[k]]), at = K.at[k];
       return before ? { ...before, at: Math.min(t, W[before.r].end[before.i]), woke: false, asleep: true, ready: at, by } : { at, woke: true, by };
     }
-    const w = W[K.r[k]], at = K.at[k], j = place(w.begin, at + 1) - 1;
+    const w = W[K.r[k]], at = K.at[k], j = indexFrom(w.begin, at + 1) - 1;
     if (j >= 0 && at <= w.end[j] && !(K.r[k] === r && j === i)) return { r: K.r[k], i: j, at, woke: true };
     if (!before) return { at, woke: true };
   }
   if (!before) return null;
   const end = W[before.r].end[before.i], asleep = !F.still_ready[W[before.r].why[before.i]];
-  // Since when it was ready: if it was not recorded what woke it, that is not known.
+  // Since when it was ready; unknown if the wake was not recorded.
   const ready = !asleep ? end : k >= K.start[thread] && K.at[k] > end ? K.at[k] : t;
   return { ...before, at: end, woke: false, asleep, ready };
 }

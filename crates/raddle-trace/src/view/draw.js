@@ -1,5 +1,5 @@
 // The canvas. `from` and `to` are the range in view.
-// As the reader's system wants it; who changes that sees the page anew, whose range stands in its address.
+// The colour scheme of the reader's system; a change reloads the page, which keeps its range in its address.
 const DARK = matchMedia('(prefers-color-scheme: dark)');
 DARK.addEventListener('change', () => location.reload());
 const P = DARK.matches
@@ -7,18 +7,18 @@ const P = DARK.matches
   : { paper: '#fff', panel: '#f6f8fa', empty: '#eef1f4', grid: '#e8edf2', ink: '#1c2530', soft: '#5d6b7a', mark: '#111', busy: '#9cc3ae' };
 const COLOURS = { 'hand-off': '#c9573f', misplaced: '#d99a2b', starved: DARK.matches ? '#46525f' : '#d3dae1', stealing: '#8a6fb8',
   kernel: DARK.matches ? '#7f8fa0' : '#4c5b6b' };
-const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, LANE = 44, BAR = 28, LANES_MAX = 40;
+const LEFT = 130, RIGHT = 14, AXIS = 22, PROFILE = 34, TRACK = 44, BAR = 28, TRACKS_MAX = 40;
 
-let W = [], OUT = null, OWN = null, from = F.begin, to = F.end, picked = null, found = null, path = null, lanes = [], drawMs = 0;
-const canvas = $('lanes'), g = canvas.getContext('2d');
+let W = [], OUT = null, USER = null, from = F.begin, to = F.end, picked = null, found = null, path = null, tracks = [], drawMs = 0;
+const canvas = $('tracks'), g = canvas.getContext('2d');
 const right = () => canvas.clientWidth - RIGHT, span = () => to - from;
 const X = t => LEFT + (t - from) / (to - from) * (right() - LEFT);
 const T = x => from + (x - LEFT) / (right() - LEFT) * (to - from);
-const laneTop = r => AXIS + PROFILE + r * LANE;
+const trackTop = r => AXIS + PROFILE + r * TRACK;
 const hue = thread => `hsl(${thread * 137.5 % 360} 42% 44%)`;
 
 function draw() {
-  const t0 = performance.now(), width = document.documentElement.clientWidth, height = laneTop(W.length + lanes.length) + 6, D = devicePixelRatio;
+  const t0 = performance.now(), width = document.documentElement.clientWidth, height = trackTop(W.length + tracks.length) + 6, D = devicePixelRatio;
   if (canvas.width !== Math.round(width * D) || canvas.height !== Math.round(height * D)) {
     canvas.width = Math.round(width * D); canvas.height = Math.round(height * D);
     canvas.style.width = width + 'px'; canvas.style.height = height + 'px';
@@ -26,14 +26,14 @@ function draw() {
   g.setTransform(D, 0, 0, D, 0, 0);
   g.fillStyle = P.paper; g.fillRect(0, 0, width, height); g.font = '11px system-ui,sans-serif';
   axis(height); profile();
-  W.forEach((w, r) => workerLane(w, laneTop(r)));
-  lanes.forEach((lane, r) => (lane.counter ? counterLane : lane.outside ? outsideLane : threadLane)(lane, laneTop(W.length + r)));
+  W.forEach((w, r) => workerTrack(w, trackTop(r)));
+  tracks.forEach((track, r) => (track.counter ? counterTrack : track.outside ? outsideTrack : threadTrack)(track, trackTop(W.length + r)));
   drawPath(); arrows(); selection();
   $('range').textContent = `${moment(from - F.begin, span() / 100)} to ${moment(to - F.begin, span() / 100)} (${time(span())})`;
   drawMs = performance.now() - t0;
   document.body.dataset.drawMs = drawMs.toFixed(1);
 }
-// At most one drawing a frame, however many events ask for it.
+// Draws at most once per frame, however many events ask for it.
 function redraw() { redraw.asked ||= requestAnimationFrame(() => { redraw.asked = 0; draw(); }); }
 
 function axis(height) {
@@ -62,11 +62,11 @@ function profile() {
   }
 }
 
-// A name without the folders of its file.
+// A name without directories.
 const short = name => name.replace(/[^ (]*\//g, '');
 
 function title(text, y, colour) {
-  g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, LANE); g.clip();
+  g.save(); g.beginPath(); g.rect(0, y, LEFT - 6, TRACK); g.clip();
   g.fillStyle = colour || P.ink; g.fillText(short(text), 10, y + 18); g.restore();
 }
 
@@ -76,11 +76,11 @@ function bar(begin, end, y, height, least) {
   return [x, x2];
 }
 
-function workerLane(w, y) {
+function workerTrack(w, y) {
   title('worker ' + w.number, y);
   const width = right() - LEFT;
-  const s0 = Math.max(0, place(w.begin, from) - 1), s1 = place(w.begin, to);
-  const g0 = Math.max(0, place(w.gap.begin, from) - 1), g1 = place(w.gap.begin, to);
+  const s0 = Math.max(0, indexFrom(w.begin, from) - 1), s1 = indexFrom(w.begin, to);
+  const g0 = Math.max(0, indexFrom(w.gap.begin, from) - 1), g1 = indexFrom(w.gap.begin, to);
   if (s1 - s0 + g1 - g0 > width * 3) return crowded(w, y);
   for (let i = g0; i < g1; i++) gapBar(w, i, y);
   for (let i = s0; i < s1; i++) {
@@ -98,7 +98,7 @@ function label(text, x, x2, y, colour) {
   g.fillStyle = colour; g.fillText(short(text), x + 4, y + 18); g.restore();
 }
 
-// A gap, coloured by its classes in the order in which they came: starved or misplaced first, hand-off last.
+// A gap, coloured by class: starved or misplaced first, hand-off last.
 function gapBar(w, i, y) {
   let t = w.gap.begin[i];
   g.globalAlpha = .55;
@@ -109,8 +109,8 @@ function gapBar(w, i, y) {
   g.globalAlpha = 1;
 }
 
-// A stretch of pixels as wide as the time in view, made by `fill(pixels, width, height)`: a rectangle a pixel would take
-// a browser without a graphics card longer than a frame.
+// A bitmap as wide as the time in view, drawn by `fill(pixels, width, height)`: one rectangle per pixel would take a
+// browser without a graphics card longer than a frame.
 const strips = {};
 function strip(y, height, fill) {
   const D = devicePixelRatio, width = Math.max(1, Math.round((right() - LEFT) * D)), high = Math.round(height * D);
@@ -118,13 +118,13 @@ function strip(y, height, fill) {
   fill(new Uint32Array(image.data.buffer), width, high);
   g.putImageData(image, Math.round(LEFT * D), Math.round(y * D));
 }
-// A colour as such a pixel: its bytes are red, green, blue and opaque.
+// A colour as a pixel: red, green, blue, opaque.
 const pixel = colour => { const n = parseInt(colour.slice(1), 16); return (255 << 24 | (n & 255) << 16 | n & 0xff00 | n >> 16) >>> 0; };
-const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel('#2f7d55'), LANE_RAN = pixel('#3b6ea5'), FOUND = pixel('#f2c94c');
+const CLASSES = F.classes.map(c => pixel(COLOURS[c.name])), RAN = pixel('#2f7d55'), TRACK_RAN = pixel('#3b6ea5'), FOUND = pixel('#f2c94c');
 const column = (pixels, width, p, top, end, colour) => { for (let row = Math.max(0, Math.round(top)); row < Math.round(end); row++) pixels[row * width + p] = colour; };
 
-// More than three things a pixel: how much of each pixel it ran, and from above, by class, what it did not; and of what
-// it ran, what is searched for.
+// For more than three slices and gaps per pixel: the share of each pixel that the worker ran, from below; its idle time
+// by class, from above; and the share of the threads that are searched for.
 function crowded(w, y) {
   const f = found && found.each[W.indexOf(w)];
   strip(y, BAR, (pixels, width, high) => {
@@ -148,8 +148,8 @@ function crowded(w, y) {
   });
 }
 
-// The runs of some threads, by worker: a lane on demand.
-function laneOf(name, threads) {
+// A track for some threads: their slices, by worker.
+function trackOf(name, threads) {
   const set = new Set(threads), each = W.map((w, r) => {
     const at = []; for (let i = 0; i < w.thread.length; i++) if (set.has(w.thread[i])) at.push(i);
     const begin = Float64Array.from(at, i => w.begin[i]), end = Float64Array.from(at, i => w.end[i]);
@@ -158,41 +158,41 @@ function laneOf(name, threads) {
   return { name, set, only: threads.length === 1 ? threads[0] : -1, each };
 }
 
-function threadLane(lane, y) {
-  title(lane.name, y);
+function threadTrack(track, y) {
+  title(track.name, y);
   const width = right() - LEFT;
   g.fillStyle = P.panel; g.fillRect(LEFT, y, width, BAR);
   let things = 0;
-  for (const e of lane.each) things += place(e.begin, to) - place(e.begin, from);
+  for (const e of track.each) things += indexFrom(e.begin, to) - indexFrom(e.begin, from);
   if (things > width * 2) {
     return strip(y, BAR, (pixels, width, high) => {
-      const k = span() / width, before = lane.each.map(e => ran(e, from));
+      const k = span() / width, before = track.each.map(e => ran(e, from));
       pixels.fill(pixel(P.panel));
       for (let p = 0; p < width; p++) {
         let u = 0;
-        lane.each.forEach((e, r) => { const now = ran(e, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
-        column(pixels, width, p, high * (1 - u / W.length), high, LANE_RAN);
+        track.each.forEach((e, r) => { const now = ran(e, from + (p + 1) * k); u += (now - before[r]) / k; before[r] = now; });
+        column(pixels, width, p, high * (1 - u / W.length), high, TRACK_RAN);
       }
     });
   }
-  for (const e of lane.each) {
-    for (let n = Math.max(0, place(e.begin, from) - 1); n < e.at.length && e.begin[n] < to; n++) {
+  for (const e of track.each) {
+    for (let n = Math.max(0, indexFrom(e.begin, from) - 1); n < e.at.length && e.begin[n] < to; n++) {
       const w = W[e.r], i = e.at[n], thread = w.thread[i];
-      // Woken, and not yet running.
+      // Ready, and not yet running.
       const c = cause(e.r, i);
       if (c) { g.fillStyle = '#e8b95c'; bar(c.ready ?? c.at, w.begin[i], y + 18, 6, .5); }
-      g.fillStyle = hue(lane.only < 0 ? thread : e.r * 3 + 1);
+      g.fillStyle = hue(track.only < 0 ? thread : e.r * 3 + 1);
       const [x, x2] = bar(w.begin[i], w.end[i], y, BAR, .8);
-      label(lane.only < 0 ? N[thread] : 'worker ' + w.number, x, x2, y, '#fff');
+      label(track.only < 0 ? N[thread] : 'worker ' + w.number, x, x2, y, '#fff');
     }
   }
-  ownEvents(lane, y);
+  userEvents(track, y);
 }
 
-// A needle for each wake by an OS thread that is no worker, named where there is room.
-function outsideLane(lane, y) {
-  title(lane.name, y);
-  const a = place(OUT.at, from), b = place(OUT.at, to);
+// A vertical line for each wake by an OS thread that is not a worker, with a name where there is room.
+function outsideTrack(track, y) {
+  title(track.name, y);
+  const a = indexFrom(OUT.at, from), b = indexFrom(OUT.at, to);
   for (let i = a, last = -9; i < b; i++) {
     const x = X(OUT.at[i]), next = i + 1 < b ? X(OUT.at[i + 1]) : right();
     if (x - last < .5) continue;
@@ -202,39 +202,39 @@ function outsideLane(lane, y) {
   }
 }
 
-// Spans under a thread's runs, marks as needles.
-function ownEvents(lane, y) {
-  const s = OWN.span, m = OWN.mark;
+// Spans below a thread's slices, marks as vertical lines.
+function userEvents(track, y) {
+  const s = USER.span, m = USER.mark;
   for (let i = 0; i < s.at.length && s.at[i] < to; i++) {
-    if (!lane.set.has(s.thread[i]) || s.at[i] + s.value[i] < from) continue;
+    if (!track.set.has(s.thread[i]) || s.at[i] + s.value[i] < from) continue;
     g.fillStyle = '#20456b'; const [x, x2] = bar(s.at[i], s.at[i] + s.value[i], y + BAR + 1, 11, 1);
     g.font = '9px system-ui,sans-serif'; label(F.strings[s.name[i]], x, x2, y + BAR - 9, '#fff'); g.font = '11px system-ui,sans-serif';
   }
-  for (let i = place(m.at, from); i < m.at.length && m.at[i] < to; i++)
-    if (lane.set.has(m.thread[i])) { g.fillStyle = '#b0252f'; g.fillRect(X(m.at[i]) - 1, y - 4, 2, BAR + 8); }
+  for (let i = indexFrom(m.at, from); i < m.at.length && m.at[i] < to; i++)
+    if (track.set.has(m.thread[i])) { g.fillStyle = '#b0252f'; g.fillRect(X(m.at[i]) - 1, y - 4, 2, BAR + 8); }
 }
 
-// A counter of the program's as a line of steps.
-function counterLane(lane, y) {
-  title(lane.name, y);
+// A counter of the program as a step line.
+function counterTrack(track, y) {
+  title(track.name, y);
   g.strokeStyle = '#3b6ea5'; g.lineWidth = 1.5; g.beginPath();
   let h = y + BAR;
   g.moveTo(LEFT, h);
-  for (let i = Math.max(0, place(lane.at, from) - 1); i < lane.at.length && lane.at[i] < to; i++) {
-    const x = Math.max(LEFT, X(lane.at[i]));
-    g.lineTo(x, h); h = y + BAR * (1 - lane.value[i] / Math.max(1, lane.most)); g.lineTo(x, h);
+  for (let i = Math.max(0, indexFrom(track.at, from) - 1); i < track.at.length && track.at[i] < to; i++) {
+    const x = Math.max(LEFT, X(track.at[i]));
+    g.lineTo(x, h); h = y + BAR * (1 - track.value[i] / Math.max(1, track.most)); g.lineTo(x, h);
   }
   g.lineTo(right(), h); g.stroke();
-  g.fillStyle = P.soft; g.fillText(lane.most.toLocaleString(), LEFT + 3, y + 9);
+  g.fillStyle = P.soft; g.fillText(track.most.toLocaleString(), LEFT + 3, y + 9);
 }
 
-// From the last run back, from each run to what it had to wait for. Earliest first.
+// The critical path: from a slice back, from each slice to what it had to wait for. Earliest first.
 function pathFrom(r, i, until) {
   const steps = [];
   for (let limit = 4e6; limit > 0; limit--) {
     steps.push({ r, i, from: W[r].begin[i], to: until });
     const c = cause(r, i);
-    // Clocks of two workers may disagree by a little: a path that does not go back ends.
+    // Clocks of two workers may disagree a little: end the path where it does not go back in time.
     if (!c || c.r === undefined || c.at > until || (c.r === r && c.i === i)) break;
     until = Math.min(c.at, W[c.r].end[c.i]); r = c.r; i = c.i;
   }
@@ -244,25 +244,25 @@ function pathFrom(r, i, until) {
 
 function drawPath() {
   if (!path) return;
-  const a = Math.max(0, place(path.at, from) - 1), b = place(path.at, to), width = right() - LEFT;
+  const a = Math.max(0, indexFrom(path.at, from) - 1), b = indexFrom(path.at, to), width = right() - LEFT;
   g.fillStyle = g.strokeStyle = P.mark; g.lineWidth = 1.5;
   if (b - a > width * 2) {
-    const at = p => path.steps[Math.max(0, place(path.at, T(LEFT + p)) - 1)].r;
+    const at = p => path.steps[Math.max(0, indexFrom(path.at, T(LEFT + p)) - 1)].r;
     for (let p = 0, since = 0, r = at(0); p < width; p++) {
       const next = p + 1 < width ? at(p + 1) : -1;
-      if (next !== r) { g.fillRect(LEFT + since, laneTop(r) + BAR + 2, p + 1 - since, 4); since = p + 1; r = next; }
+      if (next !== r) { g.fillRect(LEFT + since, trackTop(r) + BAR + 2, p + 1 - since, 4); since = p + 1; r = next; }
     }
     return;
   }
-  // A rail under the runs. Steps from lane to lane cross runs: they are drawn where these are wide enough to be seen
-  // beside them, and else as ticks of the rails.
+  // A line below the slices. The steps between tracks cross other slices: they are drawn in full where the path's own
+  // slices are wide enough, and else as small ticks.
   const wide = (b - a) * 12 < width;
   g.beginPath();
   for (let n = a; n < b; n++) {
-    const s = path.steps[n], y = laneTop(s.r) + BAR + 4, next = path.steps[n + 1];
+    const s = path.steps[n], y = trackTop(s.r) + BAR + 4, next = path.steps[n + 1];
     const x = Math.max(LEFT, X(s.from)), x2 = Math.max(LEFT, Math.min(right(), X(s.to)));
     g.moveTo(x, y); g.lineTo(wide ? x2 : Math.max(x2, x + 1), y);
-    if (next && X(next.from) <= right() && (wide || next.r === s.r)) g.lineTo(Math.max(LEFT, X(next.from)), laneTop(next.r) + BAR + 4);
+    if (next && X(next.from) <= right() && (wide || next.r === s.r)) g.lineTo(Math.max(LEFT, X(next.from)), trackTop(next.r) + BAR + 4);
     else if (next && next.r !== s.r) { g.moveTo(x2, y); g.lineTo(x2, y + (next.r > s.r ? 5 : -3)); }
   }
   g.stroke();
@@ -270,21 +270,21 @@ function drawPath() {
 
 function arrows() {
   let count = 0;
-  for (const wake of [...W.map(w => w.wake), OUT]) count += place(wake.at, to) - place(wake.at, from);
+  for (const wake of [...W.map(w => w.wake), OUT]) count += indexFrom(wake.at, to) - indexFrom(wake.at, from);
   if (count > 1500) return;
   g.strokeStyle = '#c9573f'; g.lineWidth = 1;
   W.forEach((w, r) => arrowsFrom(w.wake, r));
-  const outside = lanes.findIndex(lane => lane.outside);
+  const outside = tracks.findIndex(track => track.outside);
   if (outside >= 0) arrowsFrom(OUT, W.length + outside);
 }
 
-// From the wakes that stand in the row `r`.
+// Arrows from the wakes in row `r`.
 function arrowsFrom(wake, r) {
   const R = runs();
-  for (let i = place(wake.at, from), e = place(wake.at, to); i < e; i++) {
+  for (let i = indexFrom(wake.at, from), e = indexFrom(wake.at, to); i < e; i++) {
     const thread = wake.thread[i], n = R.from(thread, wake.at[i]);
     if (n >= R.start[thread + 1] || R.r[n] === r) continue;
-    const to = R.r[n], down = to > r, x = X(wake.at[i]), x2 = X(R.at[n]), y = laneTop(r) + (down ? BAR : 0), y2 = laneTop(to) + (down ? 0 : BAR);
+    const to = R.r[n], down = to > r, x = X(wake.at[i]), x2 = X(R.at[n]), y = trackTop(r) + (down ? BAR : 0), y2 = trackTop(to) + (down ? 0 : BAR);
     const a = Math.atan2(y2 - y, x2 - x);
     g.beginPath(); g.moveTo(x, y); g.lineTo(x2, y2);
     g.lineTo(x2 - 6 * Math.cos(a - .4), y2 - 6 * Math.sin(a - .4)); g.moveTo(x2, y2); g.lineTo(x2 - 6 * Math.cos(a + .4), y2 - 6 * Math.sin(a + .4)); g.stroke();
@@ -295,5 +295,5 @@ function selection() {
   if (!picked) return;
   const w = W[picked.r], a = picked.gap ? w.gap : w, x = Math.max(LEFT, X(a.begin[picked.i])), x2 = Math.min(right(), X(a.end[picked.i]));
   if (x2 < LEFT || x > right()) return;
-  g.strokeStyle = P.mark; g.lineWidth = 2; g.strokeRect(x - 1, laneTop(picked.r) - 1, Math.max(3, x2 - x) + 2, BAR + 2);
+  g.strokeStyle = P.mark; g.lineWidth = 2; g.strokeRect(x - 1, trackTop(picked.r) - 1, Math.max(3, x2 - x) + 2, BAR + 2);
 }

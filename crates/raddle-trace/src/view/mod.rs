@@ -1,6 +1,6 @@
-//! Owns: one HTML file that shows a trace: the numbers are Rust's, the scripts only draw.
+//! Owns: the HTML page of a trace: Rust computes the figures, the scripts only draw.
 //! May use: `log`, `analysis`, gzip and base64.
-//! Never: a network, a font, a second file.
+//! Never: network access, a font file, a second file.
 //!
 //! The data are columns of variable-length numbers, compressed and written as text into the page: 6 to 8 bytes an
 //! event. The page unpacks them with the browser's own `DecompressionStream`, which works from `file://` too.
@@ -17,7 +17,7 @@ use std::io::Write as _;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-/// One script: what is there, how it is drawn, what the reader does.
+/// One script: the data, the drawing, the controls.
 const SCRIPT: &str = concat!(include_str!("data.js"), include_str!("draw.js"), include_str!("script.js"));
 
 /// The page. `title` is shown on top, usually the file's name.
@@ -49,9 +49,9 @@ pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
         "label_of": label_of,
         "strings": strings,
     });
-    // The only character that could end the element it stands in.
+    // The only character that could end the enclosing element.
     let facts = facts.to_string().replace('<', "\\u003c");
-    let data = base64::encode(&squeezed(&Columns::of(log, analysis).bytes()));
+    let data = base64::encode(&compressed(&Columns::of(log, analysis).bytes()));
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let parts = [
         ("@TITLE@", title.as_str()),
@@ -63,7 +63,7 @@ pub fn page(log: &Log, analysis: &Analysis, title: &str) -> String {
     fill(PAGE, &parts)
 }
 
-/// Puts each part in its place, once; what a part holds is not looked at again.
+/// Replaces each mark in the template once; the parts themselves are not searched for marks.
 fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(page.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>());
     let mut rest = page;
@@ -80,9 +80,9 @@ fn fill(page: &str, parts: &[(&str, &str)]) -> String {
     out
 }
 
-fn squeezed(bytes: &[u8]) -> Vec<u8> {
+fn compressed(bytes: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(5));
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let written = out.write_all(bytes).and_then(|()| out.finish());
     written.unwrap_or_default()
 }
@@ -120,7 +120,7 @@ mod tests {
         }
         let log = script.log();
         let analysis = Analysis::of(&log);
-        let bytes = squeezed(&Columns::of(&log, &analysis).bytes()).len() * 4 / 3;
+        let bytes = compressed(&Columns::of(&log, &analysis).bytes()).len() * 4 / 3;
         let each = bytes as f64 / 100_000.0;
         assert!(each <= 8.0, "{each:.2} bytes an event");
     }

@@ -1,4 +1,4 @@
-// What the reader does: moves, selects, asks for lanes and causes. What is seen is in the address.
+// The controls: moving, zooming, selecting, tracks, causes. The view is kept in the page's address.
 const OUTSIDE = 'OS threads';
 function show(a, b) {
   const least = 20, whole = F.end - F.begin;
@@ -12,28 +12,28 @@ function show(a, b) {
 
 function address() {
   clearTimeout(address.later);
-  const parts = [`${Math.round(from - F.begin)}-${Math.round(to - F.begin)}`, ...lanes.map(l => 'lane=' + encodeURIComponent(l.name))];
+  const parts = [`${Math.round(from - F.begin)}-${Math.round(to - F.begin)}`, ...tracks.map(l => 'track=' + encodeURIComponent(l.name))];
   address.later = setTimeout(() => history.replaceState(null, '', '#' + parts.join(';')), 200);
 }
 
 function fromAddress() {
   const [range, ...rest] = location.hash.slice(1).split(';'), m = /^(\d+)-(\d+)$/.exec(range);
-  lanes = [];
-  // Who only makes what there is at first needs no lane.
-  if (!m && OUT.made.some(made => !made)) addLane(OUTSIDE);
-  rest.filter(p => p.startsWith('lane=')).forEach(p => addLane(decodeURIComponent(p.slice(5))));
+  tracks = [];
+  // OS threads that only spawned the first threads do not need a track.
+  if (!m && OUT.made.some(made => !made)) addTrack(OUTSIDE);
+  rest.filter(p => p.startsWith('track=')).forEach(p => addTrack(decodeURIComponent(p.slice('track='.length))));
   if (m && +m[2] > +m[1]) show(F.begin + +m[1], F.begin + +m[2]); else show(F.begin, F.end);
 }
 
-// What something is, in words.
+// A description of a slice or a gap.
 function words(r, i, gap) {
   const w = W[r];
   if (!gap) return `${N[w.thread[i]]} ran ${time(w.end[i] - w.begin[i])} on worker ${w.number}, then ${F.reasons[w.why[i]]}${w.site[i] ? ' at ' + F.strings[w.site[i] - 1] : ''}`;
   const parts = F.classes.map((c, k) => [c, w.gap.parts[k][i]]).filter(p => p[1] > 0).map(p => `${time(p[1])} ${p[0].words}`);
-  return `worker ${w.number} idle for ${time(w.gap.end[i] - w.gap.begin[i])}: ${parts.join(', ') || 'no part of it is known'}`;
+  return `worker ${w.number} idle for ${time(w.gap.end[i] - w.gap.begin[i])}: ${parts.join(', ') || 'cause unknown'}`;
 }
 
-const outsideWords = i => `${osThread(OUT.who[i])} ${OUT.made[i] ? 'made' : 'woke'} ${N[OUT.thread[i]]}`;
+const outsideWords = i => `${osThread(OUT.who[i])} ${OUT.made[i] ? 'spawned' : 'woke'} ${N[OUT.thread[i]]}`;
 
 function pick(r, i, gap) { picked = { r, i, gap }; $('picked').textContent = words(r, i, gap); }
 
@@ -43,37 +43,37 @@ function bring(a, b) {
   const size = Math.max(span(), (b - a) * 1.2), m = (a + b) / 2; show(m - size / 2, m + size / 2);
 }
 
-// The run that the selection is about: of a gap, the one that ended it.
+// The selected slice; for a gap, the slice that ended it.
 function pickedRun() {
   if (!picked) return null;
-  const i = picked.gap ? place(W[picked.r].begin, W[picked.r].gap.end[picked.i]) : picked.i;
+  const i = picked.gap ? indexFrom(W[picked.r].begin, W[picked.r].gap.end[picked.i]) : picked.i;
   return i < W[picked.r].begin.length ? { r: picked.r, i } : null;
 }
 
-// Selects what the selected run had to wait for: again and again, the way back along the critical path.
+// Selects what the selected slice had to wait for; repeated, it goes back along the critical path.
 function toCause() {
   const run = pickedRun();
   if (!run && picked) $('picked').textContent += '; nothing ran here after that';
   if (!run) return;
   const w = W[run.r], c = cause(run.r, run.i), name = N[w.thread[run.i]];
   if (!c || c.r === undefined) {
-    $('picked').textContent = c ? `${c.by || 'an alarm, or something outside of the workers,'} woke ${name} ${time(w.begin[run.i] - c.at)} before it ran` : `nothing in this trace woke ${name} before that`;
+    $('picked').textContent = c ? `${c.by || 'a timer, or something outside the workers,'} woke ${name} ${time(w.begin[run.i] - c.at)} before it ran` : `nothing in this trace woke ${name} before that`;
     return;
   }
   pick(c.r, c.i, false);
   const before = time(w.begin[run.i] - c.at);
-  $('picked').textContent = (c.woke ? `${name} was woken ${before} before it ran, by: ` : c.by ? `${name} waited until ${c.by} woke it, ${time(w.begin[run.i] - c.ready)} before it ran, for ${time(c.ready - c.at)} after: ` : c.asleep ? `${name} slept, or waited for something outside of the workers, for ${before}, after: ` : `${name} was ready for ${before}, since: `) + words(c.r, c.i, false);
+  $('picked').textContent = (c.woke ? `${name} was woken ${before} before it ran, by: ` : c.by ? `${name} waited until ${c.by} woke it, ${time(w.begin[run.i] - c.ready)} before it ran, for ${time(c.ready - c.at)} after: ` : c.asleep ? `${name} slept, or waited for something outside the workers, for ${before}, after: ` : `${name} was ready for ${before}, since: `) + words(c.r, c.i, false);
   bring(W[c.r].begin[c.i], w.begin[run.i]);
 }
 
-// The path that ends with the selection, or with the last thing that ran.
+// The critical path that ends with the selection, or with the last slice.
 function togglePath() {
   let run = pickedRun();
   if (path && !run) path = null;
   else {
     W.forEach((w, r) => { const i = w.end.length - 1; if (!picked && i >= 0 && (!run || w.end[i] > W[run.r].end[run.i])) run = { r, i }; });
     path = run && !(path && path.of === run.r + ':' + run.i) ? Object.assign(pathFrom(run.r, run.i, W[run.r].end[run.i]), { of: run.r + ':' + run.i }) : null;
-    if (path) $('picked').textContent = `${path.steps.length.toLocaleString()} runs led to ${N[W[run.r].thread[run.i]]}, each waiting for the one before`;
+    if (path) $('picked').textContent = `${path.steps.length.toLocaleString()} slices led to ${N[W[run.r].thread[run.i]]}, each waiting for the one before`;
   }
   redraw();
 }
@@ -81,7 +81,7 @@ function togglePath() {
 function toLongestGap() {
   let best = null;
   W.forEach((w, r) => {
-    for (let i = Math.max(0, place(w.gap.begin, from) - 1); i < w.gap.begin.length && w.gap.begin[i] < to; i++) {
+    for (let i = Math.max(0, indexFrom(w.gap.begin, from) - 1); i < w.gap.begin.length && w.gap.begin[i] < to; i++) {
       const ns = Math.min(to, w.gap.end[i]) - Math.max(from, w.gap.begin[i]);
       if (!best || ns > best.ns) best = { r, i, ns };
     }
@@ -89,61 +89,61 @@ function toLongestGap() {
   if (best) { pick(best.r, best.i, true); const w = W[best.r].gap, pad = (w.end[best.i] - w.begin[best.i]) * .6; show(w.begin[best.i] - pad, w.end[best.i] + pad); }
 }
 
-// What lies under a place of the canvas.
+// What is at a point of the canvas.
 function under(x, y) {
-  const row = Math.floor((y - laneTop(0)) / LANE), t = T(x), slack = span() / canvas.clientWidth * 2;
-  if (row < 0 || row >= W.length + lanes.length || x < LEFT) return null;
+  const row = Math.floor((y - trackTop(0)) / TRACK), t = T(x), slack = span() / canvas.clientWidth * 2;
+  if (row < 0 || row >= W.length + tracks.length || x < LEFT) return null;
   const within = (a, i) => i >= 0 && i < a.begin.length && t <= a.end[i] + slack;
   if (row < W.length) {
-    const w = W[row], i = place(w.begin, t) - 1, k = place(w.gap.begin, t) - 1;
+    const w = W[row], i = indexFrom(w.begin, t) - 1, k = indexFrom(w.gap.begin, t) - 1;
     return within(w, i) ? { r: row, i, gap: false } : within(w.gap, k) ? { r: row, i: k, gap: true } : null;
   }
-  if (lanes[row - W.length].outside) { const i = place(OUT.at, t - slack); return i < OUT.at.length && OUT.at[i] <= t + slack ? { outside: true, i } : null; }
-  for (const e of lanes[row - W.length].each || []) { const n = place(e.begin, t) - 1; if (within(e, n)) return { r: e.r, i: e.at[n], gap: false }; }
+  if (tracks[row - W.length].outside) { const i = indexFrom(OUT.at, t - slack); return i < OUT.at.length && OUT.at[i] <= t + slack ? { outside: true, i } : null; }
+  for (const e of tracks[row - W.length].each || []) { const n = indexFrom(e.begin, t) - 1; if (within(e, n)) return { r: e.r, i: e.at[n], gap: false }; }
   return null;
 }
 
 function clicked(x, y) {
-  const row = Math.floor((y - laneTop(0)) / LANE) - W.length;
-  if (x < LEFT && row >= 0 && row < lanes.length) { lanes.splice(row, 1); address(); }
+  const row = Math.floor((y - trackTop(0)) / TRACK) - W.length;
+  if (x < LEFT && row >= 0 && row < tracks.length) { tracks.splice(row, 1); address(); }
   const at = under(x, y);
   if (at && at.outside) { picked = null; $('picked').textContent = outsideWords(at.i); }
   else if (at) pick(at.r, at.i, at.gap); else if (x >= LEFT) { picked = null; $('picked').textContent = ''; }
   redraw();
 }
 
-// A lane for a thread, all threads of a label, or a counter of the program's; or for all OS threads that are no workers.
-function addLane(name) {
-  if (lanes.length >= LANES_MAX || lanes.some(l => l.name === name)) return;
-  if (name === OUTSIDE && OUT.at.length) { lanes.push({ name, outside: true }); redraw(); address(); return; }
+// A track for a thread, all threads of a label, a counter of the program, or all OS threads that are not workers.
+function addTrack(name) {
+  if (tracks.length >= TRACKS_MAX || tracks.some(l => l.name === name)) return;
+  if (name === OUTSIDE && OUT.at.length) { tracks.push({ name, outside: true }); redraw(); address(); return; }
   const counter = F.strings.indexOf(name);
-  if (counter >= 0 && OWN.counter.name.includes(counter)) {
-    const mine = [...OWN.counter.name.keys()].filter(i => OWN.counter.name[i] === counter), value = mine.map(i => OWN.counter.value[i]);
-    lanes.push({ name, counter: true, at: mine.map(i => OWN.counter.at[i]), value, most: value.reduce((a, b) => Math.max(a, b), 0) });
+  if (counter >= 0 && USER.counter.name.includes(counter)) {
+    const indices = [...USER.counter.name.keys()].filter(i => USER.counter.name[i] === counter), value = indices.map(i => USER.counter.value[i]);
+    tracks.push({ name, counter: true, at: indices.map(i => USER.counter.at[i]), value, most: value.reduce((a, b) => Math.max(a, b), 0) });
   } else {
     const label = F.labels.indexOf(name), threads = [];
     N.forEach((n, i) => { if (n === name || (label >= 0 && F.label_of[i] === label)) threads.push(i); });
-    if (threads.length) lanes.push(laneOf(name, threads));
+    if (threads.length) tracks.push(trackOf(name, threads));
   }
   redraw(); address();
 }
 
-// Labels, threads and counters that hold the word: each can have a lane.
+// Labels, threads and counters whose names contain the word: each can have a track.
 function offers(word) {
   const holds = n => n.toLowerCase().includes(word), sizes = F.labels.map(() => 0);
   F.label_of.forEach(l => sizes[l]++);
   const labels = F.labels.map((n, l) => [n, sizes[l]]).filter(p => holds(p[0]) && p[1] > 1);
   labels.sort((a, b) => b[1] - a[1]);
-  const counters = [...new Set(OWN.counter.name)].map(i => F.strings[i]).filter(holds);
+  const counters = [...new Set(USER.counter.name)].map(i => F.strings[i]).filter(holds);
   const outside = OUT.at.length && holds(OUTSIDE) ? [[OUTSIDE, OUTSIDE]] : [];
   return [...outside, ...labels.map(p => [p[0], `${p[0]} (${p[1].toLocaleString()} threads)`]), ...counters.map(n => [n, n]), ...N.filter(holds).slice(0, 30).map(n => [n, n])];
 }
 
 function search() {
   const word = $('search').value.trim().toLowerCase();
-  found = word === '' ? null : laneOf('found', [...N.keys()].filter(i => N[i].toLowerCase().includes(word)));
+  found = word === '' ? null : trackOf('found', [...N.keys()].filter(i => N[i].toLowerCase().includes(word)));
   const chips = word === '' && document.activeElement !== $('search') ? [] : offers(word).slice(0, 14);
-  $('chips').replaceChildren(...chips.map(([name, text]) => { const b = document.createElement('button'); b.textContent = '+ ' + text; b.onclick = () => addLane(name); return b; }));
+  $('chips').replaceChildren(...chips.map(([name, text]) => { const b = document.createElement('button'); b.textContent = '+ ' + text; b.onclick = () => addTrack(name); return b; }));
   if (found) $('picked').textContent = `${found.set.size.toLocaleString()} of ${N.length.toLocaleString()} threads`;
   redraw();
 }
@@ -159,15 +159,15 @@ function tables() {
     const most = Math.max(1, ...w.incidents_ns);
     html += `<table><caption>worker ${w.worker}: idle by length</caption>` + F.decades.map((d, i) => w.incidents[i] ? `<tr><td>${d.replaceAll('us', 'µs')}<td>${w.incidents[i].toLocaleString()}<td>${time(w.incidents_ns[i])}<td class="bar"><i style="width:${120 * w.incidents_ns[i] / most}px"></i></tr>` : '').join('') + '</table>';
   }
-  if (s.path.steps) html += `<table><caption>critical path, ${s.path.steps.toLocaleString()} runs</caption>` + s.path.parts.slice(0, 8).map(p => row(text(p.what), share(p.ns))).join('') + '</table>';
+  if (s.path.steps) html += `<table><caption>critical path, ${s.path.steps.toLocaleString()} slices</caption>` + s.path.parts.slice(0, 8).map(p => row(text(p.what), share(p.ns))).join('') + '</table>';
   for (const outside of [false, true]) {
-    const edges = s.edges.filter(e => e.outside === outside).slice(0, 8), caption = outside ? 'wakes by OS threads that are no workers' : 'wakes across workers';
+    const edges = s.edges.filter(e => e.outside === outside).slice(0, 8), caption = outside ? 'wakes by OS threads that are not workers' : 'wakes across workers';
     if (edges.length) html += `<table><caption>${caption}</caption>` + edges.map(e => row(`${text(e.from)} → ${text(e.to)}`, e.count.toLocaleString() + ' ×', time(e.latency_ns / e.count))).join('') + '</table>';
   }
   if (s.waits.length) html += '<table><caption>waits</caption>' + s.waits.slice(0, 8).map(e => row(text(e.label) + ' ' + e.reason + (e.site ? ' at ' + text(e.site) : ''), e.count.toLocaleString() + ' ×', time(e.waited_ns / e.count))).join('') + '</table>';
   if (s.spreads.length) html += '<table><caption>thread spread</caption>' + s.spreads.slice(0, 8).map(e => row(text(e.label), e.members.toLocaleString() + ' threads', e.percent.toFixed(1) + ' %')).join('') + '</table>';
   $('tables').innerHTML = html;
-  $('legend').innerHTML = F.classes.map(c => `<span><i style="background:${COLOURS[c.name]}"></i>${c.words}</span>`).join('') + '<span>wheel: zoom · drag: move · click: select · click a lane’s name: remove it · b: its cause · p: critical path · l: its lane · g: longest gap · 0: whole run</span>';
+  $('legend').innerHTML = F.classes.map(c => `<span><i style="background:${COLOURS[c.name]}"></i>${c.words}</span>`).join('') + '<span>wheel: zoom · drag: move · click: select · click a track’s name: remove it · b: its cause · p: critical path · l: its track · g: longest gap · 0: whole run</span>';
 }
 
 function listen() {
@@ -184,24 +184,24 @@ function listen() {
   canvas.addEventListener('pointerup', e => { if (down && !down.moved) clicked(e.offsetX, e.offsetY); down = null; });
   addEventListener('resize', redraw);
   addEventListener('hashchange', fromAddress);
-  const lane = () => { const run = pickedRun(); if (run) addLane(N[W[run.r].thread[run.i]]); };
+  const track = () => { const run = pickedRun(); if (run) addTrack(N[W[run.r].thread[run.i]]); };
   addEventListener('keydown', e => {
     if (e.target === $('search') || e.ctrlKey || e.metaKey || e.altKey) return;
-    const s = span(), keys = { 0: () => show(F.begin, F.end), g: toLongestGap, b: toCause, p: togglePath, l: lane, '+': () => show(from + s * .2, to - s * .2), '-': () => show(from - s * .3, to + s * .3), ArrowLeft: () => show(from - s * .2, to - s * .2), ArrowRight: () => show(from + s * .2, to + s * .2) };
+    const s = span(), keys = { 0: () => show(F.begin, F.end), g: toLongestGap, b: toCause, p: togglePath, l: track, '+': () => show(from + s * .2, to - s * .2), '-': () => show(from - s * .3, to + s * .3), ArrowLeft: () => show(from - s * .2, to - s * .2), ArrowRight: () => show(from + s * .2, to + s * .2) };
     if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
   });
   $('search').addEventListener('input', search);
   $('search').addEventListener('focus', search);
-  $('search').addEventListener('keydown', e => { if (e.key === 'Enter') offers($('search').value.trim().toLowerCase()).slice(0, 1).forEach(p => addLane(p[0])); });
-  $('all').onclick = () => show(F.begin, F.end); $('worst').onclick = toLongestGap; $('back').onclick = toCause; $('path').onclick = togglePath; $('lane').onclick = lane;
+  $('search').addEventListener('keydown', e => { if (e.key === 'Enter') offers($('search').value.trim().toLowerCase()).slice(0, 1).forEach(p => addTrack(p[0])); });
+  $('all').onclick = () => show(F.begin, F.end); $('worst').onclick = toLongestGap; $('back').onclick = toCause; $('path').onclick = togglePath; $('track').onclick = track;
 }
 
-unpack().then(([workers, outside, own]) => {
-  W = workers; OUT = outside; OWN = own;
+unpack().then(([workers, outside, user]) => {
+  W = workers; OUT = outside; USER = user;
   $('verdict').textContent = F.stats.finding;
   $('advice').textContent = F.stats.advice + (F.stats.predicted === null ? '' : `; predicted with that: ${F.stats.predicted}`);
   const events = W.reduce((n, w) => n + w.begin.length + w.gap.begin.length + w.wake.at.length, OUT.at.length);
-  $('facts').textContent = `${F.title} · wall ${time(F.stats.wall_ns)} · at least two workers at once ${time(F.stats.together_ns)} · ${N.length.toLocaleString()} threads · ${events.toLocaleString()} things drawn` + (F.stats.lost ? ` · ${F.stats.lost.toLocaleString()} older records were overwritten` : '') + (F.stats.ended ? '' : ' · the program did not end its trace');
+  $('facts').textContent = `${F.title} · wall ${time(F.stats.wall_ns)} · at least two workers at once ${time(F.stats.together_ns)} · ${N.length.toLocaleString()} threads · ${events.toLocaleString()} events drawn` + (F.stats.lost ? ` · ${F.stats.lost.toLocaleString()} older records were overwritten` : '') + (F.stats.ended ? '' : ' · the program did not end its trace');
   $('report').textContent = F.report;
   tables(); listen(); fromAddress(); draw();
   document.body.dataset.loadMs = performance.now().toFixed(0);

@@ -24,7 +24,7 @@ const call = (method, params = {}) => new Promise(done => {
   browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: session }) + '\0');
 });
 const value = async expression => (await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })).result.value;
-// Until the browser says so; the caller of this program has the patience that there is.
+// Waits until the expression is true in the browser. The caller of this program sets the time limit.
 const until = async expression => { while (!await value(expression)) await value('new Promise(done => requestAnimationFrame(done))'); };
 const expect = (what, holds) => { if (!holds) { console.error(`wrong: ${what}`); process.exitCode = 1; } };
 
@@ -38,32 +38,32 @@ console.log(`loaded in ${await value('document.body.dataset.loadMs')} ms: ${awai
 console.log(await value('$("verdict").textContent'));
 expect('the verdict is there', / workers busy/.test(await value('$("verdict").textContent')));
 
-const coloured = lane => value(`(() => { const d = g.getImageData(LEFT * devicePixelRatio, (laneTop(${lane}) + 2) * devicePixelRatio, 1000, 20).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 200 || d[i + 2] < 200) n++; return n; })()`);
+const coloured = track => value(`(() => { const d = g.getImageData(LEFT * devicePixelRatio, (trackTop(${track}) + 2) * devicePixelRatio, 1000, 20).data; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] < 200 || d[i + 2] < 200) n++; return n; })()`);
 const workers = await value('W.length');
-for (let lane = 0; lane < workers; lane++) expect(`something is drawn for worker ${lane}`, await coloured(lane) > 0);
+for (let track = 0; track < workers; track++) expect(`something is drawn for worker ${track}`, await coloured(track) > 0);
 
 const key = async name => { for (const type of ['keyDown', 'keyUp']) await call('Input.dispatchKeyEvent', { type, key: name, text: name }); };
 await key('g');
 expect('the longest gap is selected', / idle for /.test(await value('$("picked").textContent')));
-// The longest may be the last, which nothing ended, or one that an alarm ended: of a gap that a run on another worker
-// ended, there are some in every trace of several workers that talk.
+// The longest gap may be the last, which nothing ended, or one that a timer ended. But every trace of several workers that
+// communicate has a gap that was ended by a slice on another worker.
 const gap = await value(`(() => { for (let r = 0; r < W.length; r++) for (let i = W[r].gap.end.length; i-- > 0;) {
   pick(r, i, true); const run = pickedRun(), c = run && cause(run.r, run.i);
   if (c && c.woke && c.r !== undefined && c.r !== r) return r + ":" + W[r].gap.end[i]; } return null; })()`);
-expect('some gap was ended by a run on another worker', gap !== null);
+expect('some gap was ended by a slice on another worker', gap !== null);
 await key('b');
 expect(`what ended the gap ${gap} has a cause`, / ran .* on worker /.test(await value('$("picked").textContent')));
 await key('p');
 expect(`the path goes back from there: ${await value('path && path.steps.length')}`, await value('path && path.steps.length > 1 && path.steps.every((s, n) => !n || s.from >= path.steps[n - 1].from)'));
-await value('addLane(N[0]); addLane(F.labels[F.label_of[0]])');
-expect('lanes are there', await value('lanes.length') >= 1);
-expect('the OS thread that made the first thread has a lane', await value('addLane(OUTSIDE); lanes.some(lane => lane.outside)'));
-await until('location.hash.includes("lane=")');
+await value('addTrack(N[0]); addTrack(F.labels[F.label_of[0]])');
+expect('tracks are there', await value('tracks.length') >= 1);
+expect('the OS thread that spawned the first thread has a track', await value('addTrack(OUTSIDE); tracks.some(track => track.outside)'));
+await until('location.hash.includes("track=")');
 await value('show(F.begin + (F.end - F.begin) / 4, F.begin + (F.end - F.begin) / 2)');
 const hash = await value('new Promise(done => setTimeout(() => done(location.hash), 300))');
-await value(`lanes = []; show(F.begin, F.end); location.hash = '#0-1'; new Promise(done => setTimeout(done))`);
+await value(`tracks = []; show(F.begin, F.end); location.hash = '#0-1'; new Promise(done => setTimeout(done))`);
 await value(`location.hash = ${JSON.stringify(hash)}; new Promise(done => setTimeout(done))`);
-await until('lanes.length >= 1 && from > F.begin');
+await until('tracks.length >= 1 && from > F.begin');
 await value('$("search").value = N[0]; search()');
 expect('a name is found', await value('found.set.size') >= 1);
 const pan = await value(`new Promise(done => { let n = 0; const begun = performance.now(), took = []; const step = () => {

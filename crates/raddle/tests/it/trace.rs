@@ -180,7 +180,7 @@ fn operations_are_recorded_whether_or_not_they_wait() {
         }
     });
     for name in ["Mutex::lock", "channel::Sender::send", "channel::Receiver::recv"] {
-        let counted = analysis.own.operations.iter().find(|(string, _)| log.string(**string) == name);
+        let counted = analysis.user.operations.iter().find(|(string, _)| log.string(**string) == name);
         assert_eq!(counted.map(|(_, count)| *count), Some(5), "{name}");
     }
 }

@@ -4,17 +4,17 @@
 
 use super::{all_forms, cores, find, measured};
 use crate::experiment::Figure;
-use crate::figure::{Axis, Line, chart};
+use crate::figure::{Axis, ChartLine, chart};
 use crate::run::Run;
 
 pub fn figures(run: &Run) -> Vec<Figure> {
-    let lines_of = |workers: usize| -> Vec<Line> {
+    let lines_of = |workers: usize| -> Vec<ChartLine> {
         let forms = all_forms().chain([("floor", "kind=process", "the work alone, on one")]);
         let line = |(colour, (runtime, kind, name)): (usize, (&str, &str, &str))| {
             let on = if runtime == "floor" { 1 } else { workers };
             let point = |grain| Some((grain as f64, find(run, runtime, on, grain, kind)?.median("")?));
             let points = measured(run).into_iter().filter_map(point).collect();
-            Line { name: name.to_owned(), points, colour, dashed: runtime == "floor" }
+            ChartLine { name: name.to_owned(), points, colour, dashed: runtime == "floor" }
         };
         forms.enumerate().map(line).collect()
     };
@@ -34,7 +34,7 @@ pub fn figures(run: &Run) -> Vec<Figure> {
     ]
 }
 
-/// The figure of 2007: time against granularity by the number of workers, and the OS threads that it was then.
+/// The figure of 2007: time against granularity by the number of workers, and with OS threads, as then.
 fn by_workers(run: &Run) -> String {
     let mut lines = Vec::new();
     for (runtime, name, first) in [("raddle", "light processes", 0), ("std", "OS threads", 4)] {
@@ -43,14 +43,14 @@ fn by_workers(run: &Run) -> String {
                 |grain| Some((grain as f64, find(run, runtime, workers, grain, "kind=process")?.median("")?));
             let points = measured(run).into_iter().filter_map(point).collect();
             let name = format!("{name}, {workers} worker{}", if workers == 1 { "" } else { "s" });
-            lines.push(Line { name, points, colour: first + colour, dashed: workers > cores() });
+            lines.push(ChartLine { name, points, colour: first + colour, dashed: workers > cores() });
         }
     }
     let (x, y) = (Axis::log("granularity (updates a round)"), Axis::log("time of a round (ns)"));
     chart("Replicated PAR: time against granularity, by number of workers", x, y, &lines)
 }
 
-/// From which granularity on a second worker helps, and what more workers than cores cost.
+/// Shows from which granularity on a second worker helps, and what more workers than cores cost.
 fn gain(run: &Run) -> String {
     let mut lines = Vec::new();
     for (colour, (runtime, kind, name)) in all_forms().enumerate() {
@@ -60,7 +60,7 @@ fn gain(run: &Run) -> String {
                 Some((grain as f64, of(workers)? / of(1)?))
             };
             let points = measured(run).into_iter().filter_map(point).collect();
-            lines.push(Line {
+            lines.push(ChartLine {
                 name: format!("{name}, {workers}"),
                 points,
                 colour,

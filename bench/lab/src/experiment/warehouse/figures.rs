@@ -2,9 +2,9 @@
 //! May use: its cells.
 //! Never: a claim.
 
-use super::{FORMS, Form, counts, find};
+use super::{FORMS, Variant, counts, find};
 use crate::experiment::Figure;
-use crate::figure::{Axis, Bar, Line, bars, chart};
+use crate::figure::{Axis, Bar, ChartLine, bars, chart};
 use crate::run::Run;
 
 pub fn figures(run: &Run) -> Vec<Figure> {
@@ -24,7 +24,7 @@ pub fn figures(run: &Run) -> Vec<Figure> {
 }
 
 /// A figure of the warehouses against their number, by workers and migration.
-fn against(run: &Run, metric: &str, form: &Form, scale: f64) -> Vec<Line> {
+fn against(run: &Run, metric: &str, form: &Variant, scale: f64) -> Vec<ChartLine> {
     let mut lines = Vec::new();
     for (colour, workers) in run.workers().into_iter().enumerate() {
         for migration in ["on", "off"] {
@@ -34,14 +34,14 @@ fn against(run: &Run, metric: &str, form: &Form, scale: f64) -> Vec<Line> {
             let points = counts(run).into_iter().filter_map(point).collect();
             let name =
                 format!("{workers} worker{}, migration {migration}", if workers == 1 { "" } else { "s" });
-            lines.push(Line { name, points, colour, dashed: migration == "off" });
+            lines.push(ChartLine { name, points, colour, dashed: migration == "off" });
         }
     }
     lines
 }
 
 /// Idle incidents by decade, for each worker, at the first number of warehouses that is no multiple of the workers.
-fn histogram(run: &Run, form: &Form) -> String {
+fn histogram(run: &Run, form: &Variant) -> String {
     let workers = run.workers().into_iter().max().unwrap_or(1);
     let count = counts(run).into_iter().find(|count| *count > workers as u64).unwrap_or(1);
     let decades = ["0-10 us", "10-100 us", "0.1-1 ms", "1-10 ms", "10-100 ms", "0.1-1 s"];

@@ -42,9 +42,9 @@ PROC show (VAL INT number, CHAN BYTE screen!)
 const MAIN: &str = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n";
 
 /// A small generator of numbers (xorshift), the same on every machine.
-struct Random(u64);
+struct GenRandom(u64);
 
-impl Random {
+impl GenRandom {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -71,17 +71,17 @@ enum Expr {
     Wide(Box<Expr>, Box<Expr>),
 }
 
-enum Process {
+enum GenProcess {
     Assign(usize, Expr),
     Swap(usize, usize, Expr, Expr),
     Store(usize, Expr, Expr),
-    If(Expr, &'static str, Expr, Vec<Process>, Vec<Process>),
-    Case(Expr, [Vec<Process>; 3]),
-    Repeat(usize, Expr, Vec<Process>),
-    While(u32, Vec<Process>),
+    If(Expr, &'static str, Expr, Vec<GenProcess>, Vec<GenProcess>),
+    Case(Expr, [Vec<GenProcess>; 3]),
+    Repeat(usize, Expr, Vec<GenProcess>),
+    While(u32, Vec<GenProcess>),
     Mix(Expr, usize),
     /// The number of the channel from the first to the second.
-    Par(usize, Vec<Process>, Vec<Process>),
+    Par(usize, Vec<GenProcess>, Vec<GenProcess>),
     Send(usize, Expr),
     Receive(usize, usize, bool),
     /// Each element by itself, in parallel.
@@ -90,24 +90,24 @@ enum Process {
 
 /// What a process may use.
 #[derive(Clone)]
-struct Scope {
+struct GenScope {
     variables: Vec<usize>,
     arrays: Vec<usize>,
     indices: Vec<usize>,
 }
 
 /// A whole program.
-pub(super) struct Program(Vec<Process>);
+pub(super) struct GenProgram(Vec<GenProcess>);
 
 /// What makes one.
 struct Maker {
-    random: Random,
+    random: GenRandom,
     indices: usize,
     channels: usize,
 }
 
 /// The state of an interpretation.
-struct State {
+struct GeneratorState {
     variables: [i32; VARIABLES],
     arrays: [[i32; SIZE]; ARRAYS],
     indices: Vec<i32>,
@@ -115,7 +115,7 @@ struct State {
 }
 
 impl Maker {
-    fn leaf(&mut self, scope: &Scope) -> Expr {
+    fn leaf(&mut self, scope: &GenScope) -> Expr {
         match self.random.below(4) {
             0 if !scope.indices.is_empty() => Expr::Index(self.random.of(&scope.indices)),
             _ => Expr::Variable(self.random.of(&scope.variables)),
@@ -123,7 +123,7 @@ impl Maker {
     }
 
     /// The left operand is never constant: what the compiler computes itself, it also complains of itself.
-    fn expr(&mut self, scope: &Scope, depth: u32) -> Expr {
+    fn expr(&mut self, scope: &GenScope, depth: u32) -> Expr {
         if depth == 0 {
             return self.leaf(scope);
         }
@@ -150,56 +150,56 @@ impl Maker {
         }
     }
 
-    fn some(&mut self, scope: &Scope, depth: u32) -> Vec<Process> {
+    fn some(&mut self, scope: &GenScope, depth: u32) -> Vec<GenProcess> {
         (0..self.random.below(3) + 1).map(|_| self.process(scope, depth)).collect()
     }
 
-    fn process(&mut self, scope: &Scope, depth: u32) -> Process {
+    fn process(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
         let to = self.random.of(&scope.variables);
         let deep = if depth == 0 { 4 } else { 11 };
         match self.random.below(deep) {
-            0 => Process::Mix(self.expr(scope, 1), to),
+            0 => GenProcess::Mix(self.expr(scope, 1), to),
             1 if !scope.arrays.is_empty() => {
-                Process::Store(self.random.of(&scope.arrays), self.expr(scope, 1), self.expr(scope, 2))
+                GenProcess::Store(self.random.of(&scope.arrays), self.expr(scope, 1), self.expr(scope, 2))
             }
             2 if scope.variables.len() > 1 => {
                 let other = scope.variables.iter().copied().find(|&other| other != to).unwrap();
-                Process::Swap(to, other, self.expr(scope, 1), self.expr(scope, 1))
+                GenProcess::Swap(to, other, self.expr(scope, 1), self.expr(scope, 1))
             }
             4 => {
                 let sign = self.random.of(&["=", "<>", "<", "<=", ">", ">="]);
                 let (left, right) = (self.expr(scope, 1), self.expr(scope, 1));
-                Process::If(left, sign, right, self.some(scope, depth - 1), self.some(scope, depth - 1))
+                GenProcess::If(left, sign, right, self.some(scope, depth - 1), self.some(scope, depth - 1))
             }
             5 => {
                 let bodies = [(); 3].map(|()| self.some(scope, depth - 1));
-                Process::Case(self.expr(scope, 1), bodies)
+                GenProcess::Case(self.expr(scope, 1), bodies)
             }
             6 | 7 => {
                 let index = self.indices;
                 self.indices += 1;
                 let mut inner = scope.clone();
                 inner.indices.push(index);
-                Process::Repeat(index, self.leaf(scope), self.some(&inner, depth - 1))
+                GenProcess::Repeat(index, self.leaf(scope), self.some(&inner, depth - 1))
             }
-            8 => Process::While(self.random.below(4) as u32, self.some(scope, depth - 1)),
+            8 => GenProcess::While(self.random.below(4) as u32, self.some(scope, depth - 1)),
             9 if !scope.arrays.is_empty() => {
                 let (array, index) = (self.random.of(&scope.arrays), self.indices);
                 self.indices += 1;
-                let inner = Scope { arrays: Vec::new(), indices: vec![index], ..scope.clone() };
-                Process::Each(array, index, self.expr(&inner, 2))
+                let inner = GenScope { arrays: Vec::new(), indices: vec![index], ..scope.clone() };
+                GenProcess::Each(array, index, self.expr(&inner, 2))
             }
             9 | 10 if scope.variables.len() > 1 => self.par(scope, depth - 1),
-            _ => Process::Assign(to, self.expr(scope, 2)),
+            _ => GenProcess::Assign(to, self.expr(scope, 2)),
         }
     }
 
-    fn par(&mut self, scope: &Scope, depth: u32) -> Process {
+    fn par(&mut self, scope: &GenScope, depth: u32) -> GenProcess {
         let channel = self.channels;
         self.channels += 1;
         let (one, two) = scope.variables.split_at(scope.variables.len() / 2);
         let (first, second) = scope.arrays.split_at(scope.arrays.len() / 2);
-        let part = |variables: &[usize], arrays: &[usize]| Scope {
+        let part = |variables: &[usize], arrays: &[usize]| GenScope {
             variables: variables.to_vec(),
             arrays: arrays.to_vec(),
             indices: scope.indices.clone(),
@@ -207,23 +207,26 @@ impl Maker {
         let (one, two) = (part(one, first), part(two, second));
         let (mut sender, mut receiver) = (self.some(&one, depth), self.some(&two, depth));
         for _ in 0..self.random.below(4) {
-            sender.push(Process::Send(channel, self.expr(&one, 1)));
+            sender.push(GenProcess::Send(channel, self.expr(&one, 1)));
             sender.push(self.process(&one, 0));
             let to = self.random.of(&two.variables);
-            receiver.push(Process::Receive(channel, to, self.random.below(2) == 0));
+            receiver.push(GenProcess::Receive(channel, to, self.random.below(2) == 0));
             receiver.push(self.process(&two, 0));
         }
-        Process::Par(channel, sender, receiver)
+        GenProcess::Par(channel, sender, receiver)
     }
 }
 
-impl Program {
-    pub(super) fn random(seed: u64) -> Program {
-        let random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+impl GenProgram {
+    pub(super) fn random(seed: u64) -> GenProgram {
+        let random = GenRandom(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut maker = Maker { random, indices: 0, channels: 0 };
-        let scope =
-            Scope { variables: (0..VARIABLES).collect(), arrays: (0..ARRAYS).collect(), indices: Vec::new() };
-        Program((0..5).map(|_| maker.process(&scope, 3)).collect())
+        let scope = GenScope {
+            variables: (0..VARIABLES).collect(),
+            arrays: (0..ARRAYS).collect(),
+            indices: Vec::new(),
+        };
+        GenProgram((0..5).map(|_| maker.process(&scope, 3)).collect())
     }
 
     pub(super) fn text(&self) -> String {
@@ -276,7 +279,7 @@ impl Program {
 
     /// What it writes; `None` if a run-time error ends it.
     pub(super) fn result(&self) -> Option<String> {
-        let mut state = State {
+        let mut state = GeneratorState {
             variables: std::array::from_fn(start),
             arrays: [std::array::from_fn(|at| at as i32); ARRAYS],
             indices: vec![0; 1000],

@@ -12,7 +12,7 @@ pub(super) fn prepare() -> bool {
     true
 }
 
-/// The thread pointer of whoever runs.
+/// The current thread pointer.
 #[inline(always)]
 pub(super) fn thread_pointer() -> usize {
     let pointer;
@@ -29,11 +29,11 @@ pub(super) unsafe fn set_thread_pointer(base: usize) {
     unsafe { asm!("msr tpidr_el0, {}", in(reg) base, options(nostack, preserves_flags)) };
 }
 
-/// Reads a number that glibc or the kernel may write at any time. By an instruction of ours: ThreadSanitizer takes some
-/// of what glibc does with its descriptors for writes.
+/// Reads a number that glibc or the kernel may write at any time. In assembly, since ThreadSanitizer takes some
+/// accesses of glibc to its descriptors for writes.
 ///
 /// # Safety
-/// It is there.
+/// The address is valid.
 pub(super) unsafe fn peek(address: usize) -> i32 {
     let number;
     // SAFETY: passed on to the caller.
@@ -54,8 +54,8 @@ pub(super) fn descriptor_from_pointer(bytes: usize) -> isize {
 /// None.
 pub(super) unsafe fn fill_head(_head: *mut u8) {}
 
-/// A function of the C library's name that asks another one, with its argument, where to go on, and jumps there with
-/// all as it was. Stack and registers are then the caller's: whatever unwinds finds no frame of ours.
+/// Defines a function with the name of a C library function. It passes its argument to another function, which returns
+/// an address, restores all registers, and jumps to that address. So unwinding finds no frame of ours.
 macro_rules! jumping {
     ($(#[$meta:meta])* $name:ident asks $ask:ident) => {
         $(#[$meta])*

@@ -1,4 +1,4 @@
-//! Owns: our place in the list through which glibc finds all its threads.
+//! Owns: our part of the list in which glibc keeps all its threads.
 //! May use: two joinable threads of the C library that end at once and are never joined.
 //! Never: a node of glibc's that may come or go.
 //!
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! It is the list of threads whose stacks are not glibc's own (`_dl_stack_user`). In a forked child glibc begins it
-//! anew: our part then hangs in the air, and [`Held::in_child`] puts it behind the head again. The one that has forked
-//! comes out of it into the list of the others (`_dl_stack_used`), and back with the rest: at the next fork glibc would
-//! take the memory of all who are there, and do not fork, for that of new threads.
+//! anew: our part is then detached, and [`ListLock::in_child`] puts it behind the head again. glibc has moved the
+//! forking thread to the list of the others (`_dl_stack_used`); it is moved back, too: at the next fork glibc would
+//! reuse the memory of all threads on that list which do not fork.
 
 use super::facts::Field;
 use core::ffi::c_void;
@@ -30,18 +30,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A node of glibc's lists.
 #[derive(Debug)]
 #[repr(C)]
-struct Node {
-    next: AtomicPtr<Node>,
-    prev: AtomicPtr<Node>,
+struct ListNode {
+    next: AtomicPtr<ListNode>,
+    prev: AtomicPtr<ListNode>,
 }
 
-/// The node after which blocks are linked, and what the anchors told.
+/// The node after which blocks are linked, and what the anchors revealed.
 pub(super) struct Anchors {
-    after: Mutex<AtomicPtr<Node>>,
+    after: Mutex<AtomicPtr<ListNode>>,
     /// The first anchor, behind our last block.
-    last: AtomicPtr<Node>,
+    last: AtomicPtr<ListNode>,
     /// Where the list begins and ends.
-    head: AtomicPtr<Node>,
+    head: AtomicPtr<ListNode>,
     /// Where a thread keeps the bounds of its stack.
     pub(super) stack: usize,
     /// Where it keeps the byte that says that a key was ever set.
@@ -132,7 +132,7 @@ pub(super) fn make(
     let mut older = make_one(&visit)?.0;
     for _ in 0..ATTEMPTS {
         let (newer, stack) = make_one(&visit)?;
-        let head: *mut Node = head.cast();
+        let head: *mut ListNode = head.cast();
         if are_neighbours(node(newer, list), node(older, list)) && are_neighbours(head, node(newer, list)) {
             let changed = visit.flag.each_ref().map(|f| f.load(Ordering::Relaxed)) == [0, 1];
             let used = changed.then_some(specific.offset + specific.count * 8);
@@ -145,11 +145,11 @@ pub(super) fn make(
     Err("two threads made one after the other are not the first in the list of threads")
 }
 
-fn node(descriptor: usize, list: usize) -> *mut Node {
+fn node(descriptor: usize, list: usize) -> *mut ListNode {
     core::ptr::with_exposed_provenance_mut(descriptor + list)
 }
 
-fn are_neighbours(first: *mut Node, second: *mut Node) -> bool {
+fn are_neighbours(first: *mut ListNode, second: *mut ListNode) -> bool {
     // SAFETY: the head, or a thread that is never joined, so that its descriptor stays.
     let next = unsafe { &(*first).next };
     // SAFETY: as above.
@@ -160,7 +160,7 @@ fn are_neighbours(first: *mut Node, second: *mut Node) -> bool {
 
 /// # Safety
 /// Both stay, or the caller is the only thread.
-unsafe fn join(first: *mut Node, second: *mut Node) {
+unsafe fn join(first: *mut ListNode, second: *mut ListNode) {
     // SAFETY: passed on to the caller.
     unsafe { &*first }.next.store(second, Ordering::Relaxed);
     // SAFETY: as above.
@@ -181,13 +181,13 @@ fn stack_bounds(descriptor: usize, size: usize, stack: usize) -> Result<usize, &
     }
 }
 
-/// Nobody else links a block meanwhile. Over a fork, too: so a child never finds it held by a thread that it lacks.
-pub(super) struct Held<'a> {
+/// The lock for linking blocks. A fork holds it, so that a child never finds it held by a thread that it lacks.
+pub(super) struct ListLock<'a> {
     anchors: &'a Anchors,
-    after: MutexGuard<'a, AtomicPtr<Node>>,
+    after: MutexGuard<'a, AtomicPtr<ListNode>>,
 }
 
-impl Held<'_> {
+impl ListLock<'_> {
     /// In a forked child, whose only thread calls: our part of the list is part of it again. `own` is the node of the
     /// caller, if it has storage of ours.
     ///
@@ -196,11 +196,11 @@ impl Held<'_> {
     pub(super) unsafe fn in_child(&self, own: Option<*mut u8>) {
         let [first, last, head] =
             [&self.after, &self.anchors.last, &self.anchors.head].map(|place| place.load(Ordering::Relaxed));
-        let next = |of: *mut Node| {
+        let next = |of: *mut ListNode| {
             // SAFETY: the head, an anchor or a block; all stay.
             unsafe { &*of }.next.load(Ordering::Relaxed)
         };
-        if let Some(own) = own.map(|own| own.cast::<Node>()) {
+        if let Some(own) = own.map(|own| own.cast::<ListNode>()) {
             // SAFETY: the caller's node, which is in a list.
             let prev = unsafe { &*own }.prev.load(Ordering::Relaxed);
             // SAFETY: there is no other thread.
@@ -219,8 +219,8 @@ impl Held<'_> {
 
 impl Anchors {
     /// Until the value is dropped.
-    pub(super) fn hold(&self) -> Held<'_> {
-        Held { anchors: self, after: self.after.lock().unwrap_or_else(PoisonError::into_inner) }
+    pub(super) fn hold(&self) -> ListLock<'_> {
+        ListLock { anchors: self, after: self.after.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     /// Links a block that will stay for ever.
@@ -229,7 +229,7 @@ impl Anchors {
     /// `descriptor` is a complete `struct pthread` that is in no list and is never freed; `list` is the offset of its
     /// node.
     pub(super) unsafe fn link(&self, descriptor: *mut u8, list: usize) {
-        let new: *mut Node = descriptor.wrapping_byte_add(list).cast();
+        let new: *mut ListNode = descriptor.wrapping_byte_add(list).cast();
         // SAFETY: the caller vouches for it.
         let fresh = unsafe { &*new };
         fresh.next.store(new, Ordering::Relaxed);

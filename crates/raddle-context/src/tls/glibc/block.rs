@@ -1,6 +1,6 @@
-//! Owns: `TlsBlock`, one context's thread-local storage, and the pool that keeps it warm.
+//! Owns: `TlsBlock`, one context's thread-local storage, and the pool of free blocks.
 //! May use: `facts`.
-//! Never: giving a block back to glibc; it stays in glibc's list of threads, and the next life gets it.
+//! Never: giving a block back to glibc; it stays in glibc's list of threads, and is reused by the next context.
 //!
 //! What glibc does for a thread, and what we do for a block:
 //!
@@ -11,7 +11,7 @@
 //! | canary, pointer guard | copied from the OS thread that makes the block: they are the program's |
 //! | registers the area for restartable sequences | marks it unregistered: the kernel knows the OS thread's |
 //! | at the end: `__call_tls_dtors`, then keys' destructors | [`end`] |
-//! | at the end: frees malloc's cache | the next life gets it, warm |
+//! | at the end: frees malloc's cache | the next context gets it, warm |
 //! | another thread on the same stack: `_dl_allocate_tls_init` | the same, around glibc's own variables |
 
 use super::anchor;
@@ -23,7 +23,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Blocks that a pool keeps at most, and so many go to the depot, or come from it, at a time.
+/// The most blocks in a pool, and how many move to or from the depot at a time.
 const POOL: usize = 256;
 const BATCH: usize = 64;
 
@@ -34,7 +34,7 @@ const LAST_NUMBER: i32 = (1 << 30) - 1;
 /// `LC_GLOBAL_LOCALE`: the locale that `setlocale` sets for the program.
 const GLOBAL_LOCALE: libc::locale_t = core::ptr::without_provenance_mut(usize::MAX);
 
-/// One context's thread-local storage: whoever holds this value may let one context use it. Not `Clone`.
+/// One context's thread-local storage: the owner of this value may let one context use it. Not `Clone`.
 #[derive(Debug)]
 pub struct TlsBlock(NonNull<u8>);
 
@@ -67,31 +67,31 @@ unsafe impl Send for Depot {}
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
 
-/// The locks of ours that a fork must not find taken, held until this is dropped: in the parent and in the child.
-pub struct Held {
+/// Holds our locks over a fork, in the parent and in the child, until it is dropped.
+pub struct ForkGuard {
     _depot: MutexGuard<'static, Depot>,
     _probing: MutexGuard<'static, ()>,
-    list: Option<anchor::Held<'static>>,
+    list: Option<anchor::ListLock<'static>>,
 }
 
-impl Held {
+impl ForkGuard {
     /// Takes them.
     ///
     /// ```
-    /// let held = raddle_context::tls::Held::take();
+    /// let held = raddle_context::tls::ForkGuard::take();
     /// // Here the caller forks.
     /// drop(held);
     /// ```
-    pub fn take() -> Held {
+    pub fn take() -> ForkGuard {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
         let probing = facts::probing();
-        Held { _depot: depot, _probing: probing, list: facts::known().map(|facts| facts.anchors.hold()) }
+        ForkGuard { _depot: depot, _probing: probing, list: facts::known().map(|facts| facts.anchors.hold()) }
     }
 
-    /// In the forked child: the C library finds our blocks again, and takes none of them for memory of its own.
-    /// `is_ours` says that the caller has forked on storage of its own, on which it goes on.
+    /// In the forked child: puts our blocks back into glibc's list, so that it does not reuse their memory. `is_ours`
+    /// says that the caller forked on storage of its own, and continues on it.
     pub fn in_child(&self, is_ours: bool) {
-        /// Where the only thread of a forked child runs, if that is a block of ours; it may fork again.
+        /// The block on which the only thread of a forked child runs, if it is one of ours; it may fork again.
         static STAYED: AtomicUsize = AtomicUsize::new(0);
         let base = machine::thread_pointer();
         if is_ours {
@@ -101,15 +101,15 @@ impl Held {
         if let Some((facts, list)) = facts::known().zip(self.list.as_ref()) {
             let node = base.wrapping_add_signed(facts.thread) + facts.list;
             let own = is_ours.then(|| core::ptr::with_exposed_provenance_mut(node));
-            // SAFETY: glibc does so before it calls who has asked to be called after a fork.
+            // SAFETY: glibc does so before it calls the handlers of `pthread_atfork`.
             unsafe { list.in_child(own) };
         }
     }
 }
 
-impl core::fmt::Debug for Held {
+impl core::fmt::Debug for ForkGuard {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Held").finish_non_exhaustive()
+        f.debug_struct("ForkGuard").finish_non_exhaustive()
     }
 }
 
@@ -153,7 +153,7 @@ impl TlsPool {
     /// Gives a block back whose context has ended, and has left it.
     pub fn give(&mut self, block: TlsBlock) {
         if self.free.len() >= POOL
-            // Not while another holds it, which may be for longer than what this saves.
+            // Only if the lock is free: to wait for it could take longer than this saves.
             && let Ok(mut depot) = DEPOT.try_lock()
         {
             depot.0.extend(self.free.drain(..BATCH));
@@ -247,7 +247,7 @@ impl Facts {
         unsafe { field.write(value) };
     }
 
-    /// A block that glibc has never seen.
+    /// Makes a new block.
     #[cold]
     fn make(&self) -> Option<NonNull<u8>> {
         // SAFETY: null asks for memory, too.
@@ -276,7 +276,7 @@ impl Facts {
         Some(block)
     }
 
-    /// The first values again, for another life; malloc's cache and what else is glibc's own stays.
+    /// Resets all variables to their first values for the next context, except glibc's own, such as malloc's cache.
     fn renew(&self, block: NonNull<u8>) -> Option<NonNull<u8>> {
         const ROOM: usize = 1024;
         let bytes = self.libc.len_bytes();
@@ -329,7 +329,7 @@ impl Facts {
     }
 }
 
-/// A number for a new block. They are as many as there are blocks at once, which is far fewer than there are numbers.
+/// A number for a new block. There are far more numbers than blocks.
 fn next_number() -> i32 {
     static NEXT: AtomicI32 = AtomicI32::new(FIRST_NUMBER);
     NEXT.fetch_add(1, Ordering::Relaxed).min(LAST_NUMBER)

@@ -1,4 +1,4 @@
-//! Owns: `pthread_exit` and `pthread_cancel` for threads with storage of their own: a message that says what to do.
+//! Owns: `pthread_exit` and `pthread_cancel`: for threads with storage of their own, an error message.
 //! May use: the C library's, for all others.
 //! Never: a frame of ours between the C library's function and its caller: both unwind.
 //!

@@ -95,13 +95,13 @@ fn find() -> &'static Result<Facts, Unsupported> {
     })
 }
 
-/// Held while somebody probes, and over a fork, so that the child does not wait for a thread that it lacks.
+/// Held during the probe and over a fork, so that the child does not wait for a thread that it lacks.
 pub(super) fn probing() -> MutexGuard<'static, ()> {
     static PROBING: Mutex<()> = Mutex::new(());
     PROBING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The facts, if somebody has asked for them before and they hold.
+/// The facts, if the probe has run and succeeded.
 pub(super) fn known() -> Option<&'static Facts> {
     FACTS.get().and_then(|facts| facts.as_ref().ok())
 }

@@ -6,7 +6,7 @@ use super::facts::Keys;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 
-/// A destructor may set values anew; POSIX asks for so many rounds at least, and glibc runs no more.
+/// Destructors may set values again; POSIX requires at least this many rounds, and glibc runs no more.
 const ROUNDS: usize = 4;
 
 type Destructor = unsafe extern "C" fn(*mut c_void);

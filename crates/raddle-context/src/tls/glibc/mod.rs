@@ -14,7 +14,7 @@ mod keys;
 mod machine;
 mod setuid;
 
-pub use block::{Held, TlsBlock, TlsPool, begin, end};
+pub use block::{ForkGuard, TlsBlock, TlsPool, begin, end};
 pub use host::Host;
 
 use super::Unsupported;

@@ -8,13 +8,13 @@
 //! descriptor that the thread pointer finds. Where a context with storage of its own runs that is the context's, and
 //! the OS thread's own mark would stay: for ever, if it is that context that calls.
 //!
-//! So we stand before that handler: it gets the OS thread's own storage, and the context has its own again when it is
-//! done. Meanwhile all signals are blocked, so that no other handler sees the wrong storage. The marks in descriptors
-//! of ours do no harm: the kernel does not know their numbers, and glibc takes that for a thread that has ended.
+//! So our handler runs before glibc's: it switches to the OS thread's own storage, and back to the context's
+//! afterwards. Meanwhile all signals are blocked, so that no other handler sees the wrong storage. The marks in
+//! descriptors of ours do no harm: the kernel does not know their numbers, and glibc takes that for a thread that has
+//! ended.
 //!
-//! An OS thread that runs a context which calls is asked, too, by the signal; then the context makes the call again.
-//! Each of these calls sets numbers to what they are then: the second one changes nothing, and fails where the first
-//! failed.
+//! If a context makes the call, the signal makes its OS thread do so, too; then the context repeats it. The second call
+//! sets the same ids again: it changes nothing, and fails if the first one failed.
 
 use super::facts;
 use super::{host, machine};
@@ -41,8 +41,8 @@ type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 /// glibc's handler; 0 until it has been found.
 static BEHIND: AtomicUsize = AtomicUsize::new(0);
 
-/// Puts our handler before glibc's, unless it stands there. glibc has set its own when it made its first thread, and
-/// may do so again in a forked child.
+/// Installs our handler before glibc's, unless it is installed. glibc has set its own when it made its first thread,
+/// and may do so again in a forked child.
 pub(super) fn install() {
     let Some(now) = exchange(null()) else { return };
     let ours = handle as Handler as usize;
@@ -55,7 +55,7 @@ pub(super) fn install() {
     exchange(&raw const wrapped);
 }
 
-/// As [`install`], if there may be contexts with storage of their own.
+/// Like [`install`], if there may be contexts with storage of their own.
 pub(super) fn install_if_known() {
     if facts::known().is_some() {
         install();

@@ -21,7 +21,7 @@ pub(super) fn prepare() -> bool {
     arch::prepare_storage()
 }
 
-/// The thread pointer of whoever runs.
+/// The current thread pointer.
 #[inline(always)]
 pub(super) fn thread_pointer() -> usize {
     let pointer;
@@ -38,11 +38,11 @@ pub(super) unsafe fn set_thread_pointer(base: usize) {
     unsafe { arch::set_storage(base) };
 }
 
-/// Reads a number that glibc or the kernel may write at any time. By an instruction of ours: ThreadSanitizer takes some
-/// of what glibc does with its descriptors for writes.
+/// Reads a number that glibc or the kernel may write at any time. In assembly, since ThreadSanitizer takes some
+/// accesses of glibc to its descriptors for writes.
 ///
 /// # Safety
-/// It is there.
+/// The address is valid.
 pub(super) unsafe fn peek(address: usize) -> i32 {
     let number;
     // SAFETY: passed on to the caller.
@@ -81,8 +81,8 @@ pub(super) unsafe fn fill_head(head: *mut u8) {
     unsafe { head.wrapping_byte_add(0x48).cast::<u32>().write(features) };
 }
 
-/// A function of the C library's name that asks another one, with its argument, where to go on, and jumps there with
-/// all as it was. Stack and registers are then the caller's: whatever unwinds finds no frame of ours.
+/// Defines a function with the name of a C library function. It passes its argument to another function, which returns
+/// an address, restores all registers, and jumps to that address. So unwinding finds no frame of ours.
 macro_rules! jumping {
     ($(#[$meta:meta])* $name:ident asks $ask:ident) => {
         $(#[$meta])*

@@ -1,12 +1,12 @@
-//! Owns: traces made by hand, and what must be forecast from them.
+//! Owns: hand-written traces, and the predictions expected from them.
 //! May use: the script of `log`.
-//! Never: a number that was not worked out on paper.
+//! Never: an expected figure that was not worked out on paper.
 
 use super::*;
 use crate::event::{Event, IdleCause, StopReason, pack};
 use crate::log::tests::Script;
 
-/// One worker: four stages hand two numbers on, 100 ns a stage.
+/// One worker: four stages pass two numbers on, 100 ns per stage.
 fn line() -> Log {
     let mut script = Script::new(1, 1000);
     for thread in 1..=4 {
@@ -27,16 +27,21 @@ fn line() -> Log {
     script.log()
 }
 
-/// Two workers, the second of which gets a thread so many times, each `way` ns after its wake.
-fn wakes(count: u64, way: u64) -> Log {
+/// Two workers; the second one gets a thread `count` times, each `latency` ns after its wake.
+fn wakes(count: u64, latency: u64) -> Log {
     let mut script = Script::new(2, count * 1000);
     script.name(1, "stage 9").name(2, "other");
     for step in 0..count {
         let ns = step * 1000;
         script.switch(0, ns, StopReason::None, 1).wake(0, ns + 50, 2, 1);
         script.switch(0, ns + 100, StopReason::Receive, 0).idle(0, ns + 100, ns + 1000, IdleCause::Mail);
-        script.idle(1, ns, ns + 50 + way, IdleCause::Mail).switch(1, ns + 50 + way, StopReason::None, 2);
-        script.switch(1, ns + 60 + way, StopReason::Receive, 0);
+        script.idle(1, ns, ns + 50 + latency, IdleCause::Mail).switch(
+            1,
+            ns + 50 + latency,
+            StopReason::None,
+            2,
+        );
+        script.switch(1, ns + 60 + latency, StopReason::Receive, 0);
     }
     script.log()
 }
@@ -122,12 +127,18 @@ fn what_has_begun_may_stay_where_it_is() {
     script.switch(0, 9000, StopReason::Exit, 0).idle(1, 0, 9_000, IdleCause::Stop);
     let log = script.log();
     let workers = Analysis::of(&log).workers;
-    let replay = Replay::of(&log, &workers);
-    let free = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
+    let simulate = Simulation::of(&log, &workers);
+    let free = Rules {
+        workers: 2,
+        keep_last: false,
+        wake_latency: WakeLatency::default(),
+        record_ns: 0,
+        out_of_order_ns: 0,
+    };
     // Free: 1 beside 2, then 3 beside 2 for four pieces: nine pieces on two workers.
-    assert_eq!(replay.finish(free, |_| Place::Any), Some(5_000));
+    assert_eq!(simulate.length_ns(free, |_| Placement::Any), Some(5_000));
     // 2 begins on the one worker, 3 on the other one, when 1 has ended there.
-    assert_eq!(replay.finish(free, |_| Place::WhereBegun), Some(5_000));
+    assert_eq!(simulate.length_ns(free, |_| Placement::WhereStarted), Some(5_000));
 }
 
 #[test]
@@ -176,9 +187,15 @@ fn meeting(stopped: StopReason) -> Log {
 fn who_sends_at_a_meeting_does_not_run_ahead() {
     let of = |stopped| {
         let log = meeting(stopped);
-        let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
-        let replay = Replay::of(&log, &Analysis::of(&log).workers);
-        replay.finish(rules, |thread| Place::At(thread as usize - 1)).expect("it comes to its end")
+        let rules = Rules {
+            workers: 2,
+            keep_last: false,
+            wake_latency: WakeLatency::default(),
+            record_ns: 0,
+            out_of_order_ns: 0,
+        };
+        let simulate = Simulation::of(&log, &Analysis::of(&log).workers);
+        simulate.length_ns(rules, |thread| Placement::At(thread as usize - 1)).expect("it comes to its end")
     };
     // What is sent is kept: the receiver ends last, after the first 9 ns and its own ten times 100.
     assert_eq!(of(StopReason::Receive), 1009);
@@ -190,9 +207,16 @@ fn who_sends_at_a_meeting_does_not_run_ahead() {
 fn what_records_took_is_left_out_and_owed_where_a_stretch_is_shorter() {
     let log = line();
     let workers = Analysis::of(&log).workers;
-    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
-    let replay = Replay::of(&log, &workers);
-    let of = |record_ns| replay.finish(Rules { record_ns, ..one }, |_| Place::At(0)).expect("it ends");
+    let one = Rules {
+        workers: 1,
+        keep_last: false,
+        wake_latency: WakeLatency::default(),
+        record_ns: 0,
+        out_of_order_ns: 0,
+    };
+    let simulate = Simulation::of(&log, &workers);
+    let of =
+        |record_ns| simulate.length_ns(Rules { record_ns, ..one }, |_| Placement::At(0)).expect("it ends");
     // Eight runs, six of them with a wake; 200 ns of the trace come after.
     assert_eq!(of(0) - of(10), 10 * (8 + 6));
     assert_eq!(of(1000), 200);
@@ -209,18 +233,23 @@ fn what_comes_in_another_order_takes_longer() {
     }
     script.switch(0, 900, StopReason::Exit, 0);
     let log = script.log();
-    let replay = Replay::of(&log, &Analysis::of(&log).workers);
-    let rules =
-        |workers| Rules { workers, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 7 };
+    let simulate = Simulation::of(&log, &Analysis::of(&log).workers);
+    let rules = |workers| Rules {
+        workers,
+        keep_last: false,
+        wake_latency: WakeLatency::default(),
+        record_ns: 0,
+        out_of_order_ns: 7,
+    };
     // As it was: each follows whom it followed in the trace.
-    assert_eq!(replay.finish(rules(1), |_| Place::At(0)), Some(900));
+    assert_eq!(simulate.length_ns(rules(1), |_| Placement::At(0)), Some(900));
     // 2 has a worker for itself, where it follows itself; 1 then follows 3 as before, and 3 follows 1 and not 2, which
     // costs nothing as it did so the first time, too.
-    assert_eq!(replay.finish(rules(2), |thread| Place::At(usize::from(thread == 2))), Some(600));
+    assert_eq!(simulate.length_ns(rules(2), |thread| Placement::At(usize::from(thread == 2))), Some(600));
     // All are free: who takes a thread follows another one each time.
-    let any = replay.finish(rules(2), |_| Place::Any).expect("it ends");
-    let free = Rules { order_ns: 0, ..rules(2) };
-    assert!(any > replay.finish(free, |_| Place::Any).expect("it ends"), "{any}");
+    let any = simulate.length_ns(rules(2), |_| Placement::Any).expect("it ends");
+    let free = Rules { out_of_order_ns: 0, ..rules(2) };
+    assert!(any > simulate.length_ns(free, |_| Placement::Any).expect("it ends"), "{any}");
 }
 
 #[test]
@@ -233,8 +262,14 @@ fn what_the_scheduler_took_before_a_run_is_part_of_it() {
     script.switch(0, 400, StopReason::Exit, 0);
     let log = script.log();
     let workers = Analysis::of(&log).workers;
-    let one = Rules { workers: 1, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
-    assert_eq!(Replay::of(&log, &workers).finish(one, |_| Place::At(0)), Some(100 + 30 + 70 + 80));
+    let one = Rules {
+        workers: 1,
+        keep_last: false,
+        wake_latency: WakeLatency::default(),
+        record_ns: 0,
+        out_of_order_ns: 0,
+    };
+    assert_eq!(Simulation::of(&log, &workers).length_ns(one, |_| Placement::At(0)), Some(100 + 30 + 70 + 80));
 }
 
 /// Four of a millisecond on worker 0, each of which goes twice, made with that freedom there; the other worker is idle.
@@ -274,7 +309,7 @@ fn what_is_open_to_all_is_what_the_program_lets_move() {
 fn what_is_placed_on_one_worker_is_spread_in_turn() {
     let log = four(Freedom::Placed);
     let of = |label| spread(&log, &Analysis::of(&log).workers, label).expect("it ends").recorded;
-    // Two on either, dealt or taken: the second worker comes to its own a way later.
+    // Two on either, dealt or taken: the second worker comes to its own a latency later.
     assert_eq!(of("item"), Range::exactly(4 * MS + WAY));
     assert_eq!(of("other"), Range::exactly(8 * MS), "of another label nothing is moved");
 }
@@ -302,9 +337,15 @@ fn who_waits_for_each_other_for_ever_has_no_forecast() {
     script.switch(0, 10, StopReason::None, 1).wake(0, 10, 2, 1).switch(0, 50, StopReason::Exit, 0);
     script.switch(1, 10, StopReason::None, 2).wake(1, 10, 1, 0).switch(1, 50, StopReason::Exit, 0);
     let log = script.log();
-    let replay = Replay::of(&log, &Analysis::of(&log).workers);
-    let rules = Rules { workers: 2, last_stays: false, ways: Ways::default(), record_ns: 0, order_ns: 0 };
-    assert_eq!(replay.finish(rules, |_| Place::Any), None);
+    let simulate = Simulation::of(&log, &Analysis::of(&log).workers);
+    let rules = Rules {
+        workers: 2,
+        keep_last: false,
+        wake_latency: WakeLatency::default(),
+        record_ns: 0,
+        out_of_order_ns: 0,
+    };
+    assert_eq!(simulate.length_ns(rules, |_| Placement::Any), None);
 }
 
 /// What it takes without a trace is said where the trace knows what its clock takes.

@@ -2,10 +2,10 @@
 //! May use: `tree`.
 //! Never: more than occam says: an arithmetic that leaves its type ends everything.
 
-use super::{Expr, Process, SIZE, State};
+use super::{Expr, GenProcess, GeneratorState, SIZE};
 
 impl Expr {
-    fn value(&self, state: &State) -> Option<i32> {
+    fn value(&self, state: &GeneratorState) -> Option<i32> {
         Some(match self {
             Self::Constant(value) => *value,
             Self::Variable(number) => state.variables[*number],
@@ -60,26 +60,26 @@ fn compare(sign: &str, left: i32, right: i32) -> bool {
     }
 }
 
-impl State {
-    pub(super) fn all(&mut self, list: &[Process]) -> Option<()> {
+impl GeneratorState {
+    pub(super) fn all(&mut self, list: &[GenProcess]) -> Option<()> {
         list.iter().try_for_each(|process| self.one(process))
     }
 
-    fn one(&mut self, process: &Process) -> Option<()> {
+    fn one(&mut self, process: &GenProcess) -> Option<()> {
         match process {
-            Process::Assign(to, value) => self.variables[*to] = value.value(self)?,
-            Process::Swap(one, two, first, second) => {
+            GenProcess::Assign(to, value) => self.variables[*to] = value.value(self)?,
+            GenProcess::Swap(one, two, first, second) => {
                 (self.variables[*one], self.variables[*two]) = (first.value(self)?, second.value(self)?);
             }
-            Process::Store(array, at, value) => {
+            GenProcess::Store(array, at, value) => {
                 let (at, value) = (place(at.value(self)?), value.value(self)?);
                 self.arrays[*array][at] = value;
             }
-            Process::If(left, sign, right, then, otherwise) => {
+            GenProcess::If(left, sign, right, then, otherwise) => {
                 let holds = compare(sign, left.value(self)?, right.value(self)?);
                 self.all(if holds { then } else { otherwise })?;
             }
-            Process::Case(selector, bodies) => {
+            GenProcess::Case(selector, bodies) => {
                 let option = match selector.value(self)? & 7 {
                     0 | 1 => 0,
                     2 => 1,
@@ -87,29 +87,29 @@ impl State {
                 };
                 self.all(&bodies[option])?;
             }
-            Process::Repeat(index, count, list) => {
+            GenProcess::Repeat(index, count, list) => {
                 for round in 1..=count.value(self)? & 3 {
                     self.indices[*index] = round;
                     self.all(list)?;
                 }
             }
-            Process::While(count, list) => (0..*count).try_for_each(|_| self.all(list))?,
-            Process::Mix(by, variable) => {
+            GenProcess::While(count, list) => (0..*count).try_for_each(|_| self.all(list))?,
+            GenProcess::Mix(by, variable) => {
                 let by = by.value(self)?;
                 self.variables[*variable] = (self.variables[*variable] ^ by).wrapping_add(1);
             }
-            Process::Par(_, sender, receiver) => {
+            GenProcess::Par(_, sender, receiver) => {
                 self.all(sender)?;
                 self.all(receiver)?;
             }
-            Process::Send(channel, value) => {
+            GenProcess::Send(channel, value) => {
                 let value = value.value(self)?;
                 self.channels[*channel].push_back(value);
             }
-            Process::Receive(channel, to, _) => {
+            GenProcess::Receive(channel, to, _) => {
                 self.variables[*to] = self.channels[*channel].pop_front().expect("as many were sent");
             }
-            Process::Each(array, index, value) => {
+            GenProcess::Each(array, index, value) => {
                 for at in 0..SIZE {
                     self.indices[*index] = at as i32;
                     self.arrays[*array][at] ^= value.value(self)?;

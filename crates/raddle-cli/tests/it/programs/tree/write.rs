@@ -2,7 +2,7 @@
 //! May use: `tree`.
 //! Never: a bracket too few: occam's operators have no precedence.
 
-use super::{Expr, Process, SIZE};
+use super::{Expr, GenProcess, SIZE};
 use std::fmt::Write as _;
 
 impl Expr {
@@ -23,12 +23,12 @@ impl Expr {
     }
 }
 
-fn body(list: &[Process], indent: usize, text: &mut String) {
+fn body(list: &[GenProcess], indent: usize, text: &mut String) {
     let _ = writeln!(text, "{:indent$}SEQ", "");
     list.iter().for_each(|process| process.write(indent + 2, text));
 }
 
-impl Process {
+impl GenProcess {
     pub(super) fn write(&self, indent: usize, text: &mut String) {
         let mut line = |offset: usize, content: &str| {
             let _ = writeln!(text, "{:width$}{content}", "", width = indent + offset);

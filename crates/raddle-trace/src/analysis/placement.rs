@@ -1,61 +1,62 @@
-//! Owns: where threads may run, and for how long which of them waited while a worker was idle.
+//! Owns: where threads may run, and which of them waited while a worker was idle.
 //! May use: `timeline`, `labels`, the causes of `path`.
-//! Never: a guess where the trace does not say who placed a thread.
+//! Never: a guess whether a thread was placed, where the trace does not say.
 
 use super::idle::Class;
 use super::labels;
-use super::path::{self, Cause, Run, Threads};
+use super::path::{self, Cause, SliceId, Threads};
 use super::timeline::WorkerTime;
 use crate::event::{Event, Freedom, unpack};
 use crate::log::Log;
 use std::collections::HashMap;
 
-/// What the program keeps where it waits.
+/// How the program distributed the threads that it placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// Each worker has its share.
+pub(super) enum PinnedLoad {
+    /// Each worker has about the same number.
     Evenly,
-    /// Members of this label above all, of which some workers have more than others.
+    /// Some workers have more than others, of this label above all.
     Unevenly(String),
 }
 
-/// What was said of each thread when it was made.
-pub(super) struct Places {
-    /// Its worker, if it is one, and whether it may leave it.
-    made: HashMap<u32, (Option<usize>, Freedom)>,
+/// The placement of each thread when it was spawned.
+pub(super) struct Placements {
+    /// Its worker, if it has one, and whether it may leave that.
+    spawned: HashMap<u32, (Option<usize>, Freedom)>,
 }
 
-impl Places {
-    pub(super) fn of(log: &Log) -> Places {
-        let mut made = HashMap::new();
+impl Placements {
+    pub(super) fn of(log: &Log) -> Placements {
+        let mut spawned = HashMap::new();
         let events = log.workers.iter().chain([&log.outside]).flat_map(|worker| &worker.events);
         for at in events.filter(|at| matches!(at.event, Event::Spawn | Event::SpawnOutside)) {
             let (target, low) = unpack(at.b);
             let target = (target != u8::MAX).then_some(usize::from(target));
             let freedom = match at.event {
                 Event::Spawn => Freedom::of_number(low),
-                // From outside, who is not placed is for any worker.
+                // Spawned from outside: any worker, unless placed.
                 _ if target.is_some() => Freedom::Placed,
                 _ => Freedom::Unsaid,
             };
-            made.insert(at.a, (target, freedom));
+            spawned.insert(at.a, (target, freedom));
         }
-        Places { made }
+        Placements { spawned }
     }
 
     pub(super) fn freedom(&self, thread: u32) -> Freedom {
-        self.made.get(&thread).map_or(Freedom::Unsaid, |made| made.1)
+        self.spawned.get(&thread).map_or(Freedom::Unsaid, |made| made.1)
     }
 
-    /// Where the program has placed a thread, if it has.
+    /// The worker on which the program placed a thread, if it did.
     pub(super) fn home(&self, thread: u32) -> Option<usize> {
-        self.made.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
+        self.spawned.get(&thread).filter(|made| made.1 == Freedom::Placed).and_then(|made| made.0)
     }
 
-    /// What the program has placed where it waited while a worker was idle, if that was most of such waits.
-    pub(super) fn kept(&self, log: &Log, workers: &[WorkerTime]) -> Option<Kept> {
-        let (idle, threads) = (Idle::of(workers), Threads::of(log, workers));
-        // Of many workers that were idle for long while many waited it is more than 64 bits hold.
+    /// Looks at the time that threads waited while a worker was idle. If most of it was of threads that the program had
+    /// placed, returns how those are distributed.
+    pub(super) fn pinned_while_idle(&self, log: &Log, workers: &[WorkerTime]) -> Option<PinnedLoad> {
+        let (idle, threads) = (IdleSum::of(workers), Threads::of(log, workers));
+        // Many long waits beside many idle workers do not fit into 64 bits.
         let (mut all, mut by_thread) = (0_u128, HashMap::<u32, u128>::new());
         for (place, worker) in workers.iter().enumerate() {
             for (at, slice) in worker.slices.iter().enumerate() {
@@ -74,16 +75,16 @@ impl Places {
         let most = by_label.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
         most.filter(|_| placed > all - placed).map(|(label, _)| {
             match self.is_even(log, &label, workers.len()) {
-                true => Kept::Evenly,
-                false => Kept::Unevenly(label),
+                true => PinnedLoad::Evenly,
+                false => PinnedLoad::Unevenly(label),
             }
         })
     }
 
-    /// Whether the program has given each worker about as many of a label as any other.
+    /// Whether the program placed about as many threads of a label on each worker.
     fn is_even(&self, log: &Log, label: &str, workers: usize) -> bool {
         let mut counts = vec![0_usize; workers.max(1)];
-        for (thread, _) in self.made.iter().filter(|(_, made)| made.1 == Freedom::Placed) {
+        for (thread, _) in self.spawned.iter().filter(|(_, made)| made.1 == Freedom::Placed) {
             if let Some(count) = self.home(*thread).and_then(|home| counts.get_mut(home))
                 && labels::split(&log.name(*thread)).0 == label
             {
@@ -95,10 +96,10 @@ impl Places {
     }
 }
 
-/// Since when a run could have begun.
-fn ready_ns(threads: &Threads, workers: &[WorkerTime], run: Run) -> u64 {
+/// The time from which on a slice could have begun.
+fn ready_ns(threads: &Threads, workers: &[WorkerTime], run: SliceId) -> u64 {
     let slice = &workers[run.0].slices[run.1];
-    let ended = |own: Run| workers[own.0].slices[own.1].end_ns;
+    let ended = |own: SliceId| workers[own.0].slices[own.1].end_ns;
     let since = match path::cause(threads, workers, run) {
         Some(Cause::Woken(ns, _) | Cause::Unknown(ns)) => ns,
         Some(Cause::Outside(ns, _, own)) => own.map_or(ns, |own| ns.max(ended(own))),
@@ -109,14 +110,14 @@ fn ready_ns(threads: &Threads, workers: &[WorkerTime], run: Run) -> u64 {
     since.min(slice.begin_ns)
 }
 
-/// For how long workers had been idle, all together, while threads waited elsewhere: up to each moment.
-struct Idle {
-    /// From then on so many were idle, and so much had been before.
+/// The total idle time of all workers while threads waited elsewhere, up to each moment.
+struct IdleSum {
+    /// The time, how many were idle from then on, and the total before.
     steps: Vec<(u64, u64, u64)>,
 }
 
-impl Idle {
-    fn of(workers: &[WorkerTime]) -> Idle {
+impl IdleSum {
+    fn of(workers: &[WorkerTime]) -> IdleSum {
         let mut edges: Vec<(u64, i64)> = Vec::new();
         for gap in workers.iter().flat_map(|worker| &worker.gaps) {
             let mut ns = gap.begin_ns;
@@ -134,7 +135,7 @@ impl Idle {
             (since, idle) = (ns, idle.saturating_add_signed(step));
             steps.push((ns, idle, sum));
         }
-        Idle { steps }
+        IdleSum { steps }
     }
 
     fn until(&self, ns: u64) -> u64 {
@@ -187,11 +188,11 @@ mod tests {
         script.switch(0, 100, StopReason::Exit, 0);
         script.idle(1, 0, 100, IdleCause::Stop).idle(2, 0, 60, IdleCause::Mail);
         script.switch(2, 60, StopReason::None, 5);
-        let idle = Idle::of(&Analysis::of(&script.log()).workers);
+        let idle = IdleSum::of(&Analysis::of(&script.log()).workers);
         assert_eq!((idle.between(0, 60), idle.between(50, 70), idle.between(70, 100)), (120, 30, 30));
     }
 
-    /// As a file may claim; it takes a third of a year.
+    /// Such a file could be damaged or forged: it claims a third of a year.
     #[test]
     fn waits_may_add_up_to_more_than_64_bits() {
         let end = 1 << 53;
@@ -209,6 +210,9 @@ mod tests {
         });
         let log = script.log();
         let workers = Analysis::of(&log).workers;
-        assert_eq!(Places::of(&log).kept(&log, &workers), Some(Kept::Unevenly("thread".to_owned())));
+        assert_eq!(
+            Placements::of(&log).pinned_while_idle(&log, &workers),
+            Some(PinnedLoad::Unevenly("thread".to_owned()))
+        );
     }
 }

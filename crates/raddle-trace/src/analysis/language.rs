@@ -1,54 +1,54 @@
-//! Owns: what the traced program is written in, and an advice in words that its author can follow.
+//! Owns: the language of the traced program, and each advice in terms of that language.
 //! May use: `verdict`.
-//! Never: another advice.
+//! Never: a change of the advice itself.
 
 use super::verdict::Advice;
 use crate::log::Log;
 use std::fmt;
 
-/// What a program is written in.
+/// The language of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Door {
+pub enum Language {
     /// Rust, with the crate `raddle`.
     #[default]
     Rust,
-    /// occam: processes go where there is work for them, and nobody places them.
+    /// occam: the runtime decides where processes run; a program cannot place them.
     Occam,
 }
 
-impl Door {
-    /// By what the trace says of itself.
-    pub(super) fn of(log: &Log) -> Door {
+impl Language {
+    /// The language that the trace names.
+    pub(super) fn of(log: &Log) -> Language {
         match log.about("door") {
-            Some("occam") => Door::Occam,
-            _ => Door::Rust,
+            Some("occam") => Language::Occam,
+            _ => Language::Rust,
         }
     }
 
-    /// Whether a program can say on which worker something is to be.
-    pub(super) fn places(self) -> bool {
-        self == Door::Rust
+    /// Whether programs can place threads on workers.
+    pub(super) fn has_placement(self) -> bool {
+        self == Language::Rust
     }
 }
 
-/// An advice for somebody.
-pub struct Said<'a>(&'a Advice, Door);
+/// An advice, displayed in terms of a language.
+pub struct InLanguage<'a>(&'a Advice, Language);
 
 impl Advice {
-    /// Whether it says where something is to be.
+    /// Whether it is about placement.
     pub(super) fn is_place(&self) -> bool {
         matches!(self, Advice::Segments(..) | Advice::Together(..) | Advice::MakeMovable | Advice::Spread(_))
     }
 
-    /// In words for the author of a program that is written so.
-    pub fn to_whom(&self, door: Door) -> Said<'_> {
-        Said(self, door)
+    /// In terms of a language.
+    pub fn in_language(&self, language: Language) -> InLanguage<'_> {
+        InLanguage(self, language)
     }
 }
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for InLanguage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Said(advice, Door::Occam) = self else { return self.0.fmt(f) };
+        let InLanguage(advice, Language::Occam) = self else { return self.0.fmt(f) };
         let say_more =
             "let them do more between two messages, or send more in each; or use one worker: --workers 1";
         match advice {
@@ -72,7 +72,7 @@ impl fmt::Display for Said<'_> {
             Advice::Inside(from, to) => {
                 write!(
                     f,
-                    "{to} waits for the world outside, which {from} serves: have it ask less often for more"
+                    "{to} waits for input or output, which {from} does: read or write more at a time, less often"
                 )
             }
             Advice::None | Advice::Split(..) | Advice::Coarser => advice.fmt(f),
@@ -84,9 +84,9 @@ impl fmt::Display for Said<'_> {
 mod tests {
     use super::*;
 
-    /// What only a Rust program can do is not said to others.
+    /// Advice that only a Rust program can follow is not given to others.
     #[test]
-    fn nobody_is_told_to_do_what_occam_cannot() {
+    fn advice_for_occam_names_nothing_of_rust() {
         let text = |text: &str| text.to_owned();
         let all = [
             Advice::None,
@@ -103,9 +103,9 @@ mod tests {
             Advice::Inside(text("OS thread main"), text("stage")),
         ];
         for advice in &all {
-            let said = advice.to_whom(Door::Occam).to_string();
+            let said = advice.in_language(Language::Occam).to_string();
             assert!(!said.contains("spawn_on") && !said.contains("RADDLE_"), "{said}");
-            assert_eq!(advice.to_whom(Door::Rust).to_string(), advice.to_string());
+            assert_eq!(advice.in_language(Language::Rust).to_string(), advice.to_string());
         }
     }
 }

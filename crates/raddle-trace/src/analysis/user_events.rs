@@ -1,4 +1,4 @@
-//! Owns: what the program itself said: spans, marks, counters, of which thread.
+//! Owns: the program's own events: spans, marks and counters, with their threads.
 //! May use: `log`.
 //! Never: a span without its beginning.
 
@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::log::At;
 use std::collections::{BTreeMap, HashMap};
 
-/// A stretch that the program named.
+/// A span of time that the program named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// From when, in nanoseconds of the trace.
@@ -19,36 +19,36 @@ pub struct Span {
     pub name: u32,
 }
 
-/// A moment that the program named.
+/// A mark, or a value of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     /// When, in nanoseconds of the trace.
     pub ns: u64,
-    /// The thread that said it.
+    /// The thread that recorded it.
     pub thread: u32,
     /// The string of its name.
     pub name: u32,
-    /// The value that goes with it.
+    /// Its value.
     pub value: u32,
 }
 
 /// The program's own events, each kind by time of its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Own {
-    /// Stretches.
+pub struct UserEvents {
+    /// Spans.
     pub spans: Vec<Span>,
-    /// Moments.
+    /// Marks.
     pub marks: Vec<Point>,
-    /// Measures.
+    /// Values of counters.
     pub counters: Vec<Point>,
     /// Operations on channels, locks and the like, by the strings of their names: how many there were.
     pub operations: BTreeMap<u32, u64>,
 }
 
-pub(super) fn of(by_time: &[(u32, At)]) -> Own {
-    let mut own = Own::default();
+pub(super) fn of(by_time: &[(u32, At)]) -> UserEvents {
+    let mut user = UserEvents::default();
     let mut running: HashMap<u32, u32> = HashMap::new();
-    // What each thread has entered and not left: places of spans.
+    // The indices of the spans that each thread has entered and not left.
     let mut open: HashMap<u32, Vec<usize>> = HashMap::new();
     for (worker, at) in by_time {
         let thread = running.get(worker).copied().unwrap_or(0);
@@ -57,25 +57,25 @@ pub(super) fn of(by_time: &[(u32, At)]) -> Own {
                 running.insert(*worker, at.a);
             }
             Event::SpanBegin => {
-                open.entry(thread).or_default().push(own.spans.len());
-                own.spans.push(Span { begin_ns: at.ns, end_ns: u64::MAX, thread, name: at.a });
+                open.entry(thread).or_default().push(user.spans.len());
+                user.spans.push(Span { begin_ns: at.ns, end_ns: u64::MAX, thread, name: at.a });
             }
             Event::SpanEnd => {
                 let open = open.entry(thread).or_default();
                 // Guards may be dropped in any order.
-                if let Some(place) = open.iter().rposition(|span| own.spans[*span].name == at.a) {
-                    own.spans[open.remove(place)].end_ns = at.ns;
+                if let Some(place) = open.iter().rposition(|span| user.spans[*span].name == at.a) {
+                    user.spans[open.remove(place)].end_ns = at.ns;
                 }
             }
-            Event::Mark => own.marks.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
-            Event::Counter => own.counters.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
-            Event::Operation => *own.operations.entry(at.a).or_default() += 1,
+            Event::Mark => user.marks.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
+            Event::Counter => user.counters.push(Point { ns: at.ns, thread, name: at.a, value: at.b }),
+            Event::Operation => *user.operations.entry(at.a).or_default() += 1,
             _ => (),
         }
     }
     let end = by_time.last().map_or(0, |(_, at)| at.ns);
-    own.spans.iter_mut().filter(|span| span.end_ns == u64::MAX).for_each(|span| span.end_ns = end);
-    own
+    user.spans.iter_mut().filter(|span| span.end_ns == u64::MAX).for_each(|span| span.end_ns = end);
+    user
 }
 
 #[cfg(test)]
@@ -99,9 +99,9 @@ mod tests {
             0,
         );
         script.put(1, 70, Event::SpanEnd, 9, 0).switch(1, 90, StopReason::Exit, 0);
-        let own = Analysis::of(&script.log()).own;
+        let user = Analysis::of(&script.log()).user;
         let span = |begin_ns, end_ns, thread| Span { begin_ns, end_ns, thread, name: 7 };
-        assert_eq!(own.spans, [span(10, 60, 1), span(30, 90, 2)]);
-        assert_eq!(own.marks, [Point { ns: 50, thread: 1, name: 8, value: 3 }]);
+        assert_eq!(user.spans, [span(10, 60, 1), span(30, 90, 2)]);
+        assert_eq!(user.marks, [Point { ns: 50, thread: 1, name: 8, value: 3 }]);
     }
 }

@@ -1,6 +1,6 @@
-//! A hundred thousand cells sleep for a hundredth of a second each, all at the same time.
+//! A hundred thousand tasks sleep for a hundredth of a second each, all at the same time.
 //!
-//! `cargo raddle run examples/cells.rs`
+//! `cargo raddle run examples/tasks.rs`
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
 use raddle::task;
@@ -19,7 +19,7 @@ async fn main() {
         .collect();
     let mut sum = 0;
     for sleeper in sleepers {
-        sum += sleeper.await.expect("no cell panics");
+        sum += sleeper.await.expect("no task panics");
     }
     println!("{sum} from 100000 sleepers in {:.1?}", began.elapsed());
     assert_eq!(sum, 4_999_950_000);

@@ -10,6 +10,8 @@ pub mod options;
 pub mod catalogue;
 pub mod requirements;
 
+pub mod profile;
+
 pub mod cell;
 pub mod programs;
 pub mod session;

@@ -38,13 +38,15 @@ fn main() -> ExitCode {
 /// Runs everything; `false` when some program failed.
 fn run(options: &Options) -> Result<bool, String> {
     let stopped = session::stop_on_interrupt()?;
-    print!("{}", report::heading());
+    print!("{}", report::heading(&options.profiles));
     let mut groups = Vec::new();
-    for bench in &options.benches {
+    let sessions =
+        options.benches.iter().flat_map(|bench| options.profiles.iter().map(move |p| (*bench, *p)));
+    for (bench, profile) in sessions {
         if session::is_set(&stopped) {
             break;
         }
-        let group = session::run(bench, options, &stopped);
+        let group = session::run(bench, profile, options, &stopped);
         println!("{}", report::group(&group));
         groups.push(group);
         if let Some(path) = &options.json {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::catalogue::{BENCHES, Bench, RUNTIMES};
+use crate::profile::Profile;
 
 const HELP: &str = "\
 Runs Raddle's benchmarks beside their rivals and floors, in interleaved rounds.
@@ -15,6 +16,8 @@ usage: bench-runner [NAME...] [OPTIONS]
   --runs N             rounds (default 15, with --quick 5; some benchmarks cap it)
   --workers 1,2        only cells with these numbers of workers
   --runtime go,raddle  only these runtimes
+  --profile P          build Rust programs for release as `house` has it (with LTO; default), as cargo has it for a
+                       `user` who sets nothing, or `both`
   --quick              fewer rounds, smaller workloads: a look, not a claim
   --json FILE          write the raw figures there (rewritten after each benchmark)
   --list               print the benchmarks and runtimes
@@ -37,6 +40,7 @@ pub struct Options {
     pub quick: bool,
     pub workers: Option<Vec<usize>>,
     pub runtimes: Option<Vec<String>>,
+    pub profiles: Vec<Profile>,
     pub json: Option<PathBuf>,
 }
 
@@ -44,8 +48,7 @@ impl Options {
     /// Reads the arguments, without the program's name.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
         let (mut names, mut runs) = (Vec::new(), None);
-        let mut options =
-            Options { benches: vec![], runs: 0, quick: false, workers: None, runtimes: None, json: None };
+        let mut options = Options::usual();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
@@ -56,6 +59,7 @@ impl Options {
                 "--runs" => runs = Some(positive(&argument, &value()?)?),
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
                 "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
+                "--profile" => options.profiles = profiles(&value()?)?,
                 "--json" => options.json = Some(value()?.into()),
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option {option}\n\n{HELP}"));
@@ -66,6 +70,20 @@ impl Options {
         options.benches = benches(&names)?;
         options.runs = runs.unwrap_or(if options.quick { 5 } else { 15 });
         Ok(Command::Run(options))
+    }
+
+    /// What no argument changes, without benchmarks.
+    fn usual() -> Options {
+        let profiles = vec![Profile::House];
+        Options {
+            benches: vec![],
+            runs: 0,
+            quick: false,
+            workers: None,
+            runtimes: None,
+            profiles,
+            json: None,
+        }
     }
 
     /// Whether the session shall have cells of this runtime with this many workers.
@@ -90,6 +108,17 @@ fn runtimes(text: &str) -> Result<Vec<String>, String> {
         false => Err(format!("no runtime is called {name:?}; there are: {}", RUNTIMES.join(" "))),
     };
     text.split(',').map(known).collect()
+}
+
+fn profiles(text: &str) -> Result<Vec<Profile>, String> {
+    match Profile::ALL.into_iter().find(|profile| profile.name() == text) {
+        Some(profile) => Ok(vec![profile]),
+        None if text == "both" => Ok(Profile::ALL.to_vec()),
+        None => Err(format!(
+            "--profile is {text:?}, expected {} or both",
+            Profile::ALL.map(Profile::name).join(", ")
+        )),
+    }
 }
 
 fn numbers(option: &str, text: &str) -> Result<Vec<usize>, String> {
@@ -140,6 +169,14 @@ mod tests {
         assert!(parse("--fast").err().unwrap().contains("--quick"));
         assert!(parse("--workers 0").err().unwrap().contains("from 1 up"));
         assert!(parse("--json").err().unwrap().contains("wants a value"));
+    }
+
+    #[test]
+    fn programs_are_built_in_the_houses_profile_unless_it_is_said() {
+        assert_eq!(options("").profiles, [Profile::House]);
+        assert_eq!(options("--profile user").profiles, [Profile::User]);
+        assert_eq!(options("--profile both").profiles, Profile::ALL);
+        assert!(parse("--profile fast").err().unwrap().contains("house, user or both"));
     }
 
     #[test]

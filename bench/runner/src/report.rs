@@ -11,15 +11,21 @@ use raddle_measure::{Interval, Record, machine};
 use serde_json::Value;
 
 use crate::cell::{Cell, Params};
+use crate::profile::Profile;
 use crate::programs::bench_folder;
 use crate::requirements::standings;
 use crate::session::Group;
 
-/// Machine, commit and command line: without them no figure means anything.
-pub fn heading() -> String {
+/// Machine, commit, command line and profiles: without them no figure means anything.
+pub fn heading(profiles: &[Profile]) -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
-    format!("machine  {}\ncommit   {}\ncommand  {}\n\n", machine::describe(), commit(), command.trim_end())
+    let mut text = format!("machine  {}\ncommit   {}\n", machine::describe(), commit());
+    text += &format!("command  {}\n", command.trim_end());
+    for profile in profiles {
+        text += &format!("profile  {profile}: {}\n", profile.what());
+    }
+    text + "\n"
 }
 
 /// The commit of this source tree, and whether it has been changed since.
@@ -36,7 +42,7 @@ pub fn commit() -> String {
 /// The table of one benchmark, then what was skipped or failed.
 pub fn group(group: &Group) -> String {
     let bench = group.bench;
-    let mut text = format!("{}: {}\n", bench.name, bench.what);
+    let mut text = format!("{} ({}): {}\n", bench.name, group.profile, bench.what);
     let titles = [
         "runtime", "workers", "params ", "figure ", "median", "min", "max", "mad", "runs", "/ go", "/ floor",
     ];
@@ -105,6 +111,7 @@ fn records(group: &Group) -> Vec<Record> {
     let record = |cell: &Cell, metric: &str, unit: &str| {
         let mut params: Vec<(String, String)> =
             Params(&cell.params).pairs().map(|(name, value)| (name.into(), value.into())).collect();
+        params.push(("profile".into(), group.profile.name().into()));
         if !metric.is_empty() {
             params.push(("metric".into(), metric.into()));
         }
@@ -140,6 +147,7 @@ mod tests {
         let cells = vec![cell("raddle", 1, 10.0), cell("go", 1, 40.0), cell("floor", 1, 5.0)];
         Group {
             bench,
+            profile: Profile::User,
             cells,
             skipped: vec![("may", "no may".into())],
             unbuilt: vec![("tokio", "no field".into())],
@@ -155,6 +163,7 @@ mod tests {
             words,
             ["raddle", "1", "wakes=150,from=os", "ns", "10.0", "10.0", "10.0", "0.00", "1", "0.250", "2.00"]
         );
+        assert!(text.starts_with("wake (user): "), "{text}");
         assert!(text.contains("skipped may: no may") && text.contains("FAILED tokio: no field"), "{text}");
     }
 

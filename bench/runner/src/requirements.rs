@@ -192,6 +192,7 @@ impl Requirement {
             Against::Nothing => format!("{} {}", self.bench, self.figure.name()),
             Against::Figure(other) => format!("{} {} / {}", self.bench, self.figure.name(), other.name()),
         };
+        let what = format!("{what} ({})", group.profile);
         let required = format!("<= {}", self.bound);
         let Some(interval) = Interval::of(&self.samples(group)) else {
             return [what, required, "-".into(), "-".into(), "0".into(), "not measured".into()];
@@ -227,6 +228,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::BENCHES;
+    use crate::profile::Profile;
 
     fn group(name: &str, cells: Vec<(&'static str, usize, &'static str, f64)>) -> Group {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
@@ -237,7 +239,7 @@ mod tests {
             cell
         };
         let cells = cells.into_iter().map(cell).collect();
-        Group { bench, cells, skipped: vec![], unbuilt: vec![] }
+        Group { bench, profile: Profile::House, cells, skipped: vec![], unbuilt: vec![] }
     }
 
     fn verdict(standing: &Standing) -> &str {

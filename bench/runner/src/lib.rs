@@ -16,4 +16,7 @@ pub mod cell;
 pub mod programs;
 pub mod session;
 
+pub mod compare;
+pub mod pair;
+
 pub mod report;

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::catalogue::{BENCHES, Bench, RUNTIMES};
+use crate::compare::{COMPARED, OURS};
 use crate::profile::Profile;
 
 const HELP: &str = "\
@@ -18,6 +19,9 @@ usage: bench-runner [NAME...] [OPTIONS]
   --runtime go,raddle  only these runtimes
   --profile P          build Rust programs for release as `house` has it (with LTO; default), as cargo has it for a
                        `user` who sets nothing, or `both`
+  --against DIR        compare raddle and occam with those of DIR, a checkout of another commit, pair by pair, and run
+                       once more what is slower (default: short benchmarks only)
+  --minutes N          with --against: measure no longer, however few rounds that is; building comes on top
   --quick              fewer rounds, smaller workloads: a look, not a claim
   --json FILE          write the raw figures there (rewritten after each benchmark)
   --list               print the benchmarks and runtimes
@@ -42,6 +46,10 @@ pub struct Options {
     pub runtimes: Option<Vec<String>>,
     pub profiles: Vec<Profile>,
     pub json: Option<PathBuf>,
+    /// Another source tree to compare with.
+    pub against: Option<PathBuf>,
+    /// How long to measure in a comparison.
+    pub minutes: Option<usize>,
 }
 
 impl Options {
@@ -60,6 +68,8 @@ impl Options {
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
                 "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
                 "--profile" => options.profiles = profiles(&value()?)?,
+                "--against" => options.against = Some(value()?.into()),
+                "--minutes" => options.minutes = Some(positive(&argument, &value()?)?),
                 "--json" => options.json = Some(value()?.into()),
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option {option}\n\n{HELP}"));
@@ -69,7 +79,30 @@ impl Options {
         }
         options.benches = benches(&names)?;
         options.runs = runs.unwrap_or(if options.quick { 5 } else { 15 });
-        Ok(Command::Run(options))
+        options.narrowed(names.is_empty()).map(Command::Run)
+    }
+
+    /// The same, for a comparison if it is one: of what differs between two trees, and by itself of what is short.
+    fn narrowed(mut self, by_itself: bool) -> Result<Options, String> {
+        if self.against.is_none() {
+            let unused = "--minutes is for --against, which is missing";
+            return if self.minutes.is_none() { Ok(self) } else { Err(unused.into()) };
+        }
+        let runtimes =
+            self.runtimes.get_or_insert_with(|| OURS.iter().map(|name| (*name).to_owned()).collect());
+        if let Some(other) = runtimes.iter().find(|name| !OURS.contains(&name.as_str())) {
+            return Err(format!(
+                "{other} is the same in both trees; --against compares {}",
+                OURS.join(" and ")
+            ));
+        }
+        if self.json.is_some() {
+            return Err("--json is not for --against, which keeps ratios only".into());
+        }
+        if by_itself {
+            self.benches.retain(|bench| COMPARED.contains(&bench.name));
+        }
+        Ok(self)
     }
 
     /// What no argument changes, without benchmarks.
@@ -83,6 +116,8 @@ impl Options {
             runtimes: None,
             profiles,
             json: None,
+            against: None,
+            minutes: None,
         }
     }
 
@@ -140,14 +175,14 @@ fn list() -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Command, String> {
         Options::parse(line.split_whitespace().map(String::from))
     }
 
-    fn options(line: &str) -> Options {
+    pub(crate) fn options(line: &str) -> Options {
         match parse(line) {
             Ok(Command::Run(options)) => options,
             _ => panic!("{line} does not run anything"),
@@ -177,6 +212,17 @@ mod tests {
         assert_eq!(options("--profile user").profiles, [Profile::User]);
         assert_eq!(options("--profile both").profiles, Profile::ALL);
         assert!(parse("--profile fast").err().unwrap().contains("house, user or both"));
+    }
+
+    #[test]
+    fn a_comparison_is_of_what_differs_between_two_trees() {
+        let by_itself = options("--against . --minutes 3");
+        assert_eq!((by_itself.benches.len(), by_itself.minutes), (COMPARED.len(), Some(3)));
+        assert!(!by_itself.wants("go", 1) && by_itself.wants("occam", 1));
+        assert_eq!(options("ring --against .").benches.len(), 1);
+        assert!(parse("--against . --runtime go").err().unwrap().contains("the same in both trees"));
+        assert!(parse("--against . --json x").err().unwrap().contains("--json"));
+        assert!(parse("--minutes 3").err().unwrap().contains("--against"));
     }
 
     #[test]

@@ -11,27 +11,35 @@ use raddle_measure::{Interval, Record, machine};
 use serde_json::Value;
 
 use crate::cell::{Cell, Params};
-use crate::profile::Profile;
+use crate::options::Options;
 use crate::programs::bench_folder;
 use crate::requirements::standings;
 use crate::session::Group;
 
 /// Machine, commit, command line and profiles: without them no figure means anything.
-pub fn heading(profiles: &[Profile]) -> String {
+pub fn heading(options: &Options) -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
     let mut text = format!("machine  {}\ncommit   {}\n", machine::describe(), commit());
     text += &format!("command  {}\n", command.trim_end());
-    for profile in profiles {
+    for profile in &options.profiles {
         text += &format!("profile  {profile}: {}\n", profile.what());
+    }
+    if let Some(root) = &options.against {
+        text += &format!("against  {} in {}\n", commit_in(root), root.display());
     }
     text + "\n"
 }
 
 /// The commit of this source tree, and whether it has been changed since.
 pub fn commit() -> String {
+    commit_in(bench_folder())
+}
+
+/// The commit of the source tree at `folder`, likewise.
+pub fn commit_in(folder: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let done = Command::new("git").args(arguments).current_dir(bench_folder()).output().ok()?;
+        let done = Command::new("git").args(arguments).current_dir(folder).output().ok()?;
         done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
     };
     let changed = git(&["status", "--porcelain"]).is_some_and(|text| !text.is_empty());
@@ -135,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::BENCHES;
+    use crate::profile::Profile;
 
     fn cell(runtime: &'static str, workers: usize, figure: f64) -> Cell {
         let mut cell = Cell::new(runtime, workers, "wakes=150,from=os");

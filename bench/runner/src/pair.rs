@@ -22,8 +22,12 @@ use crate::profile::Profile;
 /// The side figure that a [`Side`] adds to those of its program: processor time of the whole process, in ms.
 pub const PROCESSOR: &str = "processor_ms";
 
-/// A process shall take about this long, where one sample does not take longer.
-const PROCESS: Duration = Duration::from_millis(120);
+/// A process shall use about this much processor time, where one sample does not use more. It is the measure, since
+/// the time by the clock says on a busy machine how busy that is.
+const PROCESSOR_MS: f64 = 80.0;
+
+/// A process that sleeps more than it works shall not take longer than this.
+const WALL_MS: f64 = 300.0;
 
 /// A process takes at most so many samples.
 const SAMPLES_MAX: usize = 1000;
@@ -49,17 +53,16 @@ impl Side {
         Side { cell, program }
     }
 
-    /// Runs the program once more, and returns how long it took.
-    fn run(&mut self, samples: usize, expected: u64) -> Duration {
+    /// Runs the program once more, and returns which part it took of what a process may take.
+    fn run(&mut self, samples: usize, expected: u64) -> f64 {
         let (begun, before) = (Instant::now(), processor_ms());
         // No sample is shorter than a nanosecond: each is one call of the body.
         self.cell.repeat(Plan { samples, run_ns_min: 1 }, expected, Command::new(&self.program));
-        if let (Some(Some(sample)), Some(before), Some(after)) =
-            (self.cell.rounds.last_mut(), before, processor_ms())
-        {
-            sample.extra.insert(PROCESSOR.into(), after - before);
+        let used = processor_ms().zip(before).map(|(after, before)| after - before);
+        if let (Some(Some(sample)), Some(used)) = (self.cell.rounds.last_mut(), used) {
+            sample.extra.insert(PROCESSOR.into(), used);
         }
-        begun.elapsed()
+        part(used.unwrap_or_default(), begun.elapsed())
     }
 
     fn afresh(self) -> Side {
@@ -77,11 +80,11 @@ impl Pair {
     pub fn fit(&mut self) {
         let expected = self.expected();
         let mut took = self.new.run(self.samples, expected);
-        while took < PROCESS / 4 && self.samples < SAMPLES_MAX && self.failure().is_none() {
+        while took < 0.25 && self.samples < SAMPLES_MAX && self.failure().is_none() {
             self.samples = (self.samples * 4).min(SAMPLES_MAX);
             took = self.new.run(self.samples, expected);
         }
-        self.samples = fitting(self.samples, took).clamp(self.bench.samples, SAMPLES_MAX);
+        self.samples = ((self.samples as f64 / took) as usize).clamp(self.bench.samples, SAMPLES_MAX);
         self.old.run(self.samples, expected);
         self.new.cell.rounds.clear();
         self.old.cell.rounds.clear();
@@ -120,9 +123,9 @@ impl Pair {
     }
 }
 
-/// How many samples take as long as a process shall, where `samples` took so long.
-fn fitting(samples: usize, took: Duration) -> usize {
-    (samples as f64 * PROCESS.as_secs_f64() / took.as_secs_f64()) as usize
+/// Which part of its share a process took that used so much processor time and was over after `wall`.
+fn part(used_ms: f64, wall: Duration) -> f64 {
+    (used_ms / PROCESSOR_MS).max(wall.as_secs_f64() * 1e3 / WALL_MS)
 }
 
 /// What all child processes that are over have used; `None` if the kernel does not say.
@@ -188,7 +191,13 @@ pub(crate) mod tests {
         pair.fit();
         assert!((pair.bench.samples + 1..=SAMPLES_MAX).contains(&pair.samples), "{}", pair.samples);
         assert_eq!((pair.failure(), pair.series("")), (None, [vec![], vec![]]));
-        assert_eq!(fitting(10, PROCESS / 2), 20);
+    }
+
+    #[test]
+    fn a_process_has_its_share_when_it_worked_enough_or_slept_enough() {
+        assert_eq!(part(PROCESSOR_MS, Duration::from_millis(100)), 1.0);
+        assert_eq!(part(1.0, Duration::from_millis(300)), 1.0);
+        assert_eq!(part(PROCESSOR_MS / 2.0, Duration::ZERO), 0.5);
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub const OURS: &[&str] = &["raddle", "occam"];
 /// Of the time that a comparison may take, this part is for what is run again.
 const AGAIN: u32 = 4;
 
+/// A row may take so many times what is left for each, before it has to wait for the others.
+const SHARE: u32 = 2;
+
 /// The rows of a comparison.
 #[derive(Default)]
 pub struct Comparison {
@@ -99,28 +102,47 @@ impl Comparison {
     }
 
     /// Runs the rounds, all of them unless the time is up or somebody interrupts it.
+    ///
+    /// A row that takes more than its share of the time waits until all others have their rounds.
     pub fn run(&mut self, runs: usize, limit: Option<Duration>, stopped: &AtomicBool) {
         let begun = Instant::now();
         let over = || is_set(stopped) || limit.is_some_and(|limit| begun.elapsed() >= limit);
-        for round in 0..=runs {
-            for index in order(self.pairs.len(), round) {
-                let pair = &mut self.pairs[index];
-                if over() || pair.failure().is_some() {
-                    continue;
-                }
-                progress(&format!("{round}/{runs} {}", pair.bench.name));
-                // The first time is for finding out how much a process is to do.
-                match round.checked_sub(1) {
-                    None => pair.fit(),
-                    Some(round) => pair.run(round),
-                }
-                if is_set(stopped) {
-                    // Ctrl-C reaches the process group: these programs were cut short by it, not by a fault.
-                    (pair.new.cell.failure, pair.old.cell.failure) = (None, None);
-                }
+        self.each(0, over, stopped, |pair| pair.fit());
+        let share = limit.map(|limit| SHARE * limit / self.pairs.len().max(1) as u32);
+        for share in [share, None] {
+            for round in 0..runs {
+                self.each(round, over, stopped, |pair| {
+                    if pair.rounds() <= round && share.is_none_or(|share| pair.spent < share) {
+                        pair.run(round);
+                    }
+                });
             }
         }
         progress("");
+    }
+
+    /// Does `what` with each row that has not failed, in the order of `round`, until it is over.
+    fn each(
+        &mut self,
+        round: usize,
+        over: impl Fn() -> bool,
+        stopped: &AtomicBool,
+        what: impl Fn(&mut Pair),
+    ) {
+        for index in order(self.pairs.len(), round) {
+            let pair = &mut self.pairs[index];
+            if over() {
+                return;
+            }
+            if pair.failure().is_none() {
+                progress(&format!("{} {}", pair.rounds() + 1, pair.bench.name));
+                what(pair);
+            }
+            if is_set(stopped) {
+                // Ctrl-C reaches the process group: these programs were cut short by it, not by a fault.
+                (pair.new.cell.failure, pair.old.cell.failure) = (None, None);
+            }
+        }
     }
 
     /// The rows that look slower, without a figure.
@@ -159,7 +181,7 @@ fn rows(options: &Options) -> impl Iterator<Item = (&'static Bench, Cell)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pair::tests::measured;
+    use crate::pair::tests::{measured, scripted};
 
     #[test]
     fn a_comparison_is_of_raddles_own_runtimes() {
@@ -177,6 +199,19 @@ mod tests {
         let again = Comparison { pairs, absent: Vec::new() }.slower();
         assert_eq!(again.pairs.len(), 1);
         assert_eq!(again.pairs[0].series(""), [vec![], vec![]]);
+    }
+
+    #[test]
+    fn a_row_that_took_more_than_its_share_waits_for_the_others_and_then_goes_on() {
+        let log = std::env::temp_dir().join(format!("bench-compare-{}.log", std::process::id()));
+        let say = |what: &str| format!("echo {what} >>'{}'", log.display());
+        let mut pairs = vec![scripted("long", &say("long"), ""), scripted("short", &say("short"), "")];
+        pairs[0].spent = Duration::from_secs(3600);
+        let mut comparison = Comparison { pairs, absent: Vec::new() };
+        comparison.run(2, Some(Duration::from_secs(300)), &AtomicBool::new(false));
+        let said = std::fs::read_to_string(&log).unwrap();
+        std::fs::remove_file(&log).unwrap();
+        assert!(said.ends_with("short\nshort\nlong\nlong\n"), "{said}");
     }
 
     #[test]

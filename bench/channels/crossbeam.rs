@@ -46,8 +46,10 @@ fn pingpong(count: u64) -> u64 {
 fn flow(count: u64, senders: u64, receivers: u64, capacity: u64) -> u64 {
     let (s, r) = if capacity == 1_000_000 { unbounded() } else { bounded(capacity as usize) };
     let each = count / senders;
-    let receivers: Vec<_> = (0..receivers).map(|_| r.clone()).map(|r| spawn(move || r.iter().sum::<u64>())).collect();
-    let send = |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
+    let receivers: Vec<_> =
+        (0..receivers).map(|_| r.clone()).map(|r| spawn(move || r.iter().sum::<u64>())).collect();
+    let send =
+        |s: Sender<u64>, first: u64| move || (first..first + each).for_each(|n| s.send(n).expect("received"));
     let senders: Vec<_> = (0..senders).map(|part| spawn(send(s.clone(), part * each))).collect();
     drop((s, r));
     senders.into_iter().for_each(|sender| sender.join().expect("a sender does not panic"));
@@ -77,7 +79,8 @@ fn ready(count: u64, width: u64) -> u64 {
 /// A selection over rendezvous channels that has to wait.
 fn wait(count: u64, width: u64) -> u64 {
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..width).map(|_| bounded(0)).unzip();
-    let sender = spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));
+    let sender =
+        spawn(move || (0..count).for_each(|n| senders[(n % width) as usize].send(n).expect("received")));
     let mut select = select_over(&receivers);
     let sum = (0..count).fold(0, |sum, _| {
         let operation = select.select();

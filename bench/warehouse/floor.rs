@@ -15,7 +15,8 @@ fn main() -> ExitCode {
 fn measure(job: &Job) -> Result<Vec<Sample>, String> {
     let ms = |name| job.number(name).map(Duration::from_millis);
     let length = Length::Time { warm_up: ms("warm_ms")?, measured: ms("ms")? };
-    let plan = WarehousePlan { warehouses: job.number("warehouses")? as usize, length, ..WarehousePlan::default() };
+    let plan =
+        WarehousePlan { warehouses: job.number("warehouses")? as usize, length, ..WarehousePlan::default() };
     let sample = |_| {
         let outcome = floor(&plan);
         match outcome.violations.first() {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use raddle_measure::{Sample, Summary};
+use raddle_measure::{Plan, Sample, Summary};
 
 /// A process that takes longer than this hangs.
 const PROCESS_LIMIT: Duration = Duration::from_secs(300);
@@ -38,9 +38,18 @@ impl Cell {
     }
 
     /// Runs the program once more and keeps the median of its `samples`, which must have the checksum `expected`.
-    pub fn run(&mut self, samples: usize, expected: u64, mut program: Command, quick: bool) {
-        let run_ns = if quick { "10000000" } else { "20000000" };
-        let (workers, samples) = (self.workers.to_string(), samples.to_string());
+    pub fn run(&mut self, samples: usize, expected: u64, program: Command, quick: bool) {
+        self.repeat(
+            Plan { samples, run_ns_min: if quick { 10_000_000 } else { 20_000_000 } },
+            expected,
+            program,
+        );
+    }
+
+    /// As [`Cell::run`], by a plan.
+    pub fn repeat(&mut self, plan: Plan, expected: u64, mut program: Command) {
+        let (workers, samples, run_ns) =
+            (self.workers.to_string(), plan.samples.to_string(), plan.run_ns_min.to_string());
         program.args([
             "--workers",
             &workers,
@@ -49,7 +58,7 @@ impl Cell {
             "--samples",
             &samples,
             "--run-ns",
-            run_ns,
+            &run_ns,
         ]);
         match output(program).and_then(|text| checked(&text, expected)) {
             Ok(sample) => self.rounds.push(Some(sample)),

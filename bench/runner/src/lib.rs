@@ -10,8 +10,13 @@ pub mod options;
 pub mod catalogue;
 pub mod requirements;
 
+pub mod profile;
+
 pub mod cell;
 pub mod programs;
 pub mod session;
+
+pub mod compare;
+pub mod pair;
 
 pub mod report;

@@ -7,8 +7,11 @@
 //! and prints one table a benchmark, with the ratios to Go and to the floor and with what the benchmark must
 //! reach. The catalogue and the requirements are tables of the library.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
+use bench_runner::compare::{self, Comparison, table};
 use bench_runner::options::{RunnerCommand, RunnerOptions};
 use bench_runner::{report, session};
 
@@ -38,13 +41,18 @@ fn main() -> ExitCode {
 /// Runs everything; `false` when some program failed.
 fn run(options: &RunnerOptions) -> Result<bool, String> {
     let stopped = session::stop_on_interrupt()?;
-    print!("{}", report::heading());
+    print!("{}", report::heading(options));
+    if let Some(root) = &options.against {
+        return compare(root, options, &stopped);
+    }
     let mut groups = Vec::new();
-    for bench in &options.benches {
+    let sessions =
+        options.benches.iter().flat_map(|bench| options.profiles.iter().map(move |p| (*bench, *p)));
+    for (bench, profile) in sessions {
         if session::is_set(&stopped) {
             break;
         }
-        let group = session::run(bench, options, &stopped);
+        let group = session::run(bench, profile, options, &stopped);
         println!("{}", report::group(&group));
         groups.push(group);
         if let Some(path) = &options.json {
@@ -56,4 +64,20 @@ fn run(options: &RunnerOptions) -> Result<bool, String> {
         println!("interrupted: the figures above are those of the rounds that were complete");
     }
     Ok(groups.iter().all(|group| group.failures().is_empty()))
+}
+
+/// Compares this tree with the one at `root`; `false` when some row could not be.
+fn compare(root: &Path, options: &RunnerOptions, stopped: &AtomicBool) -> Result<bool, String> {
+    let [first, second] = compare::shares(options.minutes);
+    let mut comparison = Comparison::build(options, root)?;
+    comparison.run(options.runs, first, stopped);
+    println!("{}", table::rows(&comparison));
+    let whole = comparison.is_whole();
+    let mut again = comparison.slower();
+    if !again.pairs.is_empty() && !session::is_set(stopped) {
+        again.run(options.runs, second, stopped);
+        println!("once more, what seemed slower:\n{}", table::rows(&again));
+        print!("{}", table::repeated(&again));
+    }
+    Ok(whole && again.is_whole())
 }

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 
 use crate::catalogue::{BENCHES, Bench, RUNTIMES};
+use crate::compare::{COMPARED, OURS};
+use crate::profile::Profile;
 
 const HELP: &str = "\
 Runs Raddle's benchmarks beside their rivals and floors, in interleaved rounds.
@@ -15,6 +17,11 @@ usage: bench-runner [NAME...] [OPTIONS]
   --runs N             rounds (default 15, with --quick 5; some benchmarks cap it)
   --workers 1,2        only cells with these numbers of workers
   --runtime go,raddle  only these runtimes
+  --profile P          build Rust programs for release as `house` has it (with LTO; default), as cargo has it for a
+                       `user` who sets nothing, or `both`
+  --against DIR        compare raddle and occam with those of DIR, a checkout of another commit, pair by pair, and run
+                       once more what is slower (default: short benchmarks only)
+  --minutes N          with --against: measure no longer, however few rounds that is; building comes on top
   --quick              fewer rounds, smaller workloads: a look, not a claim
   --json FILE          write the raw figures there (rewritten after each benchmark)
   --list               print the benchmarks and runtimes
@@ -37,21 +44,19 @@ pub struct RunnerOptions {
     pub quick: bool,
     pub workers: Option<Vec<usize>>,
     pub runtimes: Option<Vec<String>>,
+    pub profiles: Vec<Profile>,
     pub json: Option<PathBuf>,
+    /// Another source tree to compare with.
+    pub against: Option<PathBuf>,
+    /// How long to measure in a comparison.
+    pub minutes: Option<usize>,
 }
 
 impl RunnerOptions {
     /// Reads the arguments, without the program's name.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<RunnerCommand, String> {
         let (mut names, mut runs) = (Vec::new(), None);
-        let mut options = RunnerOptions {
-            benches: vec![],
-            runs: 0,
-            quick: false,
-            workers: None,
-            runtimes: None,
-            json: None,
-        };
+        let mut options = RunnerOptions::usual();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("{argument} wants a value"));
@@ -62,6 +67,9 @@ impl RunnerOptions {
                 "--runs" => runs = Some(positive(&argument, &value()?)?),
                 "--workers" => options.workers = Some(numbers(&argument, &value()?)?),
                 "--runtime" | "--runtimes" => options.runtimes = Some(runtimes(&value()?)?),
+                "--profile" => options.profiles = profiles(&value()?)?,
+                "--against" => options.against = Some(value()?.into()),
+                "--minutes" => options.minutes = Some(positive(&argument, &value()?)?),
                 "--json" => options.json = Some(value()?.into()),
                 option if option.starts_with('-') => {
                     return Err(format!("unknown option {option}\n\n{HELP}"));
@@ -71,7 +79,46 @@ impl RunnerOptions {
         }
         options.benches = benches(&names)?;
         options.runs = runs.unwrap_or(if options.quick { 5 } else { 15 });
-        Ok(RunnerCommand::Run(options))
+        options.narrowed(names.is_empty()).map(RunnerCommand::Run)
+    }
+
+    /// The same, for a comparison if it is one: of what differs between two trees, and by itself of what is short.
+    fn narrowed(mut self, by_itself: bool) -> Result<RunnerOptions, String> {
+        if self.against.is_none() {
+            let unused = "--minutes is for --against, which is missing";
+            return if self.minutes.is_none() { Ok(self) } else { Err(unused.into()) };
+        }
+        let runtimes =
+            self.runtimes.get_or_insert_with(|| OURS.iter().map(|name| (*name).to_owned()).collect());
+        if let Some(other) = runtimes.iter().find(|name| !OURS.contains(&name.as_str())) {
+            return Err(format!(
+                "{other} is the same in both trees; --against compares {}",
+                OURS.join(" and ")
+            ));
+        }
+        if self.json.is_some() {
+            return Err("--json is not for --against, which keeps ratios only".into());
+        }
+        if by_itself {
+            self.benches.retain(|bench| COMPARED.contains(&bench.name));
+        }
+        Ok(self)
+    }
+
+    /// What no argument changes, without benchmarks.
+    fn usual() -> RunnerOptions {
+        let profiles = vec![Profile::House];
+        RunnerOptions {
+            benches: vec![],
+            runs: 0,
+            quick: false,
+            workers: None,
+            runtimes: None,
+            profiles,
+            json: None,
+            against: None,
+            minutes: None,
+        }
     }
 
     /// Whether the session shall have cells of this runtime with this many workers.
@@ -98,6 +145,17 @@ fn runtimes(text: &str) -> Result<Vec<String>, String> {
     text.split(',').map(known).collect()
 }
 
+fn profiles(text: &str) -> Result<Vec<Profile>, String> {
+    match Profile::ALL.into_iter().find(|profile| profile.name() == text) {
+        Some(profile) => Ok(vec![profile]),
+        None if text == "both" => Ok(Profile::ALL.to_vec()),
+        None => Err(format!(
+            "--profile is {text:?}, expected {} or both",
+            Profile::ALL.map(Profile::name).join(", ")
+        )),
+    }
+}
+
 fn numbers(option: &str, text: &str) -> Result<Vec<usize>, String> {
     text.split(',').map(|part| positive(option, part)).collect()
 }
@@ -117,14 +175,14 @@ fn list() -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<RunnerCommand, String> {
         RunnerOptions::parse(line.split_whitespace().map(String::from))
     }
 
-    fn options(line: &str) -> RunnerOptions {
+    pub(crate) fn options(line: &str) -> RunnerOptions {
         match parse(line) {
             Ok(RunnerCommand::Run(options)) => options,
             _ => panic!("{line} does not run anything"),
@@ -146,6 +204,25 @@ mod tests {
         assert!(parse("--fast").err().unwrap().contains("--quick"));
         assert!(parse("--workers 0").err().unwrap().contains("from 1 up"));
         assert!(parse("--json").err().unwrap().contains("wants a value"));
+    }
+
+    #[test]
+    fn programs_are_built_in_the_houses_profile_unless_it_is_said() {
+        assert_eq!(options("").profiles, [Profile::House]);
+        assert_eq!(options("--profile user").profiles, [Profile::User]);
+        assert_eq!(options("--profile both").profiles, Profile::ALL);
+        assert!(parse("--profile fast").err().unwrap().contains("house, user or both"));
+    }
+
+    #[test]
+    fn a_comparison_is_of_what_differs_between_two_trees() {
+        let by_itself = options("--against . --minutes 3");
+        assert_eq!((by_itself.benches.len(), by_itself.minutes), (COMPARED.len(), Some(3)));
+        assert!(!by_itself.wants("go", 1) && by_itself.wants("occam", 1));
+        assert_eq!(options("ring --against .").benches.len(), 1);
+        assert!(parse("--against . --runtime go").err().unwrap().contains("the same in both trees"));
+        assert!(parse("--against . --json x").err().unwrap().contains("--json"));
+        assert!(parse("--minutes 3").err().unwrap().contains("--against"));
     }
 
     #[test]

@@ -1,24 +1,26 @@
-//! Owns: building the program of each runtime, and where it is then.
+//! Owns: how a program of each runtime is built, and where it then lies.
 //! May use: cargo, go, javac, ghc, g++.
-//! Never: installing anything; it reports what is missing.
+//! Never: installing anything; what is missing is said.
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::profile::Profile;
+
 mod foreign;
 
-/// The result of building a program.
+/// What came of the attempt to have a program.
 pub enum BuildResult {
-    /// It is built, at this path.
+    /// It is built and lies here.
     Ready(PathBuf),
-    /// Its toolchain or library is missing on this machine.
+    /// Its toolchain or library is not on this machine.
     Missing(String),
     /// It does not build.
     Failed(String),
 }
 
-/// Shows progress in the terminal's last line, if standard error is a terminal.
+/// Shows what is going on in the terminal's last line; nothing where standard error is no terminal.
 pub fn progress(what: &str) {
     if stderr().is_terminal() {
         eprint!("\r\x1b[K{what}");
@@ -30,34 +32,86 @@ pub fn bench_folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// Builds the program of `workload` for `runtime`.
+/// Builds the program of `workload` for `runtime`, from this source tree and in the house's profile.
 pub fn build(workload: &str, runtime: &str) -> BuildResult {
-    progress(&format!("building {workload} for {runtime}"));
-    match runtime {
-        "go" => go(workload),
-        "java" => foreign::java(workload),
-        "ghc" => foreign::ghc(workload),
-        "erlang" => foreign::erlang(workload),
-        "openmp" | "tbb" | "boost" => foreign::cpp(workload, runtime),
-        _ => rust(workload, runtime),
+    Tree::own(Profile::House).map_or_else(BuildResult::Failed, |tree| tree.build(workload, runtime))
+}
+
+/// As [`Tree::prepare`], from this source tree and in the house's profile.
+pub fn prepare(programs: &[(&str, &str)]) {
+    if let Ok(tree) = Tree::own(Profile::House) {
+        tree.prepare(programs);
     }
 }
 
-/// Builds the Rust programs among these `(workload, runtime)`, one runtime at a time: much faster than one by one.
-///
-/// Failures are reported later by [`build`].
-pub fn prepare(programs: &[(&str, &str)]) {
-    let mut runtimes: Vec<&str> =
-        programs.iter().map(|(_, runtime)| *runtime).filter(|r| is_rust(r)).collect();
-    runtimes.sort_unstable();
-    runtimes.dedup();
-    for runtime in runtimes {
-        progress(&format!("building all programs for {runtime}"));
-        let mut command = cargo_build(runtime);
-        for (workload, _) in programs.iter().filter(|(_, of)| *of == runtime) {
-            command.args(["--bin", &format!("{workload}-{runtime}")]);
+/// A source tree, and the profile in which its Rust programs are built.
+pub struct Tree {
+    bench: PathBuf,
+    /// Cargo's target folder. Named to cargo each time: two trees that share one would overwrite each other's programs.
+    target: PathBuf,
+    profile: Profile,
+}
+
+impl Tree {
+    /// The source tree of this runner.
+    pub fn own(profile: Profile) -> Result<Tree, String> {
+        let folder = target_folder()?;
+        let target = folder.parent().ok_or_else(|| format!("{} is no target folder", folder.display()))?;
+        Ok(Tree { bench: bench_folder().to_owned(), target: target.to_owned(), profile })
+    }
+
+    /// The source tree at `root`, a checkout of another commit.
+    pub fn other(root: &Path, profile: Profile) -> Result<Tree, String> {
+        let bench = root.join("bench");
+        let bench = bench.canonicalize().map_err(|e| format!("no benchmarks in {}: {e}", bench.display()))?;
+        Ok(Tree { target: bench.join("target"), bench, profile })
+    }
+
+    /// Builds the program of `workload` for `runtime`.
+    pub fn build(&self, workload: &str, runtime: &str) -> BuildResult {
+        progress(&format!("building {workload} for {runtime}"));
+        match runtime {
+            "go" => go(workload),
+            "java" => foreign::java(workload),
+            "ghc" => foreign::ghc(workload),
+            "erlang" => foreign::erlang(workload),
+            "openmp" | "tbb" | "boost" => foreign::cpp(workload, runtime),
+            _ => self.rust(workload, runtime),
         }
-        let _ = finish(command, target_folder());
+    }
+
+    /// Builds what of these `(workload, runtime)` is in Rust, a runtime at a time: much faster than one by one.
+    ///
+    /// What does not build is found by [`Tree::build`], which says why.
+    pub fn prepare(&self, programs: &[(&str, &str)]) {
+        let mut runtimes: Vec<&str> =
+            programs.iter().map(|(_, runtime)| *runtime).filter(|r| is_rust(r)).collect();
+        runtimes.sort_unstable();
+        runtimes.dedup();
+        for runtime in runtimes {
+            progress(&format!("building all programs for {runtime}"));
+            let mut command = self.cargo_build(runtime);
+            for (workload, _) in programs.iter().filter(|(_, of)| *of == runtime) {
+                command.args(["--bin", &format!("{workload}-{runtime}")]);
+            }
+            let _ = command.output();
+        }
+    }
+
+    fn rust(&self, workload: &str, runtime: &str) -> BuildResult {
+        let binary = format!("{workload}-{runtime}");
+        let mut command = self.cargo_build(runtime);
+        command.args(["--bin", &binary]);
+        finish(command, Ok(self.target.join(self.profile.folder()).join(binary)))
+    }
+
+    /// The rustc settings of the cargo that runs this runner are meant for it, and are found again by themselves.
+    fn cargo_build(&self, runtime: &str) -> Command {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--package", &format!("bench-{runtime}")]);
+        command.args(self.profile.arguments()).arg("--target-dir").arg(&self.target).current_dir(&self.bench);
+        command
     }
 }
 
@@ -65,25 +119,10 @@ fn is_rust(runtime: &str) -> bool {
     !["go", "java", "ghc", "erlang", "openmp", "tbb", "boost"].contains(&runtime)
 }
 
-fn cargo_build(runtime: &str) -> Command {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--release", "--package", &format!("bench-{runtime}")]);
-    command
-}
-
-/// The folder of built programs: that of this runner's own executable.
+/// Where built programs lie: beside this runner's own executable.
 fn target_folder() -> Result<PathBuf, String> {
     let runner = std::env::current_exe().map_err(|e| format!("cannot find the runner's own path: {e}"))?;
     runner.parent().map(Path::to_owned).ok_or_else(|| format!("{} lies nowhere", runner.display()))
-}
-
-fn rust(workload: &str, runtime: &str) -> BuildResult {
-    let binary = format!("{workload}-{runtime}");
-    let mut command = cargo_build(runtime);
-    command.args(["--bin", &binary]);
-    // Do not pass on the environment of the cargo that runs this runner; cargo finds the settings again.
-    finish(command, target_folder().map(|folder| folder.join(binary)))
 }
 
 fn go(workload: &str) -> BuildResult {
@@ -98,8 +137,12 @@ fn go(workload: &str) -> BuildResult {
     finish(command, output)
 }
 
+/// Runs a compiler, in this source tree unless it is told where.
 fn finish(mut command: Command, output: Result<PathBuf, String>) -> BuildResult {
-    let outcome = command.current_dir(bench_folder()).output();
+    if command.get_current_dir().is_none() {
+        command.current_dir(bench_folder());
+    }
+    let outcome = command.output();
     match (outcome, output) {
         (_, Err(why)) => BuildResult::Failed(why),
         (Err(why), _) => BuildResult::Failed(format!("cannot start {command:?}: {why}")),

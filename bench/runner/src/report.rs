@@ -11,21 +11,35 @@ use raddle_measure::{Interval, Record, machine};
 use serde_json::Value;
 
 use crate::cell::{Cell, Params};
+use crate::options::RunnerOptions;
 use crate::programs::bench_folder;
 use crate::requirements::standings;
 use crate::session::BenchGroup;
 
-/// Machine, commit and command line: without them no figure means anything.
-pub fn heading() -> String {
+/// Machine, commit, command line and profiles: without them no figure means anything.
+pub fn heading(options: &RunnerOptions) -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("cargo xtask bench {}", arguments.join(" "));
-    format!("machine  {}\ncommit   {}\ncommand  {}\n\n", machine::describe(), commit(), command.trim_end())
+    let mut text = format!("machine  {}\ncommit   {}\n", machine::describe(), commit());
+    text += &format!("command  {}\n", command.trim_end());
+    for profile in &options.profiles {
+        text += &format!("profile  {profile}: {}\n", profile.what());
+    }
+    if let Some(root) = &options.against {
+        text += &format!("against  {} in {}\n", commit_in(root), root.display());
+    }
+    text + "\n"
 }
 
 /// The commit of this source tree, and whether it has been changed since.
 pub fn commit() -> String {
+    commit_in(bench_folder())
+}
+
+/// The commit of the source tree at `folder`, likewise.
+pub fn commit_in(folder: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let done = Command::new("git").args(arguments).current_dir(bench_folder()).output().ok()?;
+        let done = Command::new("git").args(arguments).current_dir(folder).output().ok()?;
         done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
     };
     let changed = git(&["status", "--porcelain"]).is_some_and(|text| !text.is_empty());
@@ -36,7 +50,7 @@ pub fn commit() -> String {
 /// The table of one benchmark, then what was skipped or failed.
 pub fn group(group: &BenchGroup) -> String {
     let bench = group.bench;
-    let mut text = format!("{}: {}\n", bench.name, bench.what);
+    let mut text = format!("{} ({}): {}\n", bench.name, group.profile, bench.what);
     let titles = [
         "runtime", "workers", "params ", "figure ", "median", "min", "max", "mad", "runs", "/ go", "/ floor",
     ];
@@ -105,6 +119,7 @@ fn records(group: &BenchGroup) -> Vec<Record> {
     let record = |cell: &Cell, metric: &str, unit: &str| {
         let mut params: Vec<(String, String)> =
             Params(&cell.params).pairs().map(|(name, value)| (name.into(), value.into())).collect();
+        params.push(("profile".into(), group.profile.name().into()));
         if !metric.is_empty() {
             params.push(("metric".into(), metric.into()));
         }
@@ -128,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::BENCHES;
+    use crate::profile::Profile;
 
     fn cell(runtime: &'static str, workers: usize, figure: f64) -> Cell {
         let mut cell = Cell::new(runtime, workers, "wakes=150,from=os");
@@ -140,6 +156,7 @@ mod tests {
         let cells = vec![cell("raddle", 1, 10.0), cell("go", 1, 40.0), cell("floor", 1, 5.0)];
         BenchGroup {
             bench,
+            profile: Profile::User,
             cells,
             skipped: vec![("may", "no may".into())],
             unbuilt: vec![("tokio", "no field".into())],
@@ -155,6 +172,7 @@ mod tests {
             words,
             ["raddle", "1", "wakes=150,from=os", "ns", "10.0", "10.0", "10.0", "0.00", "1", "0.250", "2.00"]
         );
+        assert!(text.starts_with("wake (user): "), "{text}");
         assert!(text.contains("skipped may: no may") && text.contains("FAILED tokio: no field"), "{text}");
     }
 

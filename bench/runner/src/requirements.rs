@@ -13,7 +13,7 @@ use raddle_measure::{Interval, table};
 use crate::cell::{Cell, Params};
 use crate::session::BenchGroup;
 
-/// One requirement: a figure, what it is compared with, and the largest allowed ratio (or value).
+/// One requirement: a figure, what it is held against, and the largest allowed ratio (or value).
 pub struct Requirement {
     bench: &'static str,
     figure: Select,
@@ -96,8 +96,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
     ),
     value("alive", RADDLE.with("count=100000,kind=process").metric("resident_bytes"), 4400.0),
     value("alive", RADDLE.with("count=1000000,kind=process").metric("resident_bytes"), 4400.0),
-    value("alive", RADDLE.with("count=100000,kind=task").metric("resident_bytes"), 256.0),
-    value("alive", RADDLE.with("count=1000000,kind=task").metric("resident_bytes"), 256.0),
+    value("alive", RADDLE.with("count=100000,kind=cell").metric("resident_bytes"), 256.0),
+    value("alive", RADDLE.with("count=1000000,kind=cell").metric("resident_bytes"), 256.0),
     ratio("thread_yield2", RADDLE, GO, 0.3),
     ratio("thread_yield1000", RADDLE, GO, 0.3),
     ratio("thread_create", RADDLE, GO, 0.6),
@@ -192,6 +192,7 @@ impl Requirement {
             Against::Nothing => format!("{} {}", self.bench, self.figure.name()),
             Against::Figure(other) => format!("{} {} / {}", self.bench, self.figure.name(), other.name()),
         };
+        let what = format!("{what} ({})", group.profile);
         let required = format!("<= {}", self.bound);
         let Some(interval) = Interval::of(&self.samples(group)) else {
             return [what, required, "-".into(), "-".into(), "0".into(), "not measured".into()];
@@ -227,6 +228,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::BENCHES;
+    use crate::profile::Profile;
 
     fn group(name: &str, cells: Vec<(&'static str, usize, &'static str, f64)>) -> BenchGroup {
         let bench = BENCHES.iter().find(|bench| bench.name == name).unwrap();
@@ -237,7 +239,7 @@ mod tests {
             cell
         };
         let cells = cells.into_iter().map(cell).collect();
-        BenchGroup { bench, cells, skipped: vec![], unbuilt: vec![] }
+        BenchGroup { bench, profile: Profile::House, cells, skipped: vec![], unbuilt: vec![] }
     }
 
     fn verdict(standing: &Standing) -> &str {

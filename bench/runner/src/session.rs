@@ -10,13 +10,16 @@ use raddle_measure::rounds::order;
 use crate::catalogue::Bench;
 use crate::cell::{Cell, Params};
 use crate::options::RunnerOptions;
-use crate::programs::{self, BuildResult, progress};
+use crate::profile::Profile;
+use crate::programs::{BuildResult, Tree, progress};
 
 /// A benchmark with its cells after the rounds.
 pub struct BenchGroup {
     pub bench: &'static Bench,
+    /// How the Rust programs among them were built.
+    pub profile: Profile,
     pub cells: Vec<Cell>,
-    /// Runtimes that are not installed, with the reason.
+    /// Runtimes that are not there, with the reason.
     pub skipped: Vec<(&'static str, String)>,
     /// Runtimes whose program could not be built, with the reason.
     pub unbuilt: Vec<(&'static str, String)>,
@@ -47,16 +50,24 @@ pub fn is_set(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed)
 }
 
-/// Builds the programs of `bench` and runs its rounds.
-pub fn run(bench: &'static Bench, options: &RunnerOptions, stopped: &AtomicBool) -> BenchGroup {
-    let mut group = BenchGroup { bench, cells: Vec::new(), skipped: Vec::new(), unbuilt: Vec::new() };
+/// Builds the programs of `bench` in `profile` and runs its rounds.
+pub fn run(
+    bench: &'static Bench,
+    profile: Profile,
+    options: &RunnerOptions,
+    stopped: &AtomicBool,
+) -> BenchGroup {
+    let mut group =
+        BenchGroup { bench, profile, cells: Vec::new(), skipped: Vec::new(), unbuilt: Vec::new() };
+    let tree = Tree::own(profile);
     let mut built = Vec::new();
     for &(runtime, workers) in bench.runtimes {
         let workers: Vec<usize> = workers.iter().copied().filter(|&w| options.wants(runtime, w)).collect();
         if workers.is_empty() {
             continue;
         }
-        match programs::build(bench.program, runtime) {
+        let build = |tree: &Tree| tree.build(bench.program, runtime);
+        match tree.as_ref().map_or_else(|why| BuildResult::Failed(why.clone()), build) {
             BuildResult::Ready(path) => built.push((runtime, path)),
             BuildResult::Missing(why) => group.skipped.push((runtime, why)),
             BuildResult::Failed(why) => group.unbuilt.push((runtime, why)),

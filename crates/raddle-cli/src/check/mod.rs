@@ -108,10 +108,10 @@ impl Check {
             // What is complained of beside would only follow from the text that is missing.
             return Err(disk.refused);
         }
-        let errors = analysis.diagnostics.iter().filter(|it| it.is_error()).count();
+        let errors = analysis.diagnostics().iter().filter(|it| it.is_error()).count();
         count.errors += errors;
-        count.warnings += analysis.diagnostics.len() - errors;
-        self.say(&analysis.diagnostics, &sources).map_err(|error| vec![error])
+        count.warnings += analysis.diagnostics().len() - errors;
+        self.say(analysis.diagnostics(), &sources).map_err(|error| vec![error])
     }
 
     fn say(&self, diagnostics: &[Diagnostic], sources: &Sources) -> Result<(), Error> {

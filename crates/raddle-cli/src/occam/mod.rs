@@ -115,7 +115,7 @@ impl Compile {
             Some(Debug::Exempt) => lower::Watch::Exempt,
             Some(Debug::All) => lower::Watch::Everything,
         };
-        lower::lower_as(checked.program(), &sources, watch).map_err(|complaints| {
+        lower::lower_as(&checked, &sources, watch).map_err(|complaints| {
             say(&complaints);
             Refused::Program
         })

@@ -83,7 +83,7 @@ impl Compile {
                 })
             })?;
             return Module::read(&bytes).map_err(|error| {
-                let text = format!("`{}` is no bytecode that this raddle knows: {error}", shown.display());
+                let text = format!("cannot read the bytecode `{}`: {error}", shown.display());
                 Refused::Trouble(Error::CannotRun(text))
             });
         }

@@ -11,7 +11,7 @@ use crate::spin::Spin;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_bytecode::verify::SLOTS_MAX;
-use raddle_bytecode::{Insn, Module, Op, Trap, Verified};
+use raddle_bytecode::{Effect, Insn, Module, Trap, Verified};
 
 /// Addresses below are the host's channels, and no memory of the program's.
 pub(crate) const FLOOR: u32 = 64;
@@ -285,7 +285,7 @@ fn sites_of(module: &Module, bytes: u32) -> Option<Vec<CallSite>> {
             callee_fp_max: limit(callee.slots)?,
             caller_fp_max: limit(caller.slots)?,
             back: site.at + 1,
-            dynamic: module.code[site.at as usize].op == Op::CallD,
+            dynamic: module.code[site.at as usize].op.effect() == Effect::CallAt,
         })
     };
     module.sites.iter().map(site).collect()

@@ -3,14 +3,14 @@
 //! Never: an assumption about the program's memory: what is found there is looked at, not believed.
 //!
 //! Who would have to serve a channel is not written anywhere. So each process is followed through all that it may
-//! still do (`foresee`): who waits at a channel waits for one of those who may use its other end. The module says what
+//! still do (`absint`): who waits at a channel waits for one of those who may use its other end. The module says what
 //! a channel is called (`End`).
 //!
 //! A circle is named only if it is certain: each of it waits for the next, and nobody else could come. What nobody
 //! could end is said to be that. Otherwise it may be a group of whom each waits for some others of it.
 
+mod absint;
 mod draw;
-mod foresee;
 mod front;
 mod look;
 mod name;

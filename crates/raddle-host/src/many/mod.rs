@@ -20,7 +20,7 @@ use crate::world::World;
 use crate::{Failure, Outcome};
 use arrived::Arrived;
 use outside::{FromOutside, Watcher};
-use raddle_bytecode::{Op, Verified};
+use raddle_bytecode::{Effect, Verified, Wait};
 use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, is_outside};
 use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
@@ -191,16 +191,17 @@ impl<'m> Host<'m> {
     #[inline(never)]
     fn note_stop(&self, turn: Turn<'_>, at: u32, ready: bool) {
         let code = &self.machine.program().module().code;
-        let reason = match code.get(at as usize).map(|insn| insn.op) {
+        let effect = code.get(at as usize).map(|insn| insn.op.effect());
+        let reason = match effect.and_then(Effect::waits) {
             _ if ready => StopReason::Preempted,
-            Some(Op::Out | Op::OutM) => StopReason::MeetToSend,
-            Some(Op::In | Op::InM) => StopReason::MeetToReceive,
-            Some(Op::AltW) => StopReason::MeetOne,
-            Some(Op::Join | Op::JoinN) => StopReason::Join,
-            Some(Op::Wait) => StopReason::Sleep,
-            Some(Op::Claim) => StopReason::Lock,
-            Some(Op::End | Op::Ret) => StopReason::Exit,
-            _ => StopReason::Wait,
+            Some(Wait::Output) => StopReason::MeetToSend,
+            Some(Wait::Input) => StopReason::MeetToReceive,
+            Some(Wait::Alt) => StopReason::MeetOne,
+            Some(Wait::Join) => StopReason::Join,
+            Some(Wait::Time) => StopReason::Sleep,
+            Some(Wait::Lock) => StopReason::Lock,
+            None if matches!(effect, Some(Effect::End | Effect::Return)) => StopReason::Exit,
+            None => StopReason::Wait,
         };
         let waits = !ready && reason != StopReason::Exit;
         turn.stops(reason, if waits { self.site(turn, at) } else { 0 });

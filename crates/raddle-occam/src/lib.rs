@@ -16,6 +16,7 @@ pub mod layout;
 pub mod lex;
 mod library;
 pub mod lower;
+pub mod operator;
 pub mod parse;
 pub mod pre;
 pub mod program;

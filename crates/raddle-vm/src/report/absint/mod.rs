@@ -4,8 +4,8 @@
 //!
 //! For the report of a deadlock: whoever waits at a channel waits for one of those who may still use the other end. So
 //! the code of each process is interpreted from where it stands, along all paths, with the values that its frame
-//! holds: `c[(i + 1) \ 5]` is one channel for one instance. A word is an interval of numbers; what comes in a message is
-//! any word, and a subscript is, after its check, within its array. Where too many states come to one place they are
+//! holds: `c[(i + 1) \ 5]` is one channel for one instance. A word is an interval of numbers; what comes in a message
+//! is any word, and a subscript is, after its check, within its array. Where too many states come to one place they are
 //! joined to one that holds all of them. When another one comes there, what differs is widened to any word, so that a
 //! fixpoint is soon reached. What an instruction does is taken from its effect in the table of instructions.
 //!

@@ -112,8 +112,8 @@ fn interpreted(before: &Machine<()>) -> (Vec<AbstractState>, bool) {
     (states, interpreter.summary.unknown)
 }
 
-/// Words that may differ. The abstract interpreter has other addresses for fresh memory; what has been given back is the
-/// heap's, where no process looks any more; the words of channels and locks are the machine's, which the abstract
+/// Words that may differ. The abstract interpreter has other addresses for fresh memory; what has been given back is
+/// the heap's, where no process looks any more; the words of channels and locks are the machine's, which the abstract
 /// interpreter knows by their addresses only.
 fn may_differ(before: &Machine<()>, insn: Insn, at: u32) -> bool {
     let fp = before.main().fp.get();

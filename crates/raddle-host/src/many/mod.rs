@@ -25,8 +25,8 @@ use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, i
 use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Rest};
-use raddle_vm::{Lane, Machine, Process, Scheduler as _};
-use recorded::{Begun, Tight};
+use raddle_vm::{Machine, Process, Scheduler as _, WorkerLocal};
+use recorded::{PhaseOutcome, SerialPhase};
 use scheduler::{Alarms, KeyTaken, OnWorker};
 use std::cell::UnsafeCell;
 use std::collections::{HashMap, VecDeque};
@@ -40,11 +40,11 @@ use std::time::Instant;
 #[derive(Default)]
 #[repr(align(128))]
 struct Place {
-    lane: UnsafeCell<Lane>,
+    local: UnsafeCell<WorkerLocal>,
     visits: Visits,
 }
 
-// SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all have ended.
+// SAFETY: `local` is touched by the worker of that number only, and by the caller of `run` when all have ended.
 unsafe impl Sync for Place {}
 
 /// What all workers share.
@@ -67,7 +67,7 @@ struct Host<'m> {
     /// Numbers of the places at which processes stop, by instruction; made when there is something to record.
     sites: OnceLock<Box<[AtomicU32]>>,
     /// What the worker is to do that gets the first process, if the program is recorded.
-    tight: Mutex<Option<Tight<'m>>>,
+    serial_phase: Mutex<Option<SerialPhase<'m>>>,
     /// What has come over and is not queued yet.
     arrived: Mutex<Option<Arrived>>,
     /// There may be something in one of the two.
@@ -107,7 +107,7 @@ impl<'m> Host<'m> {
             names: Mutex::default(),
             sites: OnceLock::new(),
             handle: OnceLock::new(),
-            tight: Mutex::new(None),
+            serial_phase: Mutex::new(None),
             arrived: Mutex::new(None),
             has_arrived: AtomicBool::new(false),
         }
@@ -224,23 +224,23 @@ impl<'m> Host<'m> {
 
     /// The worker is in the machine for `run`; before and behind it what has come over is queued.
     #[inline(always)]
-    fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut Lane)) {
+    fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut WorkerLocal)) {
         let place = &self.places[turn.index()];
         // SAFETY: this is the worker of that number, and it is here once.
-        let lane = unsafe { &mut *place.lane.get() };
-        place.visits.enter(lane);
+        let local = unsafe { &mut *place.local.get() };
+        place.visits.enter(local);
         let scheduler = OnWorker { host: self, turn };
         if self.has_arrived.load(Ordering::Relaxed) {
-            if self.run_tight(turn, lane) {
-                return place.visits.leave(lane);
+            if self.run_serial_phase(turn, local) {
+                return place.visits.leave(local);
             }
             self.welcome(&scheduler, false);
         }
-        run(&scheduler, lane);
+        run(&scheduler, local);
         if self.has_arrived.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
             self.welcome(&scheduler, turn.is_alone());
         }
-        place.visits.leave(lane);
+        place.visits.leave(local);
     }
 
     /// How often the workers have been in the machine; `None` if one is.
@@ -255,11 +255,11 @@ unsafe impl Engine for Host<'_> {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        self.visit(turn, |scheduler, lane| {
+        self.visit(turn, |scheduler, local| {
             // SAFETY: the worker took it out of a queue.
             let process = unsafe { self.process_of(link) };
             debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
-            if let Err(fault) = self.machine.run(scheduler, lane, process) {
+            if let Err(fault) = self.machine.run(scheduler, local, process) {
                 self.end_here(turn, Some(Failure::Fault(fault)));
             }
         });
@@ -282,15 +282,15 @@ pub(crate) fn run(
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
 ) -> Result<Outcome, BuildError> {
-    let mut lane = Lane::default();
-    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
+    let mut local = WorkerLocal::default();
+    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return Ok(Outcome::not_begun(trap)),
     };
     machine.keep_apart();
     let mut outside = Outside::new(world.clone());
-    let begun = match start {
-        Start::Alone => Some(solo::run_while_tight(&machine, &mut outside, &mut lane)),
+    let outcome = match start {
+        Start::Alone => Some(solo::run_serial_phase(&machine, &mut outside, &mut local)),
         Start::Recorded => None,
         Start::Queued => {
             let ready = [machine.main()].into();
@@ -298,18 +298,18 @@ pub(crate) fn run(
         }
     };
     let screen = outside.screen.clone();
-    let (result, workers) = match begun {
+    let (result, workers) = match outcome {
         Some(Err(failure)) => (Err(failure), 1),
         Some(Ok(None)) => (Ok(()), 1),
         unfinished => {
-            let rest = unfinished.and_then(|begun| begun.ok().flatten());
-            let spread = spread(&machine, (runtime, workers), world, rest, (outside, &mut lane));
+            let rest = unfinished.and_then(|outcome| outcome.ok().flatten());
+            let spread = spread(&machine, (runtime, workers), world, rest, (outside, &mut local));
             (spread.inspect_err(|_| screen.flush())?, workers)
         }
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    Ok(Outcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
+    Ok(Outcome { result, report, stats: local.stats(), memory_max: machine.memory_max(), workers })
 }
 
 /// So many of those that come over wait in a worker's list at once.
@@ -357,7 +357,7 @@ fn spread(
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
     rest: Option<Rest<'_, Link>>,
-    (outside, lane): (Outside, &mut Lane),
+    (outside, local): (Outside, &mut WorkerLocal),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
     // Who runs something of another runtime's cannot become a worker of this; and what is recorded from its beginning
@@ -381,11 +381,11 @@ fn spread(
     // From here on, since what the world does may panic.
     let ending = Ending { host: &host, runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host };
-    let (mut outside, begun) = match rest {
+    let (mut outside, outcome) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),
-        None => record_tight(&from_outside, outside, workers > 1),
+        None => record_serial_phase(&from_outside, outside, workers > 1),
     };
-    match begun {
+    match outcome {
         Ok(Some(rest)) => {
             let key_is_awaited = outside.asked || rest.key_offered;
             if rest.wants_keys && !key_is_awaited {
@@ -414,22 +414,26 @@ fn spread(
     drop(ending);
     for place in &host.places {
         // SAFETY: the workers have ended.
-        lane.count(unsafe { &*place.lane.get() }.stats());
+        local.count(unsafe { &*place.local.get() }.stats());
     }
     Ok(host.failure.get().copied().map_or(Ok(()), Err))
 }
 
-/// The single thread's part on the first worker, while the caller waits.
-fn record_tight<'m>(outside: &FromOutside<'_, 'm>, world: Outside, may_spread: bool) -> (Outside, Begun<'m>) {
+/// The serial phase on the first worker, while the caller waits.
+fn record_serial_phase<'m>(
+    outside: &FromOutside<'_, 'm>,
+    world: Outside,
+    may_spread: bool,
+) -> (Outside, PhaseOutcome<'m>) {
     let host = outside.host;
-    let (done, begun) = channel();
-    *host.tight.lock().unwrap_or_else(PoisonError::into_inner) =
-        Some(Tight { outside: world, may_spread, done });
+    let (done, outcome) = channel();
+    *host.serial_phase.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some(SerialPhase { outside: world, may_spread, done });
     host.has_arrived.store(true, Ordering::Relaxed);
     outside.ready_at(0, host.machine.main());
-    let begun = begun.recv().expect("the worker tells when it is done");
+    let outcome = outcome.recv().expect("the worker tells when it is done");
     host.has_arrived.store(false, Ordering::Relaxed);
-    begun
+    outcome
 }
 
 /// Deals what can run to the workers.

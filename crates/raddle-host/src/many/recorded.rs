@@ -1,4 +1,4 @@
-//! Owns: the single thread's part of a program that is traced: it runs on a worker, which records it.
+//! Owns: the serial phase of a program that is traced: it runs on a worker, which records it.
 //! May use: `one`, `raddle_core::engine`.
 //! Never: another order than without a trace; a process in a queue of the worker.
 
@@ -7,36 +7,37 @@ use crate::Failure;
 use crate::one::Outside;
 use raddle_core::engine::{Link, Turn};
 use raddle_vm::solo::{self, Event, Rest, Until};
-use raddle_vm::{Lane, Port, Process};
+use raddle_vm::{Port, Process, WorkerLocal};
 use std::sync::PoisonError;
 use std::sync::mpsc::Sender;
 
-/// How the single thread's part has ended: nothing is left, or something for several workers.
-pub(super) type Begun<'m> = Result<Option<Rest<'m, Link>>, Failure>;
+/// How the serial phase has ended: nothing is left, or something for several workers.
+pub(super) type PhaseOutcome<'m> = Result<Option<Rest<'m, Link>>, Failure>;
 
-/// What the worker needs that runs the single thread's part, and gives back.
-pub(super) struct Tight<'m> {
+/// The serial phase, in which one thread runs the program until it has work for several: what the worker needs that
+/// runs it, and gives back.
+pub(super) struct SerialPhase<'m> {
     pub(super) outside: Outside,
     /// There are other workers to give work to.
     pub(super) may_spread: bool,
-    pub(super) done: Sender<(Outside, Begun<'m>)>,
+    pub(super) done: Sender<(Outside, PhaseOutcome<'m>)>,
 }
 
 impl<'m> Host<'m> {
-    /// Runs the single thread's part if that is to be done.
+    /// Runs the serial phase if that is to be done.
     #[cold]
-    pub(super) fn run_tight(&self, turn: Turn<'_>, lane: &mut Lane) -> bool {
-        let Some(tight) = self.tight.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+    pub(super) fn run_serial_phase(&self, turn: Turn<'_>, local: &mut WorkerLocal) -> bool {
+        let Some(phase) = self.serial_phase.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return false;
         };
-        let Tight { mut outside, may_spread, done } = tight;
+        let SerialPhase { mut outside, may_spread, done } = phase;
         let world = Recorded { outside: &mut outside, host: self, turn, has_begun: false };
-        let begun = match may_spread {
-            true => solo::run_while_tight(self.machine, world, lane),
-            false => solo::run(self.machine, world, lane, 0).map(|_| None),
+        let outcome = match may_spread {
+            true => solo::run_serial_phase(self.machine, world, local),
+            false => solo::run(self.machine, world, local, 0).map(|_| None),
         };
         // Who began it waits for this.
-        let _told = done.send((outside, begun));
+        let _told = done.send((outside, outcome));
         true
     }
 }

@@ -62,7 +62,7 @@ impl Scheduler for OnWorker<'_, '_> {
         Some(unsafe { self.host.process_of(link) })
     }
 
-    fn tired(&self) {
+    fn out_of_fuel(&self) {
         // Many more slices of this length are not to run behind the end. Short ones come to the batch's soon.
         if self.host.over.load(Ordering::Relaxed) {
             self.turn.end_batch();

@@ -9,7 +9,7 @@ use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::build::ModuleBuilder;
 use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Until, World};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_vm::{Machine, Port, WorkerLocal};
 
 fn rounds(usual: u64) -> u64 {
     std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
@@ -42,10 +42,10 @@ impl World for Patience {
 /// Runs it if it is accepted, and counts that.
 fn run(module: Module, seed: u64) -> bool {
     let Ok(verified) = verify(module) else { return false };
-    let mut lane = Lane::default();
-    let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut lane);
+    let mut local = WorkerLocal::default();
+    let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut local);
     if let Ok(machine) = machine {
-        match solo::run(&machine, Patience(0), &mut lane, seed) {
+        match solo::run(&machine, Patience(0), &mut local, seed) {
             Err(solo::Failure::Deadlock) => assert!(!machine.report_deadlock().to_string().is_empty()),
             Err(solo::Failure::Fault(fault)) => assert!(!machine.report_fault(fault).to_string().is_empty()),
             Ok(_) | Err(solo::Failure::Quit) => {}

@@ -6,7 +6,7 @@
 //! interpreter says that it keeps its value.
 
 use super::*;
-use crate::process::Lane;
+use crate::process::WorkerLocal;
 use crate::solo::{self, Event, Failure, Until, World};
 use raddle_bytecode::{Function, Op, Site, Trap, Watched, verify};
 
@@ -88,7 +88,8 @@ fn program(random: &mut Random, op: Op) -> Option<Module> {
 
 fn machine(module: &Module, words: &[u32]) -> Machine<()> {
     let verified = verify(module.clone()).expect("it was accepted before");
-    let machine: Machine<()> = Machine::new(verified, 1 << 14, &mut Lane::default()).expect("there is room");
+    let machine: Machine<()> =
+        Machine::new(verified, 1 << 14, &mut WorkerLocal::default()).expect("there is room");
     let fp = machine.main().fp.get();
     for (number, &word) in words.iter().enumerate() {
         let at = match number as u32 {
@@ -139,7 +140,7 @@ fn check(random: &mut Random, op: Op) -> bool {
     (words[0], words[1]) = (0, 0);
     let (before, after) = (machine(&module, &words), machine(&module, &words));
     assert_eq!(before.data, data);
-    let fault = match solo::run(&after, Nowhere, &mut Lane::default(), 0) {
+    let fault = match solo::run(&after, Nowhere, &mut WorkerLocal::default(), 0) {
         Err(Failure::Fault(fault)) if fault.trap == Trap::Stop && fault.at > 0 => fault,
         _ => return false,
     };

@@ -19,8 +19,8 @@ use crate::machine::Machine;
 use crate::prim::{self, AtomicU32, Ordering, fence};
 use crate::process::WorkerLocal;
 
-/// One worker's visits to the machine, as others see them; it counts them in its own part. (That it does not count in the
-/// atomic word is for the models, too: loom overlooks who else read a word that its writer has just read.)
+/// One worker's visits to the machine, as others see them; it counts them in its own part. (That it does not count in
+/// the atomic word is for the models, too: loom overlooks who else read a word that its writer has just read.)
 #[derive(Debug, Default)]
 pub struct Visits(AtomicU32);
 

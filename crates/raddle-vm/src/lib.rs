@@ -34,4 +34,4 @@ mod step;
 pub use interp::Step;
 pub use machine::{Fault, Machine, Port, Scheduler, Stats};
 pub use process::{Process, WorkerLocal};
-pub use report::{Front, Place, Report, Waiting};
+pub use report::{Front, Report, SourceLocation, Waiting};

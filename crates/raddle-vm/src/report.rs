@@ -23,7 +23,7 @@ use core::fmt;
 
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file.
     pub file: String,
     /// Line, from 1; 0 if it is not known.
@@ -32,7 +32,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => f.write_str("(no line known)"),
@@ -51,7 +51,7 @@ pub struct Waiting {
     /// Which instance it is of the replicated PARs that it is in: their indices, from the inside out.
     pub indices: Vec<i32>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What it does there: `waits to output on channel `c``.
     pub doing: String,
     /// From the inside out: the calls and the PARs that it is in.

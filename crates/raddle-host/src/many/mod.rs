@@ -39,18 +39,18 @@ use std::time::Instant;
 /// One worker's share of the machine.
 #[derive(Default)]
 #[repr(align(128))]
-struct Place {
+struct WorkerShare {
     local: UnsafeCell<WorkerLocal>,
     visits: Visits,
 }
 
 // SAFETY: `local` is touched by the worker of that number only, and by the caller of `run` when all have ended.
-unsafe impl Sync for Place {}
+unsafe impl Sync for WorkerShare {}
 
 /// What all workers share.
 struct Host<'m> {
     machine: &'m Machine<Link>,
-    places: Box<[Place]>,
+    places: Box<[WorkerShare]>,
     gate: Gate,
     screen: Arc<Screen>,
     world: Arc<dyn World>,
@@ -93,7 +93,7 @@ impl<'m> Host<'m> {
     fn new(machine: &'m Machine<Link>, runtime: &Runtime, outside: &Outside, world: Arc<dyn World>) -> Self {
         Host {
             machine,
-            places: (0..runtime.workers()).map(|_| Place::default()).collect(),
+            places: (0..runtime.workers()).map(|_| WorkerShare::default()).collect(),
             gate: runtime.gate(),
             screen: outside.screen.clone(),
             world,

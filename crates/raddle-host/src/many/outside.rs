@@ -41,10 +41,10 @@ impl FromOutside<'_, '_> {
 ///
 /// PERF: many programs end sooner, and to start a thread and to see it end takes 70 us.
 #[derive(Default)]
-pub(super) struct Watcher(Mutex<State>);
+pub(super) struct Watcher(Mutex<WatcherState>);
 
 #[derive(Default)]
-struct State {
+struct WatcherState {
     /// What it needs, until it begins.
     outside: Option<Outside>,
     begun: Option<JoinHandle<()>>,
@@ -53,7 +53,7 @@ struct State {
 }
 
 impl Watcher {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatcherState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -3,7 +3,7 @@
 //! Never: more than some thousands of processes.
 
 use super::absint::{AbstractInterpreter, Interval, Pending, Summary};
-use super::{Place, Report, Waiting};
+use super::{Report, SourceLocation, Waiting};
 use crate::machine::{FLOOR, Fault, Machine};
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -85,10 +85,10 @@ impl<L: Default> Machine<L> {
         })
     }
 
-    pub(super) fn place_of(&self, at: u32) -> Place {
+    pub(super) fn place_of(&self, at: u32) -> SourceLocation {
         let module = self.program.module();
-        let Some(line) = module.line_at(at) else { return Place::default() };
-        Place { file: module.string(line.file).to_string(), line: line.line, column: line.column }
+        let Some(line) = module.line_at(at) else { return SourceLocation::default() };
+        SourceLocation { file: module.string(line.file).to_string(), line: line.line, column: line.column }
     }
 
     pub(super) fn function_name(&self, at: u32) -> String {
@@ -133,7 +133,7 @@ impl<L: Default> Machine<L> {
         while lines.len() < CALLS_MAX {
             let (start, number) = (self.place_of(process.start.get()), process.parent.get());
             let Some(parent) = self.processes.get(number).filter(|_| number != 0) else {
-                self.add_calls(&frames, &Place::default(), &mut lines);
+                self.add_calls(&frames, &SourceLocation::default(), &mut lines);
                 break;
             };
             let above = self.frames(self.stands_at(parent), parent.fp.get());
@@ -156,7 +156,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
-    fn add_calls(&self, frames: &[(u32, u32)], begun: &Place, lines: &mut Vec<String>) {
+    fn add_calls(&self, frames: &[(u32, u32)], begun: &SourceLocation, lines: &mut Vec<String>) {
         let entry = Some(self.program.module().entry);
         for &(at, _) in &frames[1..] {
             let place = self.place_of(at);

@@ -52,8 +52,8 @@ fn run(job: &Job) -> Result<Vec<Sample>, String> {
         let mut sources = Sources::new();
         let root = sources.add("bench.occ", &text).expect("it is not too long");
         let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-        let complaint = analysis.diagnostics.first();
+        let complaint = analysis.diagnostics().first();
         assert!(complaint.is_none(), "{}", raddle_occam::diag::render(complaint.expect("one"), &sources));
-        analysis.program.routines.len() as u64
+        analysis.program().routines.len() as u64
     })
 }

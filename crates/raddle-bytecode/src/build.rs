@@ -139,7 +139,10 @@ macro_rules! method {
 }
 
 macro_rules! methods {
-    ($($variant:ident = $name:ident $form:ident [$a:literal $b:literal $c:literal] $doc:literal;)*) => {
+    ($(
+        $variant:ident = $number:literal $name:ident $form:ident [$a:literal $b:literal $c:literal] $effect:expr,
+        $doc:literal;
+    )*) => {
         /// One method for each instruction.
         impl Code {
             $(method!($name $variant $form $doc);)*

@@ -2,6 +2,7 @@
 //! May use: `module`, `insn`.
 //! Never: trusts a byte: a length is believed when as many bytes are there.
 
+use crate::NUMBERING;
 use crate::insn::Insn;
 use crate::module::{Bundle, End, Function, Line, Module, Site, Watched};
 use alloc::string::String;
@@ -9,7 +10,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 const MAGIC: &[u8; 4] = b"RDLB";
-const VERSION: u32 = 1;
+/// The layout of the file. 1 did not say how instructions are numbered.
+const VERSION: u32 = 2;
+
+const AGAIN: &str = "compile its source again, with `raddle build`";
 
 /// Why bytes are no module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,23 +22,43 @@ pub enum FileError {
     NotBytecode,
     /// Of a version that this reader does not know.
     Version(u32),
+    /// Its instructions are numbered in another way, this one.
+    Numbering(u32),
     /// They end too early, or a length does not fit its content.
     Cut(String),
-    /// No such instruction.
-    Instruction(u32),
+    /// An instruction of this number, which there is not.
+    Instruction {
+        /// Which one, from 0.
+        at: u32,
+        /// Its number.
+        number: u8,
+    },
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FileError::NotBytecode => {
-                f.write_str("this is no Raddle bytecode: it does not begin with `RDLB`")
-            }
+            FileError::NotBytecode => f.write_str("it is no Raddle bytecode, which begins with `RDLB`"),
             FileError::Version(version) => {
-                write!(f, "the bytecode has version {version}; this reader knows {VERSION}")
+                write!(
+                    f,
+                    "it is a file of version {version}, and this raddle reads version {VERSION}; {AGAIN}"
+                )
             }
-            FileError::Cut(chunk) => write!(f, "the bytecode is cut short or damaged in `{chunk}`"),
-            FileError::Instruction(at) => write!(f, "there is no such instruction as number {at}"),
+            FileError::Numbering(numbering) => {
+                write!(
+                    f,
+                    "its instructions have numbering {numbering}, and this raddle has {NUMBERING}; {AGAIN}"
+                )
+            }
+            FileError::Cut(chunk) => write!(f, "it is cut short or damaged in `{chunk}`"),
+            FileError::Instruction { at, number } => {
+                write!(
+                    f,
+                    "instruction {at} has the number {number}, which numbering {NUMBERING} does not have; "
+                )?;
+                f.write_str("the file is damaged, or a newer raddle has made it")
+            }
         }
     }
 }
@@ -135,7 +159,8 @@ fn read_code(mut content: Reader<'_>) -> Result<Vec<Insn>, FileError> {
     let mut code = Vec::with_capacity(content.0.len() / 8);
     while let Some(bytes) = content.bytes(8) {
         let bytes: [u8; 8] = bytes.try_into().expect("eight bytes were asked for");
-        code.push(Insn::from_bytes(bytes).ok_or(FileError::Instruction(u32::from(bytes[0])))?);
+        let (at, number) = (code.len() as u32, bytes[0]);
+        code.push(Insn::from_bytes(bytes).ok_or(FileError::Instruction { at, number })?);
     }
     Ok(code)
 }
@@ -174,7 +199,7 @@ impl Module {
     /// Reads a module from the bytes of a file.
     ///
     /// # Errors
-    /// If they are none, of another version, or damaged.
+    /// If they are none, of another version or numbering, or damaged.
     ///
     /// ```
     /// use raddle_bytecode::Module;
@@ -187,10 +212,14 @@ impl Module {
         if reader.bytes(4) != Some(MAGIC) {
             return Err(FileError::NotBytecode);
         }
-        match reader.word() {
-            Some(VERSION) => {}
-            Some(other) => return Err(FileError::Version(other)),
-            None => return Err(FileError::Cut("header".into())),
+        let cut = || FileError::Cut("the header".into());
+        match reader.word().ok_or_else(cut)? {
+            VERSION => {}
+            other => return Err(FileError::Version(other)),
+        }
+        match reader.word().ok_or_else(cut)? {
+            NUMBERING => {}
+            other => return Err(FileError::Numbering(other)),
         }
         let mut module = Module::default();
         while let Some(tag) = reader.bytes(4) {
@@ -210,6 +239,7 @@ impl Module {
     pub fn write(&self) -> Vec<u8> {
         let mut out = Writer(MAGIC.to_vec());
         out.word(VERSION);
+        out.word(NUMBERING);
         out.chunk(b"HEAD", &[self.entry], |out, &entry| out.word(entry));
         out.chunk(b"STRS", &self.strings, |out, text| out.padded(text.as_bytes()));
         out.chunk(b"FUNC", &self.functions, |out, f| out.words([f.name, f.first, f.count, f.slots]));

@@ -1,7 +1,8 @@
 //! Owns: `Op`, `Form` and `Insn`, the eight bytes of an instruction.
-//! May use: the table.
+//! May use: the table, `effect`.
 //! Never: what an instruction does.
 
+use crate::effect::Effect;
 use crate::for_each_op;
 
 /// What the fields of an instruction hold. `a`, `b`, `c` have 16 bits, `x` has 8.
@@ -49,12 +50,15 @@ impl Form {
 }
 
 macro_rules! ops {
-    ($($variant:ident = $name:ident $form:ident [$a:literal $b:literal $c:literal] $doc:literal;)*) => {
+    ($(
+        $variant:ident = $number:literal $name:ident $form:ident [$a:literal $b:literal $c:literal] $effect:expr,
+        $doc:literal;
+    )*) => {
         /// The instructions; `FORMAT.md` tells of the machine they work on.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Op {
-            $(#[doc = $doc] $variant,)*
+            $(#[doc = $doc] $variant = $number,)*
         }
 
         impl Op {
@@ -76,6 +80,21 @@ macro_rules! ops {
                 match self { $(Op::$variant => [$a, $b, $c],)* }
             }
 
+            /// What it may do to memory, to its process and to others.
+            pub const fn effect(self) -> Effect {
+                use crate::effect::{Bound::*, Comparison::*, Effect::*, Formula::*, Location::*, Operand::*};
+                use crate::effect::{Message::*, Width::*};
+                match self { $(Op::$variant => $effect,)* }
+            }
+
+            /// The instruction of that number.
+            pub const fn from_number(number: u8) -> Option<Op> {
+                match number {
+                    $($number => Some(Op::$variant),)*
+                    _ => None,
+                }
+            }
+
             /// What it does.
             pub const fn what(self) -> &'static str {
                 match self { $(Op::$variant => $doc,)* }
@@ -86,11 +105,6 @@ macro_rules! ops {
 for_each_op!(ops);
 
 impl Op {
-    /// The instruction of that number.
-    pub fn from_number(number: u8) -> Option<Op> {
-        Op::ALL.get(usize::from(number)).copied()
-    }
-
     /// The instruction of that word.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)

@@ -12,14 +12,17 @@ extern crate alloc;
 mod table;
 
 pub mod build;
+pub mod effect;
 pub mod file;
 pub mod insn;
 pub mod module;
 pub mod names;
 pub mod verify;
 
+pub use effect::{Effect, Wait};
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
 pub use module::{Bundle, End, Function, Line, Module, Site, Watched};
 pub use names::{Long, Real, Trap};
+pub use table::NUMBERING;
 pub use verify::{Refusal, Verified, verify};

@@ -1,10 +1,11 @@
 //! Owns: `Verified`, the proof that a module cannot lead the machine outside its own memory.
-//! May use: `module`, the table.
+//! May use: `module`, `effect`, the table.
 //! Never: changes a module.
 //!
 //! One pass over the code, no state: what is proved is a property of each instruction alone. `FORMAT.md` says what that
 //! is, and what the machine checks while it runs.
 
+use crate::effect::{Effect, Message};
 use crate::insn::{Form, Insn, Op};
 use crate::module::{Function, Module};
 use crate::names::{Long, Real, Trap};
@@ -85,7 +86,7 @@ pub fn verify(module: Module) -> Result<Verified, Refusal> {
     check_layout(&module)?;
     for (number, site) in module.sites.iter().enumerate() {
         let insn = module.code.get(site.at as usize).ok_or(Refusal::Site(number as u32))?;
-        let calls = matches!(insn.op, Op::Call | Op::CallD) && insn.imm() == number as i32;
+        let calls = insn.op.effect().calls() && insn.imm() == number as i32;
         if !calls || site.callee as usize >= module.functions.len() {
             return Err(Refusal::Site(number as u32));
         }
@@ -125,21 +126,20 @@ fn check_function(module: &Module, function: &Function) -> Result<(), Refusal> {
             }
         }
     }
-    let last = module.code[behind as usize - 1];
-    let ends = matches!(last.op, Op::Jump | Op::Ret | Op::End | Op::Stop | Op::Trap);
-    if ends { Ok(()) } else { Err(Refusal::Falls(behind - 1)) }
+    let last = module.code[behind as usize - 1].op.effect();
+    if last.falls_through() { Err(Refusal::Falls(behind - 1)) } else { Ok(()) }
 }
 
 fn check_slots(function: &Function, insn: Insn, at: u32) -> Result<(), Refusal> {
     let [a, b, c] = insn.op.slots();
     let within = |first: u16, count: u16| count == 0 || u32::from(first) + u32::from(count) <= function.slots;
     // A run of bytes that begins at a slot.
-    let bytes = match insn.op {
-        Op::Zero => (insn.a, i64::from(insn.imm())),
-        Op::In | Op::Out => (insn.b, i64::from(insn.c)),
+    let (first, bytes) = match insn.op.effect() {
+        Effect::Clear => (insn.a, i64::from(insn.imm())),
+        Effect::Send(Message::Frame) | Effect::Receive(Message::Frame) => (insn.b, i64::from(insn.c)),
         _ => (0, 0),
     };
-    let run = bytes.1 >= 0 && i64::from(bytes.0) * 4 + bytes.1 <= i64::from(function.slots) * 4;
+    let run = bytes >= 0 && i64::from(first) * 4 + bytes <= i64::from(function.slots) * 4;
     if within(insn.a, a) && within(insn.b, b) && within(insn.c, c) && run {
         Ok(())
     } else {

@@ -8,7 +8,7 @@ use crate::watch::{Keys, WatchEvent};
 use crate::world::World;
 use raddle_bytecode::Verified;
 use raddle_vm::solo::{self, Event, Failure, Until};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_vm::{Machine, Port, WorkerLocal};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -104,19 +104,19 @@ impl solo::World for Outside {
 
 /// Runs a program on the caller's thread.
 pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dyn World>) -> RunOutcome {
-    let mut lane = Lane::default();
-    let machine: Machine<()> = match Machine::new(program, memory_bytes, &mut lane) {
+    let mut local = WorkerLocal::default();
+    let machine: Machine<()> = match Machine::new(program, memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return RunOutcome::not_begun(trap),
     };
     let mut outside = Outside::new(world);
     let result = match machine.program().module().is_debug_build() {
-        true => solo::run_checked(&machine, &mut outside, &mut lane, seed),
-        false => solo::run(&machine, &mut outside, &mut lane, seed),
+        true => solo::run_checked(&machine, &mut outside, &mut local, seed),
+        false => solo::run(&machine, &mut outside, &mut local, seed),
     };
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    let (stats, memory_max) = (lane.stats(), machine.memory_max());
+    let (stats, memory_max) = (local.stats(), machine.memory_max());
     RunOutcome { result: result.map(drop), report, stats, memory_max, workers: 1 }
 }
 

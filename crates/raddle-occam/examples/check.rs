@@ -40,12 +40,12 @@ fn main() {
         let start = std::time::Instant::now();
         let analysis = analyse(&mut sources, root, &options, &mut Disk);
         let took = start.elapsed();
-        let errors = analysis.diagnostics.iter().filter(|it| it.is_error()).count();
-        let warnings = analysis.diagnostics.len() - errors;
+        let errors = analysis.diagnostics().iter().filter(|it| it.is_error()).count();
+        let warnings = analysis.diagnostics().len() - errors;
         failures += usize::from(errors > 0);
         println!("{file}: {errors} errors, {warnings} warnings, {took:.1?}");
         if !quiet {
-            analysis.diagnostics.iter().for_each(|it| println!("{}", render(it, &sources)));
+            analysis.diagnostics().iter().for_each(|it| println!("{}", render(it, &sources)));
         }
     }
     println!("{failures} files with errors");

@@ -1,11 +1,12 @@
 //! Owns: the shape of a program as written.
-//! May use: `source`, `symbol`.
+//! May use: `operator`, `source`, `symbol`.
 //! Never: knows what a name means; `check` does.
 //!
 //! Nodes live in one [`Ast`] and refer to each other by small numbers, so that every later stage can keep its own
 //! facts in a plain vector beside it: the type of expression 7 is `types[7]`. What could not be read is an `Error`
 //! node, about which no later stage complains again.
 
+pub use crate::operator::{Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
 
@@ -127,45 +128,6 @@ pub struct TypeNode {
     pub kind: TypeKind,
     /// Where.
     pub span: Span,
-}
-
-/// Operators with one operand.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "each is the operator of that name")]
-pub enum Monadic {
-    Minus,
-    MinusWrapping,
-    Not,
-    BitNot,
-    Size,
-}
-
-/// Operators between two operands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "each is the operator of that name")]
-pub enum Dyadic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-    Plus,
-    Minus,
-    Times,
-    BitAnd,
-    BitOr,
-    BitXor,
-    ShiftLeft,
-    ShiftRight,
-    And,
-    Or,
-    Equal,
-    NotEqual,
-    Less,
-    Greater,
-    LessEqual,
-    GreaterEqual,
-    After,
 }
 
 /// How a conversion treats what does not fit exactly.

@@ -1,8 +1,10 @@
 //! Owns: the conditions of #IF.
-//! May use: `lex` tokens and the defined names.
+//! May use: `lex` tokens, `operator`, the defined names.
 //! Never: complains; `None` says that the condition cannot be read.
 
+use crate::ast::Basic;
 use crate::lex::{Kind, Token};
+use crate::operator::{Dyadic, Order};
 use crate::source::Sources;
 use crate::symbol::{FastMap, Symbol};
 
@@ -87,14 +89,14 @@ impl<'a> Condition<'a> {
         self.at += 1;
         let right = self.value()?;
         let numbers = left.parse::<i64>().ok().zip(right.parse::<i64>().ok());
-        match sign {
-            Kind::Equal => Some(left == right),
-            Kind::NotEqual => Some(left != right),
-            Kind::Less => numbers.map(|(left, right)| left < right),
-            Kind::Greater => numbers.map(|(left, right)| left > right),
-            Kind::LessEqual => numbers.map(|(left, right)| left <= right),
-            Kind::GreaterEqual => numbers.map(|(left, right)| left >= right),
-            _ => None,
+        let operator = Dyadic::of(sign)?;
+        match operator.row().lowering.relation?.order {
+            Order::Equal => Some(left == right),
+            Order::NotEqual => Some(left != right),
+            Order::Less | Order::AtMost => {
+                let (left, right) = numbers?;
+                operator.fold(left, right, Basic::Int64).map(|holds| holds != 0)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub mod layout;
 pub mod lex;
 mod library;
 pub mod lower;
+pub mod operator;
 pub mod parse;
 pub mod pre;
 pub mod program;
@@ -38,15 +39,23 @@ pub struct Options {
     pub undefined_warns: bool,
 }
 
-/// All that the front end found out about a program.
+/// All that the front end found out about a program. Only [`analyse`] makes one.
 pub struct Analysis {
-    /// The program as far as it was understood.
-    pub program: program::Program,
-    /// Complaints, in the order of their places.
-    pub diagnostics: Vec<Diagnostic>,
+    program: program::Program,
+    diagnostics: Vec<Diagnostic>,
 }
 
-/// A program that every stage accepted; only [`Analysis::checked`] makes one.
+/// A program that every stage accepted, the search for races included; the only thing that [`lower::lower`] takes.
+/// Only [`Analysis::checked`] makes one:
+///
+/// ```compile_fail,E0451
+/// use raddle_occam::{Checked, Options, analyse, pre::NoFiles, source::Sources};
+///
+/// let mut sources = Sources::new();
+/// let root = sources.add("race.occ", "PROC main ()\n  SKIP\n:\n").unwrap();
+/// let program = analyse(&mut sources, root, &Options::default(), &mut NoFiles).into_program();
+/// let checked = Checked { program, warnings: Vec::new() };
+/// ```
 pub struct Checked {
     program: program::Program,
     warnings: Vec<Diagnostic>,
@@ -58,11 +67,6 @@ impl Checked {
         &self.program
     }
 
-    /// The program itself, for a stage that goes on with it.
-    pub fn into_program(self) -> program::Program {
-        self.program
-    }
-
     /// What the author will want to know all the same.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -70,6 +74,21 @@ impl Checked {
 }
 
 impl Analysis {
+    /// The program as far as it was understood.
+    pub fn program(&self) -> &program::Program {
+        &self.program
+    }
+
+    /// The program itself; with an error among the diagnostics some of it may be missing or without a type.
+    pub fn into_program(self) -> program::Program {
+        self.program
+    }
+
+    /// Complaints, in the order of their places.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
     /// The program as a proof that nothing was wrong with it.
     ///
     /// # Errors
@@ -91,7 +110,7 @@ impl Analysis {
 /// let text = "PROC main (CHAN BYTE keyboard?, screen!, error!)\n  INT x:\n  PAR\n    x := 1\n    x := 2\n:\n";
 /// let root = sources.add("race.occ", text).unwrap();
 /// let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-/// assert_eq!(analysis.diagnostics[0].code.to_string(), "O0701");
+/// assert_eq!(analysis.diagnostics()[0].code.to_string(), "O0701");
 /// assert!(analysis.checked().is_err());
 /// ```
 pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &mut dyn Files) -> Analysis {

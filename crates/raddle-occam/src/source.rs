@@ -45,7 +45,7 @@ pub struct FileId(pub u32);
 
 /// A place as people count it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place<'s> {
+pub struct SourceLocation<'s> {
     /// The name under which the text was added.
     pub file: &'s str,
     /// Line, from 1.
@@ -138,7 +138,7 @@ impl Sources {
     /// let place = sources.place(6).unwrap();
     /// assert_eq!((place.line, place.column, place.text), (2, 3, "  SKIP"));
     /// ```
-    pub fn place(&self, position: u32) -> Option<Place<'_>> {
+    pub fn place(&self, position: u32) -> Option<SourceLocation<'_>> {
         let file = self.file_at(position)?;
         let at = position - file.base;
         let line = file.line_starts.partition_point(|&start| start <= at) - 1;
@@ -146,7 +146,7 @@ impl Sources {
         let rest = &file.text[start..];
         let text = rest.split('\n').next().unwrap_or("").trim_end_matches('\r');
         let column = file.text.get(start..at as usize).map_or(1, |before| before.chars().count() as u32 + 1);
-        Some(Place { file: &file.name, line: line as u32 + 1, column, text })
+        Some(SourceLocation { file: &file.name, line: line as u32 + 1, column, text })
     }
 
     fn file_at(&self, position: u32) -> Option<&File> {

@@ -33,5 +33,5 @@ mod step;
 
 pub use interp::Step;
 pub use machine::{Fault, Machine, Port, Scheduler, Stats};
-pub use process::{Lane, Process};
-pub use report::{Front, Place, Report, Waiting};
+pub use process::{Process, WorkerLocal};
+pub use report::{Front, Report, SourceLocation, Waiting};

@@ -5,13 +5,13 @@
 use crate::heap::Heap;
 use crate::lock::Queues;
 use crate::memory::Memory;
-use crate::process::{Lane, Process, Table};
+use crate::process::{Process, Table, WorkerLocal};
 use crate::races::Races;
 use crate::spin::Spin;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_bytecode::verify::SLOTS_MAX;
-use raddle_bytecode::{Insn, Module, Op, Trap, Verified};
+use raddle_bytecode::{Effect, Insn, Module, Trap, Verified};
 
 /// Addresses below are the host's channels, and no memory of the program's.
 pub(crate) const FLOOR: u32 = 64;
@@ -54,7 +54,7 @@ pub trait Scheduler {
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
     /// A process has used up its fuel.
-    fn tired(&self) {}
+    fn out_of_fuel(&self) {}
     /// Who runs stops at that instruction, and has been given up; it can still run if `ready`. Called before
     /// [`next`](Scheduler::next).
     #[inline(always)]
@@ -140,7 +140,7 @@ impl<L: Default> Machine<L> {
     ///
     /// # Errors
     /// [`Trap::Memory`] if that is not enough to begin.
-    pub fn new(program: Verified, memory_bytes: u32, lane: &mut Lane) -> Result<Machine<L>, Trap> {
+    pub fn new(program: Verified, memory_bytes: u32, local: &mut WorkerLocal) -> Result<Machine<L>, Trap> {
         let module = program.module();
         let memory = Memory::new(memory_bytes.max(FLOOR));
         if !memory.has(FLOOR, module.data.len() as u32) {
@@ -170,11 +170,11 @@ impl<L: Default> Machine<L> {
             main: 0,
             finished: AtomicBool::new(false),
         };
-        machine.begin(lane)?;
+        machine.begin(local)?;
         Ok(machine)
     }
 
-    fn begin(&mut self, lane: &mut Lane) -> Result<(), Trap> {
+    fn begin(&mut self, local: &mut WorkerLocal) -> Result<(), Trap> {
         let entry = &self.program.module().functions[self.program.module().entry as usize];
         let (first, slots) = (entry.first, entry.slots);
         let fp = self.alloc(u64::from(slots) * 4)?;
@@ -182,10 +182,10 @@ impl<L: Default> Machine<L> {
         for (slot, port) in (2..slots.min(5)).zip(ports) {
             self.memory.store_w(fp + 4 * slot, port as u32).ok_or(Trap::Memory)?;
         }
-        let main = self.processes.take(lane).ok_or(Trap::Depth)?;
+        let main = self.processes.take(local).ok_or(Trap::Depth)?;
         main.save(first as usize, fp);
         main.start.set(first);
-        let keyboard = self.processes.take(lane).ok_or(Trap::Depth)?;
+        let keyboard = self.processes.take(local).ok_or(Trap::Depth)?;
         (self.main, self.keyboard) = (main.id(), keyboard.id());
         Ok(())
     }
@@ -285,7 +285,7 @@ fn sites_of(module: &Module, bytes: u32) -> Option<Vec<CallSite>> {
             callee_fp_max: limit(callee.slots)?,
             caller_fp_max: limit(caller.slots)?,
             back: site.at + 1,
-            dynamic: module.code[site.at as usize].op == Op::CallD,
+            dynamic: module.code[site.at as usize].op.effect() == Effect::CallAt,
         })
     };
     module.sites.iter().map(site).collect()

@@ -6,7 +6,7 @@ use crate::comm::Message;
 use crate::interp::Step;
 use crate::machine::{Machine, Port, Scheduler};
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
-use crate::process::{IN_SLOT, INPUT, Lane, OUTPUT, Process};
+use crate::process::{IN_SLOT, INPUT, OUTPUT, Process, WorkerLocal};
 use crate::quiet::Visits;
 use loom::sync::Arc;
 use loom::thread;
@@ -68,7 +68,7 @@ impl Bench {
         // Keeps the heap away from the words that the models use.
         module.data(&[0; 64]);
         let verified = verify(module.finish()).expect("made by hand, and right");
-        let machine = Machine::new(verified, 200, &mut Lane::default()).expect("enough memory");
+        let machine = Machine::new(verified, 200, &mut WorkerLocal::default()).expect("enough memory");
         for id in 1..6 {
             machine.process(id).expect("in the first chunk").id.set(id);
         }
@@ -100,7 +100,7 @@ impl Bench {
         let child = self.process(id);
         child.parent.set(3);
         child.join.set(COUNT);
-        let ended = self.machine.end::<_, true>(&self.notes, &mut Lane::default(), child, kept);
+        let ended = self.machine.end::<_, true>(&self.notes, &mut WorkerLocal::default(), child, kept);
         ended.expect("it was awaited");
     }
 
@@ -280,7 +280,7 @@ fn quiet() {
     let visits = Arc::new([Visits::default(), Visits::default()]);
     let (other, theirs) = (bench.clone(), visits.clone());
     let workers = thread::spawn(move || {
-        let [mut first, mut second] = [Lane::default(), Lane::default()];
+        let [mut first, mut second] = [WorkerLocal::default(), WorkerLocal::default()];
         theirs[0].enter(&mut first);
         assert_eq!(other.communicate(2, CHANNEL, OUTPUT), Step::Done);
         assert_eq!(other.communicate(2, OTHER, INPUT), Step::Waits);

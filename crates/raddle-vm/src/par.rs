@@ -18,7 +18,7 @@ use crate::interp::Step;
 use crate::machine::{Machine, Scheduler};
 use crate::memory::LINE;
 use crate::prim::Ordering;
-use crate::process::{IDLE, JOIN, Lane, Process};
+use crate::process::{IDLE, JOIN, Process, WorkerLocal};
 use raddle_bytecode::Trap;
 
 /// Of so many processes at most each has lines of its own: a few dozen bytes more for each, which a million of them
@@ -41,18 +41,18 @@ impl<L: Default> Machine<L> {
     pub(crate) fn fork<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
-        lane: &mut Lane,
+        local: &mut WorkerLocal,
         me: &Process<L>,
         (entry, fp, join): (u32, u32, u32),
         many: bool,
     ) -> Result<(), Trap> {
-        let child = self.processes.take(lane).ok_or(Trap::Depth)?;
+        let child = self.processes.take(local).ok_or(Trap::Depth)?;
         child.save(entry as usize, fp);
         child.start.set(entry);
         child.parent.set(me.id());
         child.join.set(join);
         child.alt.store(IDLE, Ordering::Relaxed);
-        lane.stats.processes += 1;
+        local.stats.processes += 1;
         if S::CHECKED {
             self.forked(me, child);
         }
@@ -64,7 +64,7 @@ impl<L: Default> Machine<L> {
     pub(crate) fn fork_many<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
-        lane: &mut Lane,
+        local: &mut WorkerLocal,
         me: &Process<L>,
         many: Many,
     ) -> Result<(), Trap> {
@@ -81,7 +81,7 @@ impl<L: Default> Machine<L> {
         for _ in 0..count {
             memory.store_w(fp + 4, many.link).ok_or(Trap::Address)?;
             memory.store_w(fp + 8, index).ok_or(Trap::Address)?;
-            self.fork(scheduler, lane, me, (many.entry, fp, many.state), true)?;
+            self.fork(scheduler, local, me, (many.entry, fp, many.state), true)?;
             fp += size;
             index = index.wrapping_add(step);
         }
@@ -139,7 +139,7 @@ impl<L: Default> Machine<L> {
     pub(crate) fn end<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
         scheduler: &S,
-        lane: &mut Lane,
+        local: &mut WorkerLocal,
         me: &Process<L>,
         kept: u32,
     ) -> Result<(), Trap> {
@@ -151,7 +151,7 @@ impl<L: Default> Machine<L> {
         if S::CHECKED {
             self.ending(me, join);
         }
-        self.processes.give(lane, me);
+        self.processes.give(local, me);
         let word = self.memory.word(join).ok_or(Trap::Address)?;
         if SHARED && kept == parent && atom::load::<SHARED>(word) == 2 {
             word.store(1, Ordering::Relaxed);

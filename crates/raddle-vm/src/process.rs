@@ -121,9 +121,9 @@ struct Common {
     chains: Vec<u32>,
 }
 
-/// Free processes of one worker.
+/// What one worker has of the machine for itself: free processes, and what it has counted.
 #[derive(Debug, Default)]
-pub struct Lane {
+pub struct WorkerLocal {
     first: u32,
     count: u32,
     /// A full chain behind it, so that who begins and ends a few at the edge of a chain does not come to the lock.
@@ -134,7 +134,7 @@ pub struct Lane {
     pub(crate) stats: crate::machine::Stats,
 }
 
-impl Lane {
+impl WorkerLocal {
     /// What was counted here.
     pub fn stats(&self) -> crate::machine::Stats {
         self.stats
@@ -181,53 +181,53 @@ impl<L: Default> Table<L> {
 
     /// A process that nobody uses. Numbers begin at 1.
     #[inline(always)]
-    pub(crate) fn take(&self, lane: &mut Lane) -> Option<&Process<L>> {
-        if lane.first == 0 {
-            self.refill(lane)?;
+    pub(crate) fn take(&self, local: &mut WorkerLocal) -> Option<&Process<L>> {
+        if local.first == 0 {
+            self.refill(local)?;
         }
-        let process = self.get(lane.first)?;
-        lane.first = process.message.get();
-        lane.count = lane.count.saturating_sub(1);
+        let process = self.get(local.first)?;
+        local.first = process.message.get();
+        local.count = local.count.saturating_sub(1);
         Some(process)
     }
 
     #[inline(always)]
-    pub(crate) fn give(&self, lane: &mut Lane, process: &Process<L>) {
+    pub(crate) fn give(&self, local: &mut WorkerLocal, process: &Process<L>) {
         process.start.set(DEAD);
         process.wait.store(0, Ordering::Relaxed);
-        process.message.set(lane.first);
-        lane.first = process.id();
-        lane.count += 1;
-        if lane.count == CHAIN {
-            self.put_by(lane);
+        process.message.set(local.first);
+        local.first = process.id();
+        local.count += 1;
+        if local.count == CHAIN {
+            self.put_by(local);
         }
     }
 
-    /// A lane has two chains: one goes to whoever needs it.
+    /// The worker has two chains: one goes to whoever needs it.
     #[cold]
-    fn put_by(&self, lane: &mut Lane) {
-        if lane.full != 0 {
-            self.grow.lock().chains.push(lane.full);
+    fn put_by(&self, local: &mut WorkerLocal) {
+        if local.full != 0 {
+            self.grow.lock().chains.push(local.full);
         }
-        (lane.full, lane.first, lane.count) = (lane.first, 0, 0);
+        (local.full, local.first, local.count) = (local.first, 0, 0);
     }
 
     #[cold]
-    fn refill(&self, lane: &mut Lane) -> Option<()> {
-        if lane.full != 0 {
-            (lane.first, lane.full, lane.count) = (lane.full, 0, CHAIN);
+    fn refill(&self, local: &mut WorkerLocal) -> Option<()> {
+        if local.full != 0 {
+            (local.first, local.full, local.count) = (local.full, 0, CHAIN);
             return Some(());
         }
         let mut common = self.grow.lock();
         if let Some(chain) = common.chains.pop() {
-            (lane.first, lane.count) = (chain, CHAIN);
+            (local.first, local.count) = (chain, CHAIN);
             return Some(());
         }
-        self.make(lane, &mut common)
+        self.make(local, &mut common)
     }
 
     /// Numbers that were never used, a group at a time.
-    fn make(&self, lane: &mut Lane, common: &mut Common) -> Option<()> {
+    fn make(&self, local: &mut WorkerLocal, common: &mut Common) -> Option<()> {
         let ids = common.next..(common.next | (GROUP as u32 - 1)) + 1;
         if ids.end > common.end {
             return None;
@@ -247,7 +247,7 @@ impl<L: Default> Table<L> {
             process.id.set(id);
             process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
         }
-        (lane.first, lane.count) = (ids.start, ids.end - ids.start);
+        (local.first, local.count) = (ids.start, ids.end - ids.start);
         common.next = ids.end;
         Some(())
     }

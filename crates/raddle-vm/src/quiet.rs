@@ -17,28 +17,28 @@
 
 use crate::machine::Machine;
 use crate::prim::{self, AtomicU32, Ordering, fence};
-use crate::process::Lane;
+use crate::process::WorkerLocal;
 
-/// One worker's visits to the machine, as others see them; it counts them in its lane. (That it does not count in the
-/// atomic word is for the models, too: loom overlooks who else read a word that its writer has just read.)
+/// One worker's visits to the machine, as others see them; it counts them in its own part. (That it does not count in
+/// the atomic word is for the models, too: loom overlooks who else read a word that its writer has just read.)
 #[derive(Debug, Default)]
 pub struct Visits(AtomicU32);
 
 impl Visits {
     /// The worker is about to run processes.
     #[inline(always)]
-    pub fn enter(&self, lane: &mut Lane) {
-        lane.visits = lane.visits.wrapping_add(1);
-        self.0.store(lane.visits, Ordering::Relaxed);
+    pub fn enter(&self, local: &mut WorkerLocal) {
+        local.visits = local.visits.wrapping_add(1);
+        self.0.store(local.visits, Ordering::Relaxed);
         // Release pairs with the acquire in `stands_still`: who reads what is written in this visit, sees the count.
         fence(prim::entered());
     }
 
     /// It has given all of them up.
     #[inline(always)]
-    pub fn leave(&self, lane: &mut Lane) {
-        lane.visits = lane.visits.wrapping_add(1);
-        self.0.store(lane.visits, prim::left());
+    pub fn leave(&self, local: &mut WorkerLocal) {
+        local.visits = local.visits.wrapping_add(1);
+        self.0.store(local.visits, prim::left());
     }
 
     /// The sum of the counts, or `None` if somebody is in the machine.

@@ -3,14 +3,14 @@
 //! Never: an assumption about the program's memory: what is found there is looked at, not believed.
 //!
 //! Who would have to serve a channel is not written anywhere. So each process is followed through all that it may
-//! still do (`foresee`): who waits at a channel waits for one of those who may use its other end. The module says what
+//! still do (`absint`): who waits at a channel waits for one of those who may use its other end. The module says what
 //! a channel is called (`End`).
 //!
 //! A circle is named only if it is certain: each of it waits for the next, and nobody else could come. What nobody
 //! could end is said to be that. Otherwise it may be a group of whom each waits for some others of it.
 
+mod absint;
 mod draw;
-mod foresee;
 mod front;
 mod look;
 mod name;
@@ -23,7 +23,7 @@ use core::fmt;
 
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file.
     pub file: String,
     /// Line, from 1; 0 if it is not known.
@@ -32,7 +32,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => f.write_str("(no line known)"),
@@ -51,7 +51,7 @@ pub struct Waiting {
     /// Which instance it is of the replicated PARs that it is in: their indices, from the inside out.
     pub indices: Vec<i32>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
     /// What it does there: `waits to output on channel `c``.
     pub doing: String,
     /// From the inside out: the calls and the PARs that it is in.

@@ -19,7 +19,7 @@ mod world;
 pub use world::{Event, Until, World};
 
 use crate::machine::{Fault, Machine, Port, Scheduler, Stats};
-use crate::process::{Lane, Process};
+use crate::process::{Process, WorkerLocal};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
@@ -58,8 +58,8 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     alarms: RefCell<BTreeSet<(u64, u32)>>,
     world: RefCell<W>,
     /// Dispatches until the next look at the world.
-    patience: Cell<u32>,
-    /// Of [`PATIENCE`] so many were no dispatches.
+    until_poll: Cell<u32>,
+    /// Of [`DISPATCHES_TO_POLL`] so many were no dispatches.
     skipped: Cell<u32>,
     keys: Cell<Keys>,
     over: Cell<Option<Failure>>,
@@ -67,10 +67,10 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     /// The fewest who were left in the queue since the last look.
     left: Cell<usize>,
     /// Somebody has used up its fuel since the last look.
-    tired: Cell<bool>,
+    out_of_fuel: Cell<bool>,
     looked_at: Cell<u64>,
-    /// When there was last too little; `u64::MAX` if nobody wants to know.
-    tight_at: Cell<u64>,
+    /// When there was last too little work for several; `u64::MAX` if nobody wants to know.
+    scarce_at: Cell<u64>,
     /// Dispatches until all have run that were in the queue when it was turned round; `None` if it was not, since there
     /// was last too little.
     to_run: Cell<Option<usize>>,
@@ -86,7 +86,7 @@ enum Keys {
     Ended,
 }
 
-const PATIENCE: u32 = 256;
+const DISPATCHES_TO_POLL: u32 = 256;
 /// A longer queue is not turned round: until all in it have run, much of what there is to do may be done.
 const TURNED_MAX: usize = 4096;
 /// A queue that gets long again so often is not a ring's, but that of PARs, one after the other, of processes that end
@@ -102,12 +102,12 @@ const TURNS_MAX: u32 = 3;
 pub fn run<L: Default, W: World>(
     machine: &Machine<L>,
     world: W,
-    lane: &mut Lane,
+    local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
     let solo = Solo::<_, _, false>::new(machine, world, seed);
-    solo.go(lane)?;
-    Ok(lane.stats())
+    solo.go(local)?;
+    Ok(local.stats())
 }
 
 /// The same, and in a debug build looks for races on what it watches.
@@ -117,26 +117,26 @@ pub fn run<L: Default, W: World>(
 pub fn run_checked<L: Default, W: World>(
     machine: &Machine<L>,
     world: W,
-    lane: &mut Lane,
+    local: &mut WorkerLocal,
     seed: u64,
 ) -> Result<Stats, Failure> {
     let solo = Solo::<_, _, true>::new(machine, world, seed);
-    solo.go(lane)?;
-    Ok(lane.stats())
+    solo.go(local)?;
+    Ok(local.stats())
 }
 
 /// Runs a program to its end, or until it has work for more than one.
 ///
 /// # Errors
 /// A run-time error, or a deadlock.
-pub fn run_while_tight<'m, L: Default, W: World>(
+pub fn run_serial_phase<'m, L: Default, W: World>(
     machine: &'m Machine<L>,
     world: W,
-    lane: &mut Lane,
+    local: &mut WorkerLocal,
 ) -> Result<Option<Rest<'m, L>>, Failure> {
     let solo = Solo::<_, _, false>::new(machine, world, 0);
-    solo.tight_at.set(0);
-    solo.go(lane)?;
+    solo.scarce_at.set(0);
+    solo.go(local)?;
     if !solo.slack.get() || machine.is_finished() {
         return Ok(None);
     }
@@ -151,10 +151,10 @@ pub fn run_while_tight<'m, L: Default, W: World>(
 /// # Errors
 /// A run-time error, or a deadlock.
 pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> Result<Stats, Failure> {
-    let mut lane = Lane::default();
+    let mut local = WorkerLocal::default();
     let fault = |trap: Trap| Failure::Fault(Fault { trap, process: 0, at: 0 });
-    let machine: Machine<()> = Machine::new(program, memory_bytes, &mut lane).map_err(fault)?;
-    run(&machine, world, &mut lane, 0)
+    let machine: Machine<()> = Machine::new(program, memory_bytes, &mut local).map_err(fault)?;
+    run(&machine, world, &mut local, 0)
 }
 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
@@ -164,14 +164,14 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             ready: RefCell::new(VecDeque::from([machine.main()])),
             alarms: RefCell::default(),
             world: RefCell::new(world),
-            patience: Cell::new(PATIENCE),
+            until_poll: Cell::new(DISPATCHES_TO_POLL),
             keys: Cell::new(Keys::Unwanted),
             over: Cell::new(None),
             random: Cell::new(seed),
             left: Cell::new(0),
-            tired: Cell::new(false),
+            out_of_fuel: Cell::new(false),
             looked_at: Cell::new(0),
-            tight_at: Cell::new(u64::MAX),
+            scarce_at: Cell::new(u64::MAX),
             to_run: Cell::new(None),
             turns: Cell::new(0),
             skipped: Cell::new(0),
@@ -179,19 +179,20 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         }
     }
 
-    fn go(&self, lane: &mut Lane) -> Result<(), Failure> {
+    fn go(&self, local: &mut WorkerLocal) -> Result<(), Failure> {
         if let Some(first) = self.next() {
-            self.machine.run(self, lane, first).map_err(Failure::Fault)?;
+            self.machine.run(self, local, first).map_err(Failure::Fault)?;
         }
         self.over.get().map_or(Ok(()), Err)
     }
 
     fn look_for_slack(&self, now: u64, dispatched: u32) {
         // Where slices are short, several of them must wait at any time: else what is gained is lost in exchanges.
-        let long = self.tired.replace(false) || now - self.looked_at.replace(now) >= u64::from(PATIENCE);
+        let long = self.out_of_fuel.replace(false)
+            || now - self.looked_at.replace(now) >= u64::from(DISPATCHES_TO_POLL);
         let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
-        if !enough || self.tight_at.get() == 0 {
-            self.tight_at.set(now.max(1));
+        if !enough || self.scarce_at.get() == 0 {
+            self.scarce_at.set(now.max(1));
             self.to_run.set(None);
             return;
         }
@@ -200,7 +201,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
             None => self.turn_round(),
         };
         self.to_run.set(Some(to_run));
-        if (long || to_run == 0) && now.saturating_sub(self.tight_at.get()) >= SLACK_US {
+        if (long || to_run == 0) && now.saturating_sub(self.scarce_at.get()) >= SLACK_US {
             self.slack.set(true);
         }
     }
@@ -248,13 +249,13 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     #[cold]
     fn look_around(&self) {
-        self.patience.set(PATIENCE);
-        let dispatched = PATIENCE - self.skipped.replace(0);
+        self.until_poll.set(DISPATCHES_TO_POLL);
+        let dispatched = DISPATCHES_TO_POLL - self.skipped.replace(0);
         let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
         self.take_event(event);
         let now = self.world.borrow_mut().now();
         self.ring_due(now);
-        if self.tight_at.get() != u64::MAX {
+        if self.scarce_at.get() != u64::MAX {
             self.look_for_slack(now, dispatched);
         }
     }
@@ -342,8 +343,8 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
     #[inline(always)]
     fn next(&self) -> Option<&Process<L>> {
         loop {
-            self.patience.set(self.patience.get() - 1);
-            if self.patience.get() == 0 {
+            self.until_poll.set(self.until_poll.get() - 1);
+            if self.until_poll.get() == 0 {
                 self.look_around();
             }
             if self.over.get().is_some() || self.slack.get() {
@@ -367,11 +368,11 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
         }
     }
 
-    fn tired(&self) {
-        self.tired.set(true);
+    fn out_of_fuel(&self) {
+        self.out_of_fuel.set(true);
         // Long slices: the next look is not to be hundreds of them away.
-        let left = self.patience.get().saturating_sub(PATIENCE / 4).max(1);
-        self.skipped.set(self.skipped.get() + self.patience.replace(left) - left);
+        let left = self.until_poll.get().saturating_sub(DISPATCHES_TO_POLL / 4).max(1);
+        self.skipped.set(self.skipped.get() + self.until_poll.replace(left) - left);
     }
 
     fn alarm(&self, process: &Process<L>, time: u32) {

@@ -61,7 +61,7 @@ impl OccamProgram {
             list.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect::<String>()
         };
         let checked = analysis.checked().map_err(|list| told(&list))?;
-        let module = lower::lower(checked.program(), &sources).map_err(|list| told(&list))?;
+        let module = lower::lower(&checked, &sources).map_err(|list| told(&list))?;
         verify(module).map(OccamProgram).map_err(|refusal| refusal.to_string())
     }
 

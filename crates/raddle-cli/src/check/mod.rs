@@ -113,10 +113,10 @@ impl Check {
             // Other diagnostics would only follow from the missing text.
             return Err(disk.refused);
         }
-        let errors = analysis.diagnostics.iter().filter(|it| it.is_error()).count();
+        let errors = analysis.diagnostics().iter().filter(|it| it.is_error()).count();
         count.errors += errors;
-        count.warnings += analysis.diagnostics.len() - errors;
-        self.say(&analysis.diagnostics, &sources).map_err(|error| vec![error])
+        count.warnings += analysis.diagnostics().len() - errors;
+        self.say(analysis.diagnostics(), &sources).map_err(|error| vec![error])
     }
 
     fn say(&self, diagnostics: &[Diagnostic], sources: &Sources) -> Result<(), Error> {

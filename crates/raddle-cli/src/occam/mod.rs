@@ -83,7 +83,7 @@ impl Compile {
                 })
             })?;
             return Module::read(&bytes).map_err(|error| {
-                let text = format!("`{}` is not bytecode that this raddle knows: {error}", shown.display());
+                let text = format!("cannot read the bytecode `{}`: {error}", shown.display());
                 Refused::Trouble(Error::CannotRun(text))
             });
         }
@@ -115,7 +115,7 @@ impl Compile {
             Some(Debug::Exempt) => lower::Watch::Exempt,
             Some(Debug::All) => lower::Watch::Everything,
         };
-        lower::lower_as(checked.program(), &sources, watch).map_err(|complaints| {
+        lower::lower_as(&checked, &sources, watch).map_err(|complaints| {
             say(&complaints);
             Refused::Program
         })

@@ -37,14 +37,12 @@ fn compile(path: &Path, watch: Watch) -> raddle_bytecode::Verified {
     let root = sources.add(&name, &std::fs::read_to_string(path).unwrap()).unwrap();
     let analysis = raddle_occam::analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);
     let shown: String =
-        analysis.diagnostics.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+        analysis.diagnostics().iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
     let checked = analysis.checked().unwrap_or_else(|_| panic!("{shown}"));
-    let module =
-        raddle_occam::lower::lower_as(checked.program(), &sources, watch).unwrap_or_else(|complaints| {
-            let shown: String =
-                complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
-            panic!("{shown}")
-        });
+    let module = raddle_occam::lower::lower_as(&checked, &sources, watch).unwrap_or_else(|complaints| {
+        let shown: String = complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+        panic!("{shown}")
+    });
     // What a file holds is what was compiled.
     let read = raddle_bytecode::Module::read(&module.write()).unwrap();
     assert_eq!(read, module, "{name}");

@@ -37,9 +37,9 @@ fn compile(text: &str) -> raddle_bytecode::Verified {
     let root = sources.add("generated", text).unwrap();
     let analysis = raddle_occam::analyse(&mut sources, root, &raddle_occam::Options::default(), &mut NoFiles);
     let shown: String =
-        analysis.diagnostics.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
+        analysis.diagnostics().iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
     let checked = analysis.checked().unwrap_or_else(|_| panic!("{shown}\n{text}"));
-    let module = raddle_occam::lower::lower(checked.program(), &sources).unwrap_or_else(|complaints| {
+    let module = raddle_occam::lower::lower(&checked, &sources).unwrap_or_else(|complaints| {
         let shown: String = complaints.iter().map(|it| raddle_occam::diag::render(it, &sources)).collect();
         panic!("{shown}\n{text}")
     });

@@ -21,12 +21,12 @@ use crate::watch::WatchEvent;
 use crate::world::World;
 use hand_over::HandOver;
 use outside::{FromOutside, Watcher};
-use raddle_bytecode::{Op, Verified};
+use raddle_bytecode::{Effect, Verified, Wait};
 use raddle_core::engine::{Alarm, Engine, Gate, Handle, Link, StopReason, Turn, is_outside};
 use raddle_core::{BuildError, Builder, Policy, Runtime};
 use raddle_vm::quiet::Visits;
 use raddle_vm::solo::{self, Failure, Rest};
-use raddle_vm::{Lane, Machine, Process, Scheduler as _};
+use raddle_vm::{Machine, Process, Scheduler as _, WorkerLocal};
 use recorded::{PhaseOutcome, SerialPhase};
 use scheduler::{Alarms, KeyTaken, OnWorker};
 use std::cell::UnsafeCell;
@@ -41,11 +41,11 @@ use std::time::Instant;
 #[derive(Default)]
 #[repr(align(128))]
 struct WorkerSlot {
-    lane: UnsafeCell<Lane>,
+    local: UnsafeCell<WorkerLocal>,
     visits: Visits,
 }
 
-// SAFETY: the lane is touched by the worker of that number only, and by the caller of `run` when all have ended.
+// SAFETY: the local is touched by the worker of that number only, and by the caller of `run` when all have ended.
 unsafe impl Sync for WorkerSlot {}
 
 /// What all workers share.
@@ -192,16 +192,17 @@ impl<'m> MachineHost<'m> {
     #[inline(never)]
     fn note_stop(&self, turn: Turn<'_>, at: u32, ready: bool) {
         let code = &self.machine.program().module().code;
-        let reason = match code.get(at as usize).map(|insn| insn.op) {
+        let effect = code.get(at as usize).map(|insn| insn.op.effect());
+        let reason = match effect.and_then(Effect::waits) {
             _ if ready => StopReason::Preempted,
-            Some(Op::Out | Op::OutM) => StopReason::MeetToSend,
-            Some(Op::In | Op::InM) => StopReason::MeetToReceive,
-            Some(Op::AltW) => StopReason::MeetOne,
-            Some(Op::Join | Op::JoinN) => StopReason::Join,
-            Some(Op::Wait) => StopReason::Sleep,
-            Some(Op::Claim) => StopReason::Lock,
-            Some(Op::End | Op::Ret) => StopReason::Exit,
-            _ => StopReason::Wait,
+            Some(Wait::Output) => StopReason::MeetToSend,
+            Some(Wait::Input) => StopReason::MeetToReceive,
+            Some(Wait::Alt) => StopReason::MeetOne,
+            Some(Wait::Join) => StopReason::Join,
+            Some(Wait::Time) => StopReason::Sleep,
+            Some(Wait::Lock) => StopReason::Lock,
+            None if matches!(effect, Some(Effect::End | Effect::Return)) => StopReason::Exit,
+            None => StopReason::Wait,
         };
         let waits = !ready && reason != StopReason::Exit;
         turn.stops(reason, if waits { self.site(turn, at) } else { 0 });
@@ -224,23 +225,23 @@ impl<'m> MachineHost<'m> {
 
     /// Enters the machine for `run`; before and after it, queues what was handed over.
     #[inline(always)]
-    fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut Lane)) {
+    fn visit(&self, turn: Turn<'_>, run: impl FnOnce(&OnWorker<'_, 'm>, &mut WorkerLocal)) {
         let slot = &self.slots[turn.index()];
         // SAFETY: this is the worker of that number, and it is here once.
-        let lane = unsafe { &mut *slot.lane.get() };
-        slot.visits.enter(lane);
+        let local = unsafe { &mut *slot.local.get() };
+        slot.visits.enter(local);
         let scheduler = OnWorker { host: self, turn };
         if self.has_handed_over.load(Ordering::Relaxed) {
-            if self.run_serial_phase(turn, lane) {
-                return slot.visits.leave(lane);
+            if self.run_serial_phase(turn, local) {
+                return slot.visits.leave(local);
             }
             self.queue_handed_over(&scheduler, false);
         }
-        run(&scheduler, lane);
+        run(&scheduler, local);
         if self.has_handed_over.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed) {
             self.queue_handed_over(&scheduler, turn.is_alone());
         }
-        slot.visits.leave(lane);
+        slot.visits.leave(local);
     }
 
     /// How often the workers have been in the machine; `None` if one is.
@@ -255,11 +256,11 @@ unsafe impl Engine for MachineHost<'_> {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
-        self.visit(turn, |scheduler, lane| {
+        self.visit(turn, |scheduler, local| {
             // SAFETY: the worker took it out of a queue.
             let process = unsafe { self.process_of(link) };
             debug_assert!(!self.machine.is_keyboard(process), "it is of another engine");
-            if let Err(fault) = self.machine.run(scheduler, lane, process) {
+            if let Err(fault) = self.machine.run(scheduler, local, process) {
                 self.end_here(turn, Some(Failure::Fault(fault)));
             }
         });
@@ -282,15 +283,15 @@ pub(crate) fn run(
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
 ) -> Result<RunOutcome, BuildError> {
-    let mut lane = Lane::default();
-    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut lane) {
+    let mut local = WorkerLocal::default();
+    let mut machine: Machine<Link> = match Machine::new(program, memory_bytes, &mut local) {
         Ok(machine) => machine,
         Err(trap) => return Ok(RunOutcome::not_begun(trap)),
     };
     machine.keep_apart();
     let mut outside = Outside::new(world.clone());
-    let begun = match start {
-        Start::Serial => Some(solo::run_while_tight(&machine, &mut outside, &mut lane)),
+    let outcome = match start {
+        Start::Serial => Some(solo::run_serial_phase(&machine, &mut outside, &mut local)),
         Start::Traced => None,
         Start::Queued => {
             let ready = [machine.main()].into();
@@ -298,18 +299,18 @@ pub(crate) fn run(
         }
     };
     let screen = outside.screen.clone();
-    let (result, workers) = match begun {
+    let (result, workers) = match outcome {
         Some(Err(failure)) => (Err(failure), 1),
         Some(Ok(None)) => (Ok(()), 1),
         unfinished => {
-            let rest = unfinished.and_then(|begun| begun.ok().flatten());
-            let parallel = run_parallel(&machine, (runtime, workers), world, rest, (outside, &mut lane));
+            let rest = unfinished.and_then(|outcome| outcome.ok().flatten());
+            let parallel = run_parallel(&machine, (runtime, workers), world, rest, (outside, &mut local));
             (parallel.inspect_err(|_| screen.flush())?, workers)
         }
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    Ok(RunOutcome { result, report, stats: lane.stats(), memory_max: machine.memory_max(), workers })
+    Ok(RunOutcome { result, report, stats: local.stats(), memory_max: machine.memory_max(), workers })
 }
 
 /// The most handed-over processes in a worker's list at once.
@@ -357,7 +358,7 @@ fn run_parallel(
     (runtime, workers): (Builder, usize),
     world: Arc<dyn World>,
     rest: Option<Rest<'_, Link>>,
-    (outside, lane): (Outside, &mut Lane),
+    (outside, local): (Outside, &mut WorkerLocal),
 ) -> Result<Result<(), Failure>, BuildError> {
     let runtime = runtime.workers(workers).door("occam");
     // A thread that runs something of another runtime cannot become a worker of this one; and a traced program does not
@@ -381,11 +382,11 @@ fn run_parallel(
     // From here on, since the world's functions may panic.
     let stop_on_drop = StopOnDrop { host: &host, runtime: Some(runtime) };
     let from_outside = FromOutside { host: &host };
-    let (mut outside, begun) = match rest {
+    let (mut outside, outcome) = match rest {
         Some(rest) => (outside, Ok(Some(rest))),
         None => run_serial_phase_on_worker(&from_outside, outside, workers > 1),
     };
-    match begun {
+    match outcome {
         Ok(Some(rest)) => {
             let key_is_awaited = outside.asked || rest.key_offered;
             if rest.wants_keys && !key_is_awaited {
@@ -414,7 +415,7 @@ fn run_parallel(
     drop(stop_on_drop);
     for slot in &host.slots {
         // SAFETY: the workers have ended.
-        lane.count(unsafe { &*slot.lane.get() }.stats());
+        local.count(unsafe { &*slot.local.get() }.stats());
     }
     Ok(host.failure.get().copied().map_or(Ok(()), Err))
 }

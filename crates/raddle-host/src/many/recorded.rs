@@ -1,4 +1,4 @@
-//! Owns: the serial phase of a traced program: it runs on a worker, which records it.
+//! Owns: the serial phase of a program that is traced: it runs on a worker, which records it.
 //! May use: `one`, `raddle_core::engine`.
 //! Never: another order than without a trace; a process in a queue of the worker.
 
@@ -7,7 +7,7 @@ use crate::Failure;
 use crate::one::Outside;
 use raddle_core::engine::{Link, Turn};
 use raddle_vm::solo::{self, Event, Rest, Until};
-use raddle_vm::{Lane, Port, Process};
+use raddle_vm::{Port, Process, WorkerLocal};
 use std::sync::PoisonError;
 use std::sync::mpsc::Sender;
 
@@ -25,15 +25,15 @@ pub(super) struct SerialPhase<'m> {
 impl<'m> MachineHost<'m> {
     /// Runs the serial phase if it has not run; returns whether it did.
     #[cold]
-    pub(super) fn run_serial_phase(&self, turn: Turn<'_>, lane: &mut Lane) -> bool {
+    pub(super) fn run_serial_phase(&self, turn: Turn<'_>, local: &mut WorkerLocal) -> bool {
         let Some(phase) = self.serial_phase.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return false;
         };
         let SerialPhase { mut outside, may_spread, done } = phase;
         let world = RecordedWorld { outside: &mut outside, host: self, turn, has_begun: false };
         let begun = match may_spread {
-            true => solo::run_while_tight(self.machine, world, lane),
-            false => solo::run(self.machine, world, lane, 0).map(|_| None),
+            true => solo::run_serial_phase(self.machine, world, local),
+            false => solo::run(self.machine, world, local, 0).map(|_| None),
         };
         // The caller of `run` waits for this.
         let _told = done.send((outside, begun));

@@ -62,7 +62,7 @@ impl Scheduler for OnWorker<'_, '_> {
         Some(unsafe { self.host.process_of(link) })
     }
 
-    fn tired(&self) {
+    fn out_of_fuel(&self) {
         // Few more slices of this length may run after the end. Short ones reach the end of the batch soon.
         if self.host.over.load(Ordering::Relaxed) {
             self.turn.end_batch();

@@ -1,10 +1,11 @@
 //! Owns: constant expressions over whole numbers and BOOL.
-//! May use: `check`.
+//! May use: `check`, `operator`.
 //! Never: wraps silently; what would stop a program is a fault here.
 
 use super::Checker;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Monadic, Renaming};
 use crate::diag::Code;
+use crate::operator::{in_range, range, wrap};
 use crate::program::{Body, NameKind};
 use crate::types::{TypeId, Types};
 
@@ -13,78 +14,6 @@ const CALLS_MAX: u32 = 10;
 
 /// Calls that one program may ask to have computed.
 const CALLS_TOTAL_MAX: u32 = 100_000;
-
-/// The smallest and largest value of a whole-number type.
-pub(crate) fn range(basic: Basic) -> (i64, i64) {
-    match basic {
-        Basic::Bool => (0, 1),
-        Basic::Byte => (0, 255),
-        Basic::Int16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        Basic::Int | Basic::Int32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => (i64::MIN, i64::MAX),
-    }
-}
-
-/// Brings a value into a type's range, as PLUS, MINUS and TIMES do.
-pub(crate) fn wrap(value: i128, basic: Basic) -> i64 {
-    match basic {
-        Basic::Bool => i64::from(value != 0),
-        Basic::Byte => i64::from(value as u8),
-        Basic::Int16 => i64::from(value as i16),
-        Basic::Int | Basic::Int32 => i64::from(value as i32),
-        _ => value as i64,
-    }
-}
-
-fn bits(basic: Basic) -> i64 {
-    match basic {
-        Basic::Byte | Basic::Bool => 8,
-        Basic::Int16 => 16,
-        Basic::Int64 => 64,
-        _ => 32,
-    }
-}
-
-/// What an operator makes of two values of a type; `None` where it would stop the program.
-pub(crate) fn compute(operator: Dyadic, left: i64, right: i64, basic: Basic) -> Option<i64> {
-    use Dyadic::*;
-    let (a, b) = (i128::from(left), i128::from(right));
-    let flag = |flag| Some(i64::from(flag));
-    match operator {
-        Add => in_range(a + b, basic),
-        Subtract => in_range(a - b, basic),
-        Multiply => in_range(a * b, basic),
-        Divide | Remainder if b == 0 => None,
-        Divide => in_range(a / b, basic),
-        Remainder => Some((a % b) as i64),
-        Plus => Some(wrap(a + b, basic)),
-        Minus => Some(wrap(a - b, basic)),
-        Times => Some(wrap(a * b, basic)),
-        BitAnd => Some(left & right),
-        BitOr => Some(left | right),
-        BitXor => Some(left ^ right),
-        ShiftLeft | ShiftRight if right < 0 || right > bits(basic) => None,
-        ShiftLeft => Some(wrap(a << right, basic)),
-        ShiftRight => Some(wrap((a & ((1_i128 << bits(basic)) - 1)) >> right, basic)),
-        And => Some(left & right),
-        Or => Some(left | right),
-        Equal => flag(a == b),
-        NotEqual => flag(a != b),
-        Less => flag(a < b),
-        Greater => flag(a > b),
-        LessEqual => flag(a <= b),
-        GreaterEqual => flag(a >= b),
-        After => flag(
-            wrap(a - b, basic) > 0 && basic != Basic::Byte
-                || basic == Basic::Byte && wrap(a - b, basic) < 128 && a != b,
-        ),
-    }
-}
-
-fn in_range(value: i128, basic: Basic) -> Option<i64> {
-    let (low, high) = range(basic);
-    (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
-}
 
 impl Checker<'_> {
     /// The value of an expression that must be constant, or a complaint.
@@ -197,13 +126,9 @@ impl Checker<'_> {
             return self.in_range(-i128::from(*value), basic);
         }
         let value = i128::from(self.constant(value)?);
-        match operator {
-            Monadic::Minus => self.in_range(-value, basic),
-            Monadic::MinusWrapping => Some(wrap(-value, basic)),
-            Monadic::Not => Some(i64::from(value == 0)),
-            Monadic::BitNot => Some(wrap(!value, basic)),
-            Monadic::Size => None,
-        }
+        let value = operator.fold(value, basic);
+        self.fault |= value.is_none();
+        value
     }
 
     fn constant_dyadic(&mut self, operator: Dyadic, left: ExprId, right: ExprId) -> Option<i64> {
@@ -212,11 +137,11 @@ impl Checker<'_> {
             return None;
         }
         let left = self.constant(left)?;
-        if matches!((operator, left), (Dyadic::And, 0) | (Dyadic::Or, 1)) {
+        if operator.row().decided_by.is_some_and(|decider| i64::from(decider) == left) {
             return Some(left);
         }
         let right = self.constant(right)?;
-        let value = compute(operator, left, right, basic);
+        let value = operator.fold(left, right, basic);
         self.fault |= value.is_none();
         value
     }

@@ -2,7 +2,7 @@
 //! May use: `check`.
 //! Never: leaves an expression without a type; `Error` is one.
 
-use super::{Checker, Frame, constant};
+use super::{Checker, Frame};
 use crate::ast::{Basic, Direction, Expr, ExprId, ExprKind, Ident, Rounding, TypeNodeId, Valof};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, NameKind};
@@ -138,7 +138,7 @@ impl Checker<'_> {
     }
 
     fn literal_range(&mut self, value: u64, hex: bool, negated: bool, basic: Basic, ty: TypeId, expr: &Expr) {
-        let (low, high) = constant::range(basic);
+        let (low, high) = crate::operator::range(basic);
         let top = if hex { (i128::from(high) - i128::from(low)) as u64 } else { high as u64 };
         if value > top && !(negated && value == high as u64 + 1 && low < 0) {
             let message = format!("{value} is too large for {}", self.show(ty));

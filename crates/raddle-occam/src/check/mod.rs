@@ -20,9 +20,6 @@ mod spec;
 mod target;
 mod types;
 
-pub(crate) use constant::{compute, range, wrap};
-pub(crate) use operator::sign;
-
 use crate::ast::{Ast, ExprId, Ident, Replicator, SpecId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Name, NameId, NameKind, Program};

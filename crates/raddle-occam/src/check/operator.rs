@@ -1,10 +1,11 @@
 //! Owns: the types of operators, predefined and the program's own.
-//! May use: `check`.
+//! May use: `check`, `operator`.
 //! Never: computes; `constant` does.
 
 use super::Checker;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Monadic};
 use crate::diag::Code;
+use crate::operator::{Gives, Operands};
 use crate::program::{NameId, NameKind};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
@@ -28,7 +29,8 @@ impl Checker<'_> {
         value: ExprId,
         want: Option<TypeId>,
     ) -> TypeId {
-        if operator == Monadic::Size {
+        let row = operator.row();
+        if row.operands == Operands::Array {
             let of = self.expr_or_type(value);
             if of != Types::ERROR && self.program.types.as_array(of).is_none() {
                 let message =
@@ -41,25 +43,13 @@ impl Checker<'_> {
         {
             self.negated = Some(value);
         }
-        let sign = match operator {
-            Monadic::Minus => "\"-\"",
-            Monadic::MinusWrapping => "\"MINUS\"",
-            Monadic::Not => "\"NOT\"",
-            _ => "\"~\"",
-        };
-        let ty = self.expr(value, if operator == Monadic::Not { Some(Types::BOOL) } else { want });
-        if let Some(result) = self.user_operator(expr, sign, &[ty]) {
+        let ty = self.expr(value, if row.operands == Operands::Truths { Some(Types::BOOL) } else { want });
+        if let Some(result) = self.redefined(expr, operator.spelling(), &[ty]) {
             return result;
         }
         let ty = self.program.types.immobile(ty);
-        let types = &self.program.types;
-        let fits = match operator {
-            Monadic::Not => types.basic(ty) == Some(Basic::Bool),
-            Monadic::Minus => types.is_integer(ty) || types.is_real(ty),
-            _ => types.is_integer(ty),
-        };
-        if !fits && ty != Types::ERROR {
-            let message = format!("{} does not apply to {}", sign.trim_matches('"'), self.show(ty));
+        if !self.takes(row.operands, ty) && ty != Types::ERROR {
+            let message = format!("{} does not apply to {}", operator.spelling(), self.show(ty));
             self.complain(Code::OperatorTypes, self.span(expr), message);
             return Types::ERROR;
         }
@@ -74,42 +64,42 @@ impl Checker<'_> {
         right: ExprId,
         want: Option<TypeId>,
     ) -> TypeId {
-        use Dyadic::*;
-        let (left_type, right_type) = match operator {
-            ShiftLeft | ShiftRight => (self.expr(left, want), self.expr(right, Some(Types::INT))),
-            And | Or => (self.expr(left, Some(Types::BOOL)), self.expr(right, Some(Types::BOOL))),
-            _ => {
-                let want = if compares(operator) { None } else { want };
-                self.operands(left, right, want)
-            }
+        let row = operator.row();
+        let (left_type, right_type) = match row.operands {
+            Operands::Shift => (self.expr(left, want), self.expr(right, Some(Types::INT))),
+            Operands::Truths => (self.expr(left, Some(Types::BOOL)), self.expr(right, Some(Types::BOOL))),
+            _ => self.operands(left, right, if operator.compares() { None } else { want }),
         };
-        if let Some(result) = self.user_operator(expr, sign(operator), &[left_type, right_type]) {
+        if let Some(result) = self.redefined(expr, operator.spelling(), &[left_type, right_type]) {
             return result;
         }
         if left_type == Types::ERROR || right_type == Types::ERROR {
-            return if compares(operator) { Types::BOOL } else { Types::ERROR };
+            return if operator.compares() { Types::BOOL } else { Types::ERROR };
         }
         let (a, b) = (self.program.types.immobile(left_type), self.program.types.immobile(right_type));
-        let types = &self.program.types;
-        let same = self.agree(a, b);
-        let fits = match operator {
-            ShiftLeft | ShiftRight => types.is_integer(a) && b == Types::INT,
-            And | Or => types.basic(a) == Some(Basic::Bool) && same,
-            Equal | NotEqual => types.basic(a).is_some() && same,
-            Less | Greater | LessEqual | GreaterEqual | Add | Subtract | Multiply | Divide | Remainder => {
-                (types.is_integer(a) || types.is_real(a)) && same
-            }
-            _ => types.is_integer(a) && same,
-        };
+        let second = if row.operands == Operands::Shift { b == Types::INT } else { self.agree(a, b) };
+        let fits = self.takes(row.operands, a) && second;
         if !fits {
             let (a, b) = (self.show(a), self.show(b));
-            let message = format!("{} does not apply to {a} and {b}", sign(operator).trim_matches('"'));
+            let message = format!("{} does not apply to {a} and {b}", operator.spelling());
             self.complain(Code::OperatorTypes, self.span(expr), message);
         }
-        match (compares(operator), fits) {
-            (true, _) => Types::BOOL,
-            (false, true) => a,
-            (false, false) => Types::ERROR,
+        match (row.gives, fits) {
+            (Gives::Truth, _) => Types::BOOL,
+            (Gives::Same, true) => a,
+            (Gives::Same, false) => Types::ERROR,
+        }
+    }
+
+    /// Whether an operator that takes such operands takes one of this type.
+    fn takes(&self, operands: Operands, ty: TypeId) -> bool {
+        let types = &self.program.types;
+        match operands {
+            Operands::Values => types.basic(ty).is_some(),
+            Operands::Numbers => types.is_integer(ty) || types.is_real(ty),
+            Operands::Integers | Operands::Shift => types.is_integer(ty),
+            Operands::Truths => types.basic(ty) == Some(Basic::Bool),
+            Operands::Array => types.as_array(ty).is_some(),
         }
     }
 
@@ -137,9 +127,9 @@ impl Checker<'_> {
             | ExprKind::Table { suffix: None, .. } => Rank::Number,
             ExprKind::Byte { suffix: None, .. } => Rank::Byte,
             &ExprKind::Monadic(operator, value) if operator != Monadic::Size => self.rank(value),
-            &ExprKind::Dyadic(Dyadic::ShiftLeft | Dyadic::ShiftRight, left, _) => self.rank(left),
-            &ExprKind::Dyadic(operator, left, right) if !compares(operator) => {
-                self.rank(left).max(self.rank(right))
+            &ExprKind::Dyadic(operator, left, right) if !operator.compares() => {
+                let shifts = operator.row().operands == Operands::Shift;
+                if shifts { self.rank(left) } else { self.rank(left).max(self.rank(right)) }
             }
             _ => Rank::Typed,
         }
@@ -150,12 +140,17 @@ impl Checker<'_> {
         self.rank(expr) < Rank::Typed
     }
 
-    /// The result of the program's own operator for operands of these types, if it defines one.
-    pub(super) fn user_operator(&mut self, expr: ExprId, sign: &str, operands: &[TypeId]) -> Option<TypeId> {
+    /// The result if the program defines that predefined operator anew for operands of these types.
+    fn redefined(&mut self, expr: ExprId, spelling: &str, operands: &[TypeId]) -> Option<TypeId> {
         if self.operators.is_empty() {
             return None;
         }
-        let symbol = self.program.symbols.find(sign)?;
+        let symbol = self.program.symbols.find(&format!("\"{spelling}\""))?;
+        self.user_operator(expr, symbol, operands)
+    }
+
+    /// The result of the program's own operator for operands of these types, if it defines one.
+    fn user_operator(&mut self, expr: ExprId, symbol: Symbol, operands: &[TypeId]) -> Option<TypeId> {
         let found = self.operators.iter().rev().copied().find(|&id| self.operator_fits(id, symbol, operands));
         let id = found?;
         self.program.expr_names[expr.0 as usize] = id;
@@ -177,10 +172,10 @@ impl Checker<'_> {
     /// An operator that only programs define.
     pub(super) fn only_user(&mut self, expr: ExprId, symbol: Symbol, operands: &[ExprId]) -> TypeId {
         let types: Vec<TypeId> = operands.iter().map(|&operand| self.expr(operand, None)).collect();
-        let sign = self.text(symbol);
-        if let Some(result) = self.user_operator(expr, &sign, &types) {
+        if let Some(result) = self.user_operator(expr, symbol, &types) {
             return result;
         }
+        let sign = self.text(symbol);
         if !types.contains(&Types::ERROR) {
             let types: Vec<String> = types.iter().map(|&ty| self.show(ty)).collect();
             let message = format!("no FUNCTION {sign} takes {}", types.join(" and "));
@@ -202,39 +197,5 @@ impl Checker<'_> {
             return self.type_of(expr);
         }
         self.expr(expr, None)
-    }
-}
-
-pub(super) fn compares(operator: Dyadic) -> bool {
-    use Dyadic::*;
-    matches!(operator, Equal | NotEqual | Less | Greater | LessEqual | GreaterEqual | After)
-}
-
-/// The operator as a name that a program may define: in quotes.
-pub(crate) fn sign(operator: Dyadic) -> &'static str {
-    use Dyadic::*;
-    match operator {
-        Add => "\"+\"",
-        Subtract => "\"-\"",
-        Multiply => "\"*\"",
-        Divide => "\"/\"",
-        Remainder => "\"\\\"",
-        Plus => "\"PLUS\"",
-        Minus => "\"MINUS\"",
-        Times => "\"TIMES\"",
-        BitAnd => "\"/\\\"",
-        BitOr => "\"\\/\"",
-        BitXor => "\"><\"",
-        ShiftLeft => "\"<<\"",
-        ShiftRight => "\">>\"",
-        And => "\"AND\"",
-        Or => "\"OR\"",
-        Equal => "\"=\"",
-        NotEqual => "\"<>\"",
-        Less => "\"<\"",
-        Greater => "\">\"",
-        LessEqual => "\"<=\"",
-        GreaterEqual => "\">=\"",
-        After => "\"AFTER\"",
     }
 }

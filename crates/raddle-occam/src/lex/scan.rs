@@ -226,25 +226,15 @@ impl<'a> Scanner<'a> {
     }
 
     fn symbol(&mut self) -> Kind {
-        use Kind::*;
         let start = self.at;
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
-        let (kind, length) = match (self.bytes[start], next) {
-            (b':', b'=') => (Assign, 2),
-            (b':', b':') => (Colons, 2),
-            (b'?', b'?') => (QuestionTwo, 2),
-            (b'/', b'\\') => (BitAndSign, 2),
-            (b'\\', b'/') => (BitOrSign, 2),
-            (b'>', b'<') => (BitXor, 2),
-            (b'>', b'>') => (ShiftRight, 2),
-            (b'>', b'=') => (GreaterEqual, 2),
-            (b'<', b'<') => (ShiftLeft, 2),
-            (b'<', b'>') => (NotEqual, 2),
-            (b'<', b'=') => (LessEqual, 2),
-            (byte, _) => (single(byte), 1),
+        let first = self.bytes[start];
+        let (kind, length) = match PAIRS.iter().find(|(pair, _)| *pair == [first, next]) {
+            Some(&(_, kind)) => (kind, 2),
+            None => (SINGLE.get(usize::from(first)).copied().unwrap_or(Kind::Unknown), 1),
         };
         self.at += length;
-        if kind == Unknown {
+        if kind == Kind::Unknown {
             while !self.text.is_char_boundary(self.at) {
                 self.at += 1;
             }
@@ -265,32 +255,41 @@ fn definable(first: u8, second: u8) -> usize {
     }
 }
 
-fn single(byte: u8) -> Kind {
-    use Kind::*;
-    match byte {
-        b':' => Colon,
-        b';' => Semi,
-        b',' => Comma,
-        b'(' => Open,
-        b')' => Close,
-        b'[' => OpenSquare,
-        b']' => CloseSquare,
-        b'?' => Question,
-        b'!' => Bang,
-        b'&' => Ampersand,
-        b'|' => Bar,
-        b'+' => Plus,
-        b'-' => Minus,
-        b'*' => Star,
-        b'/' => Slash,
-        b'\\' => Backslash,
-        b'~' => BitNotSign,
-        b'=' => Equal,
-        b'<' => Less,
-        b'>' => Greater,
-        _ => Unknown,
+/// The symbols of one byte, by that byte.
+const SINGLE: [Kind; 128] = {
+    let (mut table, mut at) = ([Kind::Unknown; 128], 0);
+    while at < Kind::SYMBOLS.len() {
+        let (sign, kind) = Kind::SYMBOLS[at];
+        if let [byte] = *sign.as_bytes() {
+            table[byte as usize] = kind;
+        }
+        at += 1;
     }
+    table
+};
+
+const fn pairs_count() -> usize {
+    let (mut count, mut at) = (0, 0);
+    while at < Kind::SYMBOLS.len() {
+        count += (Kind::SYMBOLS[at].0.len() == 2) as usize;
+        at += 1;
+    }
+    count
 }
+
+/// The symbols of two bytes.
+const PAIRS: [([u8; 2], Kind); pairs_count()] = {
+    let (mut table, mut count, mut at) = ([([0; 2], Kind::Unknown); pairs_count()], 0, 0);
+    while at < Kind::SYMBOLS.len() {
+        let (sign, kind) = Kind::SYMBOLS[at];
+        if let [one, two] = *sign.as_bytes() {
+            table[count] = ([one, two], kind);
+            count += 1;
+        }
+        at += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! Owns: the kinds of token, and the table of words and symbols.
-//! May use: `source`, `symbol`.
+//! May use: `operator`, `source`, `symbol`.
 //! Never: grammar.
 
+use crate::operator::{Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
 
@@ -38,8 +39,16 @@ macro_rules! kinds {
                 }
             }
 
+            /// How it is written, if that is always the same; else what it is.
+            pub(crate) const fn spelling(self) -> &'static str {
+                match self {
+                    $(Self::$special => $shown,)*
+                    $(Self::$symbol => $sign,)*
+                    $(Self::$word => $text,)*
+                }
+            }
+
             /// Every symbol with its spelling.
-            #[cfg(test)]
             pub(super) const SYMBOLS: &'static [(&'static str, Self)] = &[$(($sign, Self::$symbol),)*];
         }
     };
@@ -97,11 +106,12 @@ impl Kind {
     /// Whether a line that ends with this token goes on in the next one.
     pub fn continues(self) -> bool {
         use Kind::*;
-        self.is_operator()
-            || self == Operator
+        Dyadic::of(self).is_some()
+            || Monadic::of(self).is_some()
             || matches!(
                 self,
-                Assign
+                Operator
+                    | Assign
                     | Comma
                     | Semi
                     | Colons
@@ -114,48 +124,12 @@ impl Kind {
                     | Retypes
                     | Reshapes
                     | At
-                    | Size
                     | Round
                     | Trunc
-                    | Not
-                    | BitNotSign
-                    | BitNot
                     | Ampersand
                     | Bar
                     | In
             )
-    }
-
-    /// Whether it stands between two operands.
-    pub fn is_operator(self) -> bool {
-        use Kind::*;
-        matches!(
-            self,
-            Plus | Minus
-                | Star
-                | Slash
-                | Backslash
-                | BitAndSign
-                | BitOrSign
-                | BitXor
-                | ShiftLeft
-                | ShiftRight
-                | Equal
-                | NotEqual
-                | LessEqual
-                | GreaterEqual
-                | Less
-                | Greater
-                | After
-                | And
-                | Or
-                | BitAnd
-                | BitOr
-                | MinusWord
-                | PlusWord
-                | Times
-                | Rem
-        )
     }
 
     /// Whether it begins one of the predefined types' names.

@@ -19,13 +19,13 @@ use raddle_bytecode::build::Label;
 #[derive(Clone, Copy)]
 struct Guard {
     condition: Option<Slot>,
-    kind: Kind,
+    kind: GuardKind,
     input: Option<ProcessId>,
     body: ProcessId,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum GuardKind {
     Channel(Slot),
     Time(Slot),
     Skip,
@@ -75,9 +75,9 @@ impl Lowerer<'_> {
         for (number, guard) in guards.iter().enumerate() {
             let number = number as i32;
             self.unless_off(guard.condition, |lowerer| match guard.kind {
-                Kind::Channel(channel) => lowerer.f.code.disc(channel, state, number),
-                Kind::Time(time) => lowerer.f.code.dist(time, state, number),
-                Kind::Skip => lowerer.f.code.diss(0, state, number),
+                GuardKind::Channel(channel) => lowerer.f.code.disc(channel, state, number),
+                GuardKind::Time(time) => lowerer.f.code.dist(time, state, number),
+                GuardKind::Skip => lowerer.f.code.diss(0, state, number),
             });
         }
         self.f.code.alte(state, retry);
@@ -130,14 +130,14 @@ impl Lowerer<'_> {
             {
                 let slot = self.slot();
                 self.scalar_into(*time, slot);
-                Kind::Time(slot)
+                GuardKind::Time(slot)
             }
             Some(ProcessKind::Input { channel, .. }) => {
                 self.at(ast.process(input.unwrap_or(body)).span);
                 self.note_end(*channel, false);
-                Kind::Channel(self.channel(*channel))
+                GuardKind::Channel(self.channel(*channel))
             }
-            _ => Kind::Skip,
+            _ => GuardKind::Skip,
         };
         self.f.code.bind(off);
         Guard { condition, kind, input, body }
@@ -152,11 +152,11 @@ impl Lowerer<'_> {
         self.f.code.bind(off);
     }
 
-    fn enable(&mut self, kind: Kind, state: Slot) {
+    fn enable(&mut self, kind: GuardKind, state: Slot) {
         match kind {
-            Kind::Channel(channel) => self.f.code.enc(channel, state),
-            Kind::Time(time) => self.f.code.ent(time, state),
-            Kind::Skip => self.f.code.ens(state),
+            GuardKind::Channel(channel) => self.f.code.enc(channel, state),
+            GuardKind::Time(time) => self.f.code.ent(time, state),
+            GuardKind::Skip => self.f.code.ens(state),
         }
     }
 
@@ -241,9 +241,9 @@ impl Lowerer<'_> {
                         self.specs(&alternative.specs);
                         let guard = self.guard(condition, input, body);
                         self.unless_off(guard.condition, |lowerer| match guard.kind {
-                            Kind::Channel(channel) => lowerer.f.code.disc_r(channel, state, number),
-                            Kind::Time(time) => lowerer.f.code.dist_r(time, state, number),
-                            Kind::Skip => lowerer.f.code.diss_r(0, state, number),
+                            GuardKind::Channel(channel) => lowerer.f.code.disc_r(channel, state, number),
+                            GuardKind::Time(time) => lowerer.f.code.dist_r(time, state, number),
+                            GuardKind::Skip => lowerer.f.code.diss_r(0, state, number),
                         });
                         self.f.code.plus_i(number, number, 1);
                     }

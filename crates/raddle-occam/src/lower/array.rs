@@ -3,7 +3,7 @@
 //! Never: makes arrays; `table` does.
 
 use super::function::{Dim, View};
-use super::place::Place;
+use super::place::Storage;
 use super::shape::Shape;
 use super::{Lowerer, Slot};
 use crate::ast::ExprId;
@@ -11,7 +11,7 @@ use crate::types::TypeId;
 
 impl Lowerer<'_> {
     /// The place of an element: `of` is the array's type, `element` that of the element.
-    pub(super) fn element_of(&mut self, view: &View, of: TypeId, element: TypeId, index: ExprId) -> Place {
+    pub(super) fn element_of(&mut self, view: &View, of: TypeId, element: TypeId, index: ExprId) -> Storage {
         let shape = self.shape(element);
         if let Some(class) = shape.class() {
             if let (Some(frame), Some(at), Some(&Dim::Const(count))) =
@@ -19,10 +19,10 @@ impl Lowerer<'_> {
                 && (0..i64::from(count)).contains(&at)
                 && class.bytes() >= 4
             {
-                return Place::Slot(frame + (at as u32 * class.slots()) as Slot);
+                return Storage::Slot(frame + (at as u32 * class.slots()) as Slot);
             }
             let index = self.scalar(index);
-            return Place::Element(view.at, index);
+            return Storage::Element(view.at, index);
         }
         let index = self.scalar(index);
         let rest = view.dims.get(1..).unwrap_or_default().to_vec();
@@ -34,7 +34,7 @@ impl Lowerer<'_> {
         }
         self.f.code.elem(to, view.at, index);
         self.set_count(to, &rest);
-        Place::View(View { at: to, dims: rest, frame: None })
+        Storage::View(View { at: to, dims: rest, frame: None })
     }
 
     /// Bytes of one element with these further dimensions; `ty` is any array type around it.

@@ -1,11 +1,13 @@
 //! Owns: conditions that choose a way.
-//! May use: `expr`.
+//! May use: `expr`, `operator`.
 //! Never: computes a BOOL where a jump will do.
 
 use super::Lowerer;
 use super::shape::Class;
 use crate::ast::{Dyadic, ExprId, ExprKind, Monadic};
+use crate::operator::Lowering;
 use crate::program::NameId;
+use raddle_bytecode::Insn;
 use raddle_bytecode::build::Label;
 
 impl Lowerer<'_> {
@@ -31,24 +33,30 @@ impl Lowerer<'_> {
         let own = self.program.name_of(condition) != NameId::NONE;
         match ast.expr(condition).kind {
             ExprKind::Monadic(Monadic::Not, value) if !own => self.branch(value, !when, label),
-            ExprKind::Dyadic(operator @ (Dyadic::And | Dyadic::Or), left, right) if !own => {
-                self.branch_pair(operator, left, right, when, label);
+            ExprKind::Dyadic(operator, left, right) if !own => {
+                let row = operator.row();
+                if let Some(decider) = row.decided_by {
+                    self.branch_pair(decider, left, right, when, label);
+                } else if row.lowering.relation.is_some() && self.fits_slot(left) {
+                    self.compare(operator, left, right, when, label);
+                } else {
+                    self.branch_on_value(condition, when, label);
+                }
             }
-            ExprKind::Dyadic(operator, left, right) if !own && self.compares_words(operator, left) => {
-                self.compare(operator, left, right, when, label);
-            }
-            _ => {
-                let slot = self.scalar(condition);
-                if when { self.f.code.jnz(slot, label) } else { self.f.code.jz(slot, label) }
-            }
+            _ => self.branch_on_value(condition, when, label),
         }
         // Slots only: nothing in a condition's temporary memory outlives its computation unless it was taken here.
         self.release(mark);
     }
 
-    fn branch_pair(&mut self, operator: Dyadic, left: ExprId, right: ExprId, when: bool, label: Label) {
+    fn branch_on_value(&mut self, condition: ExprId, when: bool, label: Label) {
+        let slot = self.scalar(condition);
+        if when { self.f.code.jnz(slot, label) } else { self.f.code.jz(slot, label) }
+    }
+
+    fn branch_pair(&mut self, decider: bool, left: ExprId, right: ExprId, when: bool, label: Label) {
         // `a AND b` is TRUE where both are; `a OR b` is FALSE where both are.
-        if (operator == Dyadic::And) == when {
+        if decider != when {
             let skip = self.f.code.label();
             self.branch(left, !when, skip);
             self.branch(right, when, label);
@@ -59,41 +67,26 @@ impl Lowerer<'_> {
         }
     }
 
-    fn compares_words(&self, operator: Dyadic, left: ExprId) -> bool {
-        use Dyadic::*;
-        matches!(operator, Equal | NotEqual | Less | Greater | LessEqual | GreaterEqual)
-            && matches!(self.class(left), Class::Word | Class::Half | Class::Byte | Class::Bool)
+    fn fits_slot(&self, value: ExprId) -> bool {
+        matches!(self.class(value), Class::Word | Class::Half | Class::Byte | Class::Bool)
     }
 
     fn compare(&mut self, operator: Dyadic, left: ExprId, right: ExprId, when: bool, label: Label) {
-        use Dyadic::*;
-        let operator = if when { operator } else { opposite(operator) };
-        let small = self.fold(right).and_then(|value| i16::try_from(value).ok()).map(i32::from);
+        let Some(relation) = operator.row().lowering.relation else { return };
+        let operator = if when { operator } else { relation.negation };
+        let Lowering { relation: Some(relation), swapped, .. } = operator.row().lowering else { return };
+        let small = self.fold(right).and_then(|value| i16::try_from(value).ok());
         let a = self.computed(left);
-        if let Some(value) = small {
-            let code = &mut self.f.code;
-            match operator {
-                Equal if value == 0 => return code.jz(a, label),
-                NotEqual if value == 0 => return code.jnz(a, label),
-                Equal => return code.jeq_i(a, value, label),
-                NotEqual => return code.jne_i(a, value, label),
-                Less => return code.jlt_i(a, value, label),
-                GreaterEqual => return code.jge_i(a, value, label),
-                LessEqual if value < 0x7FFF => return code.jlt_i(a, value + 1, label),
-                Greater if value < 0x7FFF => return code.jge_i(a, value + 1, label),
-                _ => {}
-            }
+        if let (Some(0), Some(jump)) = (small, relation.jump_zero) {
+            return self.f.code.push_jump(Insn::new(jump, a, 0, 0), label);
+        }
+        let constant = small.and_then(|value| i16::try_from(i32::from(value) + relation.constant_plus).ok());
+        if let Some(constant) = constant {
+            return self.f.code.push_jump(Insn::new(relation.jump_constant, a, constant as u16, 0), label);
         }
         let b = self.computed(right);
-        let code = &mut self.f.code;
-        match operator {
-            Equal => code.jeq(a, b, label),
-            NotEqual => code.jne(a, b, label),
-            Less => code.jlt(a, b, label),
-            Greater => code.jlt(b, a, label),
-            LessEqual => code.jle(a, b, label),
-            _ => code.jle(b, a, label),
-        }
+        let (first, second) = if swapped { (b, a) } else { (a, b) };
+        self.f.code.push_jump(Insn::new(relation.jump, first, second, 0), label);
     }
 
     /// A value whose temporary memory is given back before anybody jumps.
@@ -104,17 +97,5 @@ impl Lowerer<'_> {
         let to = self.slot();
         self.scalar_into(expr, to);
         to
-    }
-}
-
-fn opposite(operator: Dyadic) -> Dyadic {
-    use Dyadic::*;
-    match operator {
-        Equal => NotEqual,
-        NotEqual => Equal,
-        Less => GreaterEqual,
-        GreaterEqual => Less,
-        Greater => LessEqual,
-        _ => Greater,
     }
 }

@@ -7,7 +7,7 @@
 
 use super::function::{Dim, View};
 use super::pass::Pass;
-use super::place::Place;
+use super::place::Storage;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{Direction, ExprId, ExprKind, Mode};
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
     }
 
     /// Fills a window: addresses for results, outer names, arguments.
-    pub(super) fn prepare(&mut self, routine: RoutineId, arguments: &[ExprId], results: &[Place]) -> Slot {
+    pub(super) fn prepare(&mut self, routine: RoutineId, arguments: &[ExprId], results: &[Storage]) -> Slot {
         let known = &self.program.routines[routine.0 as usize];
         let (formals, types) = (known.formals.clone(), known.results.clone());
         let mut addresses = Vec::new();
@@ -185,11 +185,11 @@ impl Lowerer<'_> {
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
             return self.predefined_function(callee, arguments, &[(to, class)], span);
         }
-        self.call_into(callee, arguments, &[Place::Slot(to)], span);
+        self.call_into(callee, arguments, &[Storage::Slot(to)], span);
     }
 
     /// A call whose results go to these places.
-    pub(super) fn call_into(&mut self, callee: NameId, arguments: &[ExprId], places: &[Place], span: Span) {
+    pub(super) fn call_into(&mut self, callee: NameId, arguments: &[ExprId], places: &[Storage], span: Span) {
         let Some(routine) = self.program.routine_of(callee) else { return };
         let types = self.program.routines[routine.0 as usize].results.clone();
         if self.program.routines[routine.0 as usize].body == Body::Predefined {
@@ -211,15 +211,15 @@ impl Lowerer<'_> {
     }
 
     /// The results of a call or VALOF with several, in fresh slots or memory.
-    pub(super) fn results_of(&mut self, expr: ExprId, types: &[TypeId]) -> Vec<Place> {
+    pub(super) fn results_of(&mut self, expr: ExprId, types: &[TypeId]) -> Vec<Storage> {
         let ast = self.ast;
         let mut places = Vec::new();
         for &ty in types {
             places.push(match self.shape(ty).class() {
-                Some(class) => Place::Slot(self.slots(class.slots())),
+                Some(class) => Storage::Slot(self.slots(class.slots())),
                 None => {
                     let dims = self.const_dims(ty).unwrap_or_default();
-                    Place::View(self.room(ty, dims, false))
+                    Storage::View(self.room(ty, dims, false))
                 }
             });
         }

@@ -1,12 +1,12 @@
 //! Owns: what is constant: values, tables and texts that stand in the module's data.
-//! May use: the checked program.
+//! May use: the checked program, `operator`.
 //! Never: complains; what would trap is left to do so when it runs.
 
 use super::function::{Dim, View};
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{Basic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::check::{compute, wrap};
+use crate::operator::{in_range, range, wrap};
 use crate::program::{NameId, NameKind};
 use crate::types::TypeId;
 
@@ -55,7 +55,7 @@ impl Lowerer<'_> {
                 if types.is_real(self.program.type_of(left)) {
                     return None;
                 }
-                compute(operator, self.fold(left)?, self.fold(right)?, basic)
+                operator.fold(self.fold(left)?, self.fold(right)?, basic)
             }
             &ExprKind::Convert { value, .. } => {
                 let basic = types.basic(ty)?;
@@ -66,7 +66,7 @@ impl Lowerer<'_> {
                 (wrap(i128::from(value), basic) == value).then_some(value)
             }
             &ExprKind::Most { high, .. } => {
-                let (low, top) = crate::check::range(types.basic(ty)?);
+                let (low, top) = range(types.basic(ty)?);
                 (!types.is_real(ty)).then_some(if high { top } else { low })
             }
             &ExprKind::BytesInType(_) => self.program.values.get(&(u32::MAX - expr.0)).copied(),
@@ -83,16 +83,9 @@ impl Lowerer<'_> {
             (Monadic::Minus, ExprKind::Integer { value, hex: false, .. }) => Some(-i128::from(*value)),
             _ => None,
         };
-        let value = match literal {
-            Some(value) => return fits(value, basic),
-            None => i128::from(self.fold(value)?),
-        };
-        match operator {
-            Monadic::Minus => fits(-value, basic),
-            Monadic::MinusWrapping => Some(wrap(-value, basic)),
-            Monadic::Not => Some(i64::from(value == 0)),
-            Monadic::BitNot => Some(wrap(!value, basic)),
-            Monadic::Size => None,
+        match literal {
+            Some(value) => in_range(value, basic),
+            None => operator.fold(i128::from(self.fold(value)?), basic),
         }
     }
 
@@ -245,9 +238,4 @@ impl Lowerer<'_> {
         }
         View { at: slot, dims, frame: None }
     }
-}
-
-fn fits(value: i128, basic: Basic) -> Option<i64> {
-    let (low, high) = crate::check::range(basic);
-    (i128::from(low)..=i128::from(high)).contains(&value).then_some(value as i64)
 }

@@ -5,7 +5,7 @@
 //! A message is sent item by item. That of a variant protocol begins with a byte, the number of the tag; a counted
 //! array is preceded by its count, and an empty one is not sent at all.
 
-use super::place::Place;
+use super::place::Storage;
 use super::shape::{Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{ExprId, ExprKind, InputItem, InputKind, OutputItem, Variant};
@@ -153,7 +153,7 @@ impl Lowerer<'_> {
             InputKind::Items(items) => {
                 let Some(item) = items.first() else { return };
                 let place = self.place(item.target);
-                if let Place::Slot(slot) = place {
+                if let Storage::Slot(slot) = place {
                     return self.f.code.time(slot);
                 }
                 let slot = self.slot();
@@ -226,10 +226,10 @@ impl Lowerer<'_> {
             return self.store_mobile(&place, slot, ty);
         }
         let place = match self.is_mobile(target) {
-            true => Place::Memory(self.mobile_address(target), 0),
+            true => Storage::Memory(self.mobile_address(target), 0),
             false => self.place(target),
         };
-        if let Place::Slot(slot) = place {
+        if let Storage::Slot(slot) = place {
             return self.f.code.input(channel, slot, bytes);
         }
         let slot = self.slots(class.slots());

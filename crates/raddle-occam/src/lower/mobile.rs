@@ -6,7 +6,7 @@
 //! dimension. A bundle's memory holds a count of its ends, the two locks, and the channels.
 
 use super::function::{Dim, Owned, View};
-use super::place::Place;
+use super::place::Storage;
 use super::shape::{BUNDLE_CHANNELS, Class, Shape};
 use super::{Lowerer, Slot};
 use crate::ast::{ExprId, ExprKind, TypeNodeId};
@@ -215,7 +215,7 @@ impl Lowerer<'_> {
     }
 
     /// Puts a mobile or end into a variable and gives back what was there.
-    pub(super) fn store_mobile(&mut self, place: &Place, value: Slot, ty: TypeId) {
+    pub(super) fn store_mobile(&mut self, place: &Storage, value: Slot, ty: TypeId) {
         let old = self.slot();
         self.load(place, Class::Word, old);
         self.drop_word(old, ty);

@@ -1,6 +1,6 @@
 //! Owns: checked programs to bytecode.
 //! May use: the checked program, `raddle-bytecode`'s builder.
-//! Never: judges a program; the checker has. What it cannot lower yet it says with a place.
+//! Never: judges a program; the checker has, as [`Checked`] proves. What it cannot lower yet it says with a place.
 //!
 //! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from
 //! outside that it uses become parameters before its own (`free`). The branches of a PAR stay in the function
@@ -41,6 +41,7 @@ mod watch;
 use raddle_bytecode::Module;
 use raddle_bytecode::build::{FunctionId, ModuleBuilder};
 
+use crate::Checked;
 use crate::ast::Ast;
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, Program, RoutineId};
@@ -74,8 +75,29 @@ struct Lowerer<'a> {
 ///
 /// # Errors
 /// What it uses that cannot be lowered yet.
-pub fn lower(program: &Program, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
-    lower_as(program, sources, Watch::Nothing)
+///
+/// ```
+/// use raddle_occam::{Options, analyse, lower::lower, pre::NoFiles, source::Sources};
+///
+/// let mut sources = Sources::new();
+/// let root = sources.add("skip.occ", "PROC main ()\n  SKIP\n:\n").unwrap();
+/// let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+/// let checked = analysis.checked().ok().expect("nothing is wrong with it");
+/// assert!(lower(&checked, &sources).is_ok());
+/// ```
+///
+/// A program that has not been checked, or has been refused, is no [`Checked`], so this does not compile:
+///
+/// ```compile_fail,E0308
+/// use raddle_occam::{Options, analyse, lower::lower, pre::NoFiles, source::Sources};
+///
+/// let mut sources = Sources::new();
+/// let root = sources.add("race.occ", "PROC main ()\n  INT x:\n  PAR\n    x := 1\n    x := 2\n:\n").unwrap();
+/// let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+/// let module = lower(analysis.program(), &sources);
+/// ```
+pub fn lower(checked: &Checked, sources: &Sources) -> Result<Module, Vec<Diagnostic>> {
+    lower_as(checked, sources, Watch::Nothing)
 }
 
 /// What is watched for races while the program runs; anything but nothing makes a debug build.
@@ -93,7 +115,8 @@ pub enum Watch {
 ///
 /// # Errors
 /// What it uses that cannot be lowered yet.
-pub fn lower_as(program: &Program, sources: &Sources, watch: Watch) -> Result<Module, Vec<Diagnostic>> {
+pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Module, Vec<Diagnostic>> {
+    let program = checked.program();
     let mut lowerer = Lowerer {
         program,
         ast: &program.ast,

@@ -1,11 +1,13 @@
 //! Owns: the instructions of operators.
-//! May use: the builder.
+//! May use: the builder, `operator`.
 //! Never: lowers comparisons that only choose a way; `branch` does.
 
 use super::shape::Class;
 use super::{Lowerer, Slot};
 use crate::ast::{Dyadic, ExprId, Monadic};
+use crate::operator::{Immediate, MonadicLowering, Narrow};
 use crate::program::NameId;
+use raddle_bytecode::Insn;
 
 impl Lowerer<'_> {
     pub(super) fn monadic(&mut self, expr: ExprId, operator: Monadic, value: ExprId, to: Slot) {
@@ -14,32 +16,32 @@ impl Lowerer<'_> {
         }
         let class = self.class(expr);
         let from = self.scalar(value);
-        let code = &mut self.f.code;
-        match (operator, class) {
-            (Monadic::Not, _) => code.not_bool(to, from),
-            (Monadic::Minus, Class::Real) => code.neg_f(to, from),
-            (Monadic::Minus, Class::Double) => code.neg_d(to, from),
-            (Monadic::Minus, Class::Long) => code.neg_l(to, from),
-            (Monadic::Minus, _) => {
-                code.neg(to, from);
-                self.check_range(to, class);
+        match operator.row().lowering {
+            MonadicLowering::Direct { word, long, reals, narrow } => {
+                let op = match class {
+                    Class::Long => long,
+                    Class::Real => reals.map(|(single, _)| single),
+                    Class::Double => reals.map(|(_, double)| double),
+                    Class::Word | Class::Half | Class::Byte | Class::Bool => Some(word),
+                };
+                self.f.code.push(Insn::new(op.unwrap_or(word), to, from, 0));
+                self.keep_in_range(narrow, to, class);
             }
-            (Monadic::MinusWrapping, Class::Long) => {
-                let zero = self.slots(2);
-                self.f.code.ldi_l(zero, 0);
-                self.f.code.minus_l(to, zero, from);
+            MonadicLowering::FromZero(operator) => {
+                let zero = self.slots(class.slots());
+                self.load_bits(zero, class, 0);
+                self.apply(operator, class, to, zero, from);
             }
-            (Monadic::MinusWrapping, _) => {
-                let zero = self.slot();
-                self.f.code.ldi(zero, 0);
-                self.f.code.minus(to, zero, from);
-                self.wrap(to, class);
-            }
-            (Monadic::BitNot, Class::Long) => code.not_l(to, from),
-            (Monadic::BitNot | Monadic::Size, _) => {
-                code.not(to, from);
-                self.wrap(to, class);
-            }
+            MonadicLowering::Elsewhere => {}
+        }
+    }
+
+    /// Keeps a result of a narrow class in its range.
+    fn keep_in_range(&mut self, narrow: Narrow, slot: Slot, class: Class) {
+        match narrow {
+            Narrow::Keep => {}
+            Narrow::Check => self.check_range(slot, class),
+            Narrow::Wrap | Narrow::ShiftLeft | Narrow::ShiftRight | Narrow::After => self.wrap(slot, class),
         }
     }
 
@@ -66,19 +68,15 @@ impl Lowerer<'_> {
         if self.program.name_of(expr) != NameId::NONE {
             return self.user_operator(expr, &[left, right], to);
         }
-        match operator {
-            Dyadic::And | Dyadic::Or => return self.short_circuit(operator, left, right, to),
-            Dyadic::Add | Dyadic::Subtract | Dyadic::Plus | Dyadic::Minus
-                if self.class(expr) == Class::Word && self.add_constant(operator, left, right, to) =>
-            {
-                return;
-            }
-            Dyadic::BitAnd | Dyadic::Multiply
-                if self.class(expr) == Class::Word && self.by_constant(operator, left, right, to) =>
-            {
-                return;
-            }
-            _ => {}
+        let row = operator.row();
+        if let Some(decider) = row.decided_by {
+            return self.short_circuit(decider, left, right, to);
+        }
+        if let Some(immediate) = row.lowering.immediate
+            && self.class(expr) == Class::Word
+            && self.with_constant(immediate, left, right, to)
+        {
+            return;
         }
         let class = self.class(left);
         let a = self.scalar(left);
@@ -86,48 +84,29 @@ impl Lowerer<'_> {
         self.apply(operator, class, to, a, b);
     }
 
-    /// `a + 1` and its like, in one instruction.
-    fn add_constant(&mut self, operator: Dyadic, left: ExprId, right: ExprId, to: Slot) -> bool {
+    /// `a + 1`, `7 /\ a` and their like, in one instruction.
+    fn with_constant(&mut self, immediate: Immediate, left: ExprId, right: ExprId, to: Slot) -> bool {
         let small = |value: Option<i64>| value.and_then(|value| i16::try_from(value).ok());
-        let (operand, constant) = match (operator, small(self.fold(left)), small(self.fold(right))) {
-            (Dyadic::Add | Dyadic::Plus, _, Some(constant)) => (left, i32::from(constant)),
-            (Dyadic::Add | Dyadic::Plus, Some(constant), _) => (right, i32::from(constant)),
-            (_, _, Some(constant)) if constant > i16::MIN => (left, -i32::from(constant)),
+        let (operand, constant) = match (immediate.negated, small(self.fold(left)), small(self.fold(right))) {
+            (false, _, Some(constant)) => (left, constant),
+            (false, Some(constant), None) => (right, constant),
+            (true, _, Some(constant)) if constant > i16::MIN => (left, -constant),
             _ => return false,
         };
         let from = self.scalar(operand);
-        match operator {
-            Dyadic::Plus | Dyadic::Minus => self.f.code.plus_i(to, from, constant),
-            _ => self.f.code.add_i(to, from, constant),
-        }
-        true
-    }
-
-    /// `a /\ 7` and `a * 7`, in one instruction.
-    fn by_constant(&mut self, operator: Dyadic, left: ExprId, right: ExprId, to: Slot) -> bool {
-        let small = |value: Option<i64>| value.and_then(|value| i16::try_from(value).ok()).map(i32::from);
-        let (operand, constant) = match (small(self.fold(left)), small(self.fold(right))) {
-            (_, Some(constant)) => (left, constant),
-            (Some(constant), _) => (right, constant),
-            _ => return false,
-        };
-        let from = self.scalar(operand);
-        match operator {
-            Dyadic::BitAnd => self.f.code.and_i(to, from, constant),
-            _ => self.f.code.mul_i(to, from, constant),
-        }
+        self.f.code.push(Insn::new(immediate.op, to, from, constant as u16));
         true
     }
 
     /// AND and OR look at their right side only where the left leaves it open.
-    fn short_circuit(&mut self, operator: Dyadic, left: ExprId, right: ExprId, to: Slot) {
+    fn short_circuit(&mut self, decider: bool, left: ExprId, right: ExprId, to: Slot) {
         // The result's slot may be read by the right side, so it is written last.
         let result = self.slot();
         let done = self.f.code.label();
         self.scalar_into(left, result);
-        match operator {
-            Dyadic::And => self.f.code.jz(result, done),
-            _ => self.f.code.jnz(result, done),
+        match decider {
+            false => self.f.code.jz(result, done),
+            true => self.f.code.jnz(result, done),
         }
         self.scalar_into(right, result);
         self.f.code.bind(done);
@@ -136,73 +115,39 @@ impl Lowerer<'_> {
 
     /// `to := a operator b`.
     pub(super) fn apply(&mut self, operator: Dyadic, class: Class, to: Slot, a: Slot, b: Slot) {
-        match class {
-            Class::Long => self.apply_long(operator, to, a, b),
-            Class::Real => self.apply_real(operator, to, a, b),
-            Class::Double => self.apply_double(operator, to, a, b),
-            _ => self.apply_word(operator, class, to, a, b),
-        }
-    }
-
-    fn apply_word(&mut self, operator: Dyadic, class: Class, to: Slot, a: Slot, b: Slot) {
-        use Dyadic::*;
-        let code = &mut self.f.code;
-        match operator {
-            Add => code.add(to, a, b),
-            Subtract => code.sub(to, a, b),
-            Multiply => code.mul(to, a, b),
-            Divide => code.div(to, a, b),
-            Remainder => code.rem(to, a, b),
-            Plus => code.plus(to, a, b),
-            Minus => code.minus(to, a, b),
-            Times => code.times(to, a, b),
-            BitAnd | And => code.and(to, a, b),
-            BitOr | Or => code.or(to, a, b),
-            BitXor => code.xor(to, a, b),
-            ShiftLeft | ShiftRight => return self.shift(operator, class, to, a, b),
-            Equal => code.eq(to, a, b),
-            NotEqual => code.ne(to, a, b),
-            Less => code.lt(to, a, b),
-            Greater => code.lt(to, b, a),
-            LessEqual => code.le(to, a, b),
-            GreaterEqual => code.le(to, b, a),
-            After => return self.after(class, to, a, b),
-        }
-        match operator {
-            Add | Subtract | Multiply | Divide => self.check_range(to, class),
-            Plus | Minus | Times => self.wrap(to, class),
-            _ => {}
-        }
-    }
-
-    fn shift(&mut self, operator: Dyadic, class: Class, to: Slot, a: Slot, b: Slot) {
+        let lowering = operator.row().lowering;
+        let op = match class {
+            Class::Long => Some(lowering.long),
+            Class::Real => lowering.reals.map(|(single, _)| single),
+            Class::Double => lowering.reals.map(|(_, double)| double),
+            Class::Word | Class::Half | Class::Byte | Class::Bool => Some(lowering.word),
+        };
+        // The checker lets no real to an operator that has none.
+        let Some(op) = op else { return };
+        let (mut a, b) = if lowering.swapped { (b, a) } else { (a, b) };
         let bits = match class {
             Class::Byte => 8,
             Class::Half => 16,
             _ => 32,
         };
-        if bits < 32 {
-            self.f.code.chk_shift(b, bits);
+        match lowering.narrow {
+            Narrow::After if matches!(class, Class::Half | Class::Byte | Class::Bool) => {
+                return self.after(class, to, a, b);
+            }
+            Narrow::ShiftLeft | Narrow::ShiftRight if bits < 32 => self.f.code.chk_shift(b, bits),
+            _ => {}
         }
-        if operator == Dyadic::ShiftLeft {
-            self.f.code.shl(to, a, b);
-            return self.wrap(to, class);
-        }
-        let mut from = a;
-        if class == Class::Half {
+        if lowering.narrow == Narrow::ShiftRight && class == Class::Half {
             let mask = self.slot();
             self.f.code.ldi(mask, 0xFFFF);
             self.f.code.and(mask, a, mask);
-            from = mask;
+            a = mask;
         }
-        self.f.code.shr(to, from, b);
-        self.wrap(to, class);
+        self.f.code.push(Insn::new(op, to, a, b));
+        self.keep_in_range(lowering.narrow, to, class);
     }
 
     fn after(&mut self, class: Class, to: Slot, a: Slot, b: Slot) {
-        if class == Class::Word {
-            return self.f.code.after(to, a, b);
-        }
         let (distance, zero) = (self.slot(), self.slot());
         self.f.code.minus(distance, a, b);
         self.wrap(distance, class);
@@ -213,70 +158,5 @@ impl Lowerer<'_> {
             self.f.code.and(zero, zero, distance);
         }
         self.f.code.mov(to, zero);
-    }
-
-    fn apply_long(&mut self, operator: Dyadic, to: Slot, a: Slot, b: Slot) {
-        use Dyadic::*;
-        let code = &mut self.f.code;
-        match operator {
-            Add => code.add_l(to, a, b),
-            Subtract => code.sub_l(to, a, b),
-            Multiply => code.mul_l(to, a, b),
-            Divide => code.div_l(to, a, b),
-            Remainder => code.rem_l(to, a, b),
-            Plus => code.plus_l(to, a, b),
-            Minus => code.minus_l(to, a, b),
-            Times => code.times_l(to, a, b),
-            BitAnd | And => code.and_l(to, a, b),
-            BitOr | Or => code.or_l(to, a, b),
-            BitXor => code.xor_l(to, a, b),
-            ShiftLeft => code.shl_l(to, a, b),
-            ShiftRight => code.shr_l(to, a, b),
-            Equal => code.eq_l(to, a, b),
-            NotEqual => code.ne_l(to, a, b),
-            Less => code.lt_l(to, a, b),
-            Greater => code.lt_l(to, b, a),
-            LessEqual => code.le_l(to, a, b),
-            GreaterEqual => code.le_l(to, b, a),
-            After => code.after_l(to, a, b),
-        }
-    }
-
-    fn apply_real(&mut self, operator: Dyadic, to: Slot, a: Slot, b: Slot) {
-        use Dyadic::*;
-        let code = &mut self.f.code;
-        match operator {
-            Add | Plus => code.add_f(to, a, b),
-            Subtract | Minus => code.sub_f(to, a, b),
-            Multiply | Times => code.mul_f(to, a, b),
-            Divide => code.div_f(to, a, b),
-            Remainder => code.rem_f(to, a, b),
-            Equal => code.eq_f(to, a, b),
-            NotEqual => code.ne_f(to, a, b),
-            Less => code.lt_f(to, a, b),
-            Greater => code.lt_f(to, b, a),
-            LessEqual => code.le_f(to, a, b),
-            GreaterEqual => code.le_f(to, b, a),
-            _ => {}
-        }
-    }
-
-    fn apply_double(&mut self, operator: Dyadic, to: Slot, a: Slot, b: Slot) {
-        use Dyadic::*;
-        let code = &mut self.f.code;
-        match operator {
-            Add | Plus => code.add_d(to, a, b),
-            Subtract | Minus => code.sub_d(to, a, b),
-            Multiply | Times => code.mul_d(to, a, b),
-            Divide => code.div_d(to, a, b),
-            Remainder => code.rem_d(to, a, b),
-            Equal => code.eq_d(to, a, b),
-            NotEqual => code.ne_d(to, a, b),
-            Less => code.lt_d(to, a, b),
-            Greater => code.lt_d(to, b, a),
-            LessEqual => code.le_d(to, a, b),
-            GreaterEqual => code.le_d(to, b, a),
-            _ => {}
-        }
     }
 }

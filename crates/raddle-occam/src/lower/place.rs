@@ -11,7 +11,7 @@ use crate::program::NameId;
 
 /// Where something lies.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Place {
+pub(super) enum Storage {
     /// In slots.
     Slot(Slot),
     /// At the address in the slot, so many bytes further on.
@@ -24,48 +24,48 @@ pub(super) enum Place {
 
 impl Lowerer<'_> {
     /// Where an expression's value lies, or is put.
-    pub(super) fn place(&mut self, expr: ExprId) -> Place {
+    pub(super) fn place(&mut self, expr: ExprId) -> Storage {
         let ast = self.ast;
         match &ast.expr(expr).kind {
             ExprKind::Name(_) => self.place_of_name(self.program.name_of(expr)),
             &ExprKind::Index { base, index } => self.place_of_element(expr, base, index),
-            &ExprKind::Slice { base, from, count } => Place::View(self.slice(base, from, count)),
+            &ExprKind::Slice { base, from, count } => Storage::View(self.slice(base, from, count)),
             &ExprKind::End(of, _) | &ExprKind::Clone(of) => self.place(of),
             _ => match self.shape(self.program.type_of(expr)) {
-                Shape::Array | Shape::Record(_) => Place::View(self.made(expr)),
+                Shape::Array | Shape::Record(_) => Storage::View(self.made(expr)),
                 _ => {
                     let slot = self.scalar(expr);
-                    Place::Slot(slot)
+                    Storage::Slot(slot)
                 }
             },
         }
     }
 
-    fn place_of_name(&mut self, name: NameId) -> Place {
+    fn place_of_name(&mut self, name: NameId) -> Storage {
         match self.home(name) {
-            Some(&Home::Slot(slot)) => return Place::Slot(slot),
-            Some(&Home::At(slot)) => return Place::Memory(slot, 0),
-            Some(Home::View(view)) => return Place::View(view.clone()),
+            Some(&Home::Slot(slot)) => return Storage::Slot(slot),
+            Some(&Home::At(slot)) => return Storage::Memory(slot, 0),
+            Some(Home::View(view)) => return Storage::View(view.clone()),
             None => {}
         }
         match self.constant_of(name) {
-            Some(Constant::Data(at, dims)) => Place::View(self.data_view(at, dims)),
+            Some(Constant::Data(at, dims)) => Storage::View(self.data_view(at, dims)),
             Some(Constant::Scalar(bits)) => {
                 let shape = self.shape(self.program.name(name).ty);
                 let class = shape.class().unwrap_or(Class::Word);
                 let slot = self.slots(class.slots());
                 self.load_bits(slot, class, bits);
-                Place::Slot(slot)
+                Storage::Slot(slot)
             }
             None => {
                 let message = format!("`{}` is not supported here yet", self.program.spelling(name));
                 self.refuse(self.program.name(name).span, message);
-                Place::Slot(2)
+                Storage::Slot(2)
             }
         }
     }
 
-    fn place_of_element(&mut self, expr: ExprId, base: ExprId, index: ExprId) -> Place {
+    fn place_of_element(&mut self, expr: ExprId, base: ExprId, index: ExprId) -> Storage {
         let of = self.content(self.program.type_of(base));
         match self.shape(of) {
             Shape::Record(record) => {
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
             Shape::End(bundle) => {
                 let end = self.end_value(base);
                 let slot = self.bundle_channel(end, bundle, index);
-                Place::Slot(slot)
+                Storage::Slot(slot)
             }
             _ => {
                 let view = self.view(base);
@@ -85,22 +85,22 @@ impl Lowerer<'_> {
         }
     }
 
-    fn field_of(&mut self, view: &View, record: u32, index: ExprId) -> Place {
-        let ExprKind::Name(symbol) = self.ast.expr(index).kind else { return Place::Memory(view.at, 0) };
+    fn field_of(&mut self, view: &View, record: u32, index: ExprId) -> Storage {
+        let ExprKind::Name(symbol) = self.ast.expr(index).kind else { return Storage::Memory(view.at, 0) };
         let Some((offset, ty)) = super::shape::field(&self.program.types, record, symbol) else {
-            return Place::Memory(view.at, 0);
+            return Storage::Memory(view.at, 0);
         };
         match self.shape(ty) {
             Shape::Array | Shape::Record(_) => {
                 let dims = self.const_dims(ty).unwrap_or_default();
                 let frame = view.frame.filter(|_| offset % 4 == 0).map(|slot| slot + (offset / 4) as Slot);
-                Place::View(self.view_at(view.at, offset, dims, frame))
+                Storage::View(self.view_at(view.at, offset, dims, frame))
             }
             shape => match view.frame {
                 Some(slot) if offset % 4 == 0 && shape.class().is_some_and(|class| class.bytes() >= 4) => {
-                    Place::Slot(slot + (offset / 4) as Slot)
+                    Storage::Slot(slot + (offset / 4) as Slot)
                 }
-                _ => Place::Memory(view.at, offset),
+                _ => Storage::Memory(view.at, offset),
             },
         }
     }
@@ -131,29 +131,29 @@ impl Lowerer<'_> {
     /// The place of an array or record.
     pub(super) fn place_view(&mut self, expr: ExprId) -> View {
         match self.place(expr) {
-            Place::View(view) => view,
-            Place::Memory(at, offset) => self.view_at(at, offset, Vec::new(), None),
-            Place::Slot(at) => View { at, dims: Vec::new(), frame: None },
-            Place::Element(at, index) => {
+            Storage::View(view) => view,
+            Storage::Memory(at, offset) => self.view_at(at, offset, Vec::new(), None),
+            Storage::Slot(at) => View { at, dims: Vec::new(), frame: None },
+            Storage::Element(at, index) => {
                 let address = self.element_address(at, index, 4);
                 View { at: address, dims: Vec::new(), frame: None }
             }
         }
     }
 
-    pub(super) fn load(&mut self, place: &Place, class: Class, to: Slot) {
+    pub(super) fn load(&mut self, place: &Storage, class: Class, to: Slot) {
         let code = &mut self.f.code;
         match *place {
-            Place::Slot(from) if class == Class::Half => code.wrap_h(to, from),
-            Place::Slot(from) => self.move_slots(to, from, class),
-            Place::Memory(at, offset) => self.load_at(at, offset, class, to),
-            Place::Element(at, index) => match class {
+            Storage::Slot(from) if class == Class::Half => code.wrap_h(to, from),
+            Storage::Slot(from) => self.move_slots(to, from, class),
+            Storage::Memory(at, offset) => self.load_at(at, offset, class, to),
+            Storage::Element(at, index) => match class {
                 Class::Bool | Class::Byte => code.ald_b(to, at, index),
                 Class::Half => code.ald_h(to, at, index),
                 Class::Word | Class::Real => code.ald_w(to, at, index),
                 Class::Long | Class::Double => code.ald_l(to, at, index),
             },
-            Place::View(ref view) => self.load_at(view.at, 0, class, to),
+            Storage::View(ref view) => self.load_at(view.at, 0, class, to),
         }
     }
 
@@ -186,18 +186,18 @@ impl Lowerer<'_> {
         (far, 0)
     }
 
-    pub(super) fn store(&mut self, place: &Place, class: Class, from: Slot) {
+    pub(super) fn store(&mut self, place: &Storage, class: Class, from: Slot) {
         let code = &mut self.f.code;
         match *place {
-            Place::Slot(to) => self.move_slots(to, from, class),
-            Place::Memory(at, offset) => self.store_at(at, offset, class, from),
-            Place::Element(at, index) => match class {
+            Storage::Slot(to) => self.move_slots(to, from, class),
+            Storage::Memory(at, offset) => self.store_at(at, offset, class, from),
+            Storage::Element(at, index) => match class {
                 Class::Bool | Class::Byte => code.ast_b(from, at, index),
                 Class::Half => code.ast_h(from, at, index),
                 Class::Word | Class::Real => code.ast_w(from, at, index),
                 Class::Long | Class::Double => code.ast_l(from, at, index),
             },
-            Place::View(ref view) => self.store_at(view.at, 0, class, from),
+            Storage::View(ref view) => self.store_at(view.at, 0, class, from),
         }
     }
 
@@ -213,17 +213,17 @@ impl Lowerer<'_> {
     }
 
     /// The address of what lies there.
-    pub(super) fn address(&mut self, place: &Place, bytes: u32) -> Slot {
+    pub(super) fn address(&mut self, place: &Storage, bytes: u32) -> Slot {
         match *place {
-            Place::Slot(slot) => self.address_of_slot(slot),
-            Place::Memory(at, 0) => at,
-            Place::Memory(at, offset) => {
+            Storage::Slot(slot) => self.address_of_slot(slot),
+            Storage::Memory(at, 0) => at,
+            Storage::Memory(at, offset) => {
                 let to = self.slot();
                 self.plus(to, at, offset);
                 to
             }
-            Place::Element(at, index) => self.element_address(at, index, bytes),
-            Place::View(ref view) => view.at,
+            Storage::Element(at, index) => self.element_address(at, index, bytes),
+            Storage::View(ref view) => view.at,
         }
     }
 

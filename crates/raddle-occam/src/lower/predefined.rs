@@ -2,7 +2,7 @@
 //! May use: the machine's lists of functions.
 //! Never: what is written in occam itself; that is the library `predefined.occ`.
 
-use super::place::Place;
+use super::place::Storage;
 use super::shape::Class;
 use super::{Lowerer, Slot};
 use crate::ast::ExprId;
@@ -13,7 +13,7 @@ use raddle_bytecode::{Long, Real, Trap};
 
 /// What a predefined function is.
 #[derive(Clone, Copy)]
-enum Kind {
+enum Form {
     /// On words, in a window.
     Words(Long),
     /// Of one real.
@@ -31,36 +31,36 @@ enum Kind {
 }
 
 #[rustfmt::skip]
-const FUNCTIONS: &[(&str, Kind)] = &[
-    ("LONGADD", Kind::Words(Long::LongAdd)), ("LONGSUM", Kind::Words(Long::LongSum)),
-    ("LONGSUB", Kind::Words(Long::LongSub)), ("LONGDIFF", Kind::Words(Long::LongDiff)),
-    ("LONGPROD", Kind::Words(Long::LongProd)), ("LONGDIV", Kind::Words(Long::LongDiv)),
-    ("SHIFTRIGHT", Kind::Words(Long::ShiftRight)), ("SHIFTLEFT", Kind::Words(Long::ShiftLeft)),
-    ("NORMALISE", Kind::Words(Long::Normalise)), ("ASHIFTRIGHT", Kind::Words(Long::AshiftRight)),
-    ("ASHIFTLEFT", Kind::Words(Long::AshiftLeft)), ("ROTATERIGHT", Kind::Words(Long::RotateRight)),
-    ("ROTATELEFT", Kind::Words(Long::RotateLeft)), ("BITCOUNT", Kind::Words(Long::BitCount)),
-    ("CRCWORD", Kind::Words(Long::CrcWord)), ("CRCBYTE", Kind::Words(Long::CrcByte)),
-    ("BITREVWORD", Kind::Words(Long::BitRevWord)), ("BITREVNBITS", Kind::Words(Long::BitRevNBits)),
-    ("ABS", Kind::Real(Real::Abs)), ("SQRT", Kind::Real(Real::Sqrt)), ("FPINT", Kind::Real(Real::Round)),
-    ("ALOG", Kind::Real(Real::Log)), ("ALOG10", Kind::Real(Real::Log10)), ("EXP", Kind::Real(Real::Exp)),
-    ("SIN", Kind::Real(Real::Sin)), ("COS", Kind::Real(Real::Cos)), ("TAN", Kind::Real(Real::Tan)),
-    ("ASIN", Kind::Real(Real::Asin)), ("ACOS", Kind::Real(Real::Acos)), ("ATAN", Kind::Real(Real::Atan)),
-    ("SINH", Kind::Real(Real::Sinh)), ("COSH", Kind::Real(Real::Cosh)), ("TANH", Kind::Real(Real::Tanh)),
-    ("MINUSX", Kind::Negate), ("MULBY2", Kind::Times(2.0)), ("DIVBY2", Kind::Times(0.5)),
-    ("ISNAN", Kind::IsNan), ("NOTFINITE", Kind::NotFinite), ("ORDERED", Kind::Ordered),
-    ("POWER", Kind::Pair(Long::PowF)), ("ATAN2", Kind::Turned(Long::Atan2F)), ("SCALEB", Kind::Pair(Long::ScaleF)),
-    ("DPOWER", Kind::Pair(Long::PowD)), ("DATAN2", Kind::Turned(Long::Atan2D)),
-    ("DSCALEB", Kind::Pair(Long::ScaleD)),
-    ("REAL32DIGITS", Kind::Words(Long::DigitsF)), ("REAL64DIGITS", Kind::Words(Long::DigitsD)),
-    ("DIGITSREAL32", Kind::Words(Long::RealF)), ("DIGITSREAL64", Kind::Words(Long::RealD)),
+const FUNCTIONS: &[(&str, Form)] = &[
+    ("LONGADD", Form::Words(Long::LongAdd)), ("LONGSUM", Form::Words(Long::LongSum)),
+    ("LONGSUB", Form::Words(Long::LongSub)), ("LONGDIFF", Form::Words(Long::LongDiff)),
+    ("LONGPROD", Form::Words(Long::LongProd)), ("LONGDIV", Form::Words(Long::LongDiv)),
+    ("SHIFTRIGHT", Form::Words(Long::ShiftRight)), ("SHIFTLEFT", Form::Words(Long::ShiftLeft)),
+    ("NORMALISE", Form::Words(Long::Normalise)), ("ASHIFTRIGHT", Form::Words(Long::AshiftRight)),
+    ("ASHIFTLEFT", Form::Words(Long::AshiftLeft)), ("ROTATERIGHT", Form::Words(Long::RotateRight)),
+    ("ROTATELEFT", Form::Words(Long::RotateLeft)), ("BITCOUNT", Form::Words(Long::BitCount)),
+    ("CRCWORD", Form::Words(Long::CrcWord)), ("CRCBYTE", Form::Words(Long::CrcByte)),
+    ("BITREVWORD", Form::Words(Long::BitRevWord)), ("BITREVNBITS", Form::Words(Long::BitRevNBits)),
+    ("ABS", Form::Real(Real::Abs)), ("SQRT", Form::Real(Real::Sqrt)), ("FPINT", Form::Real(Real::Round)),
+    ("ALOG", Form::Real(Real::Log)), ("ALOG10", Form::Real(Real::Log10)), ("EXP", Form::Real(Real::Exp)),
+    ("SIN", Form::Real(Real::Sin)), ("COS", Form::Real(Real::Cos)), ("TAN", Form::Real(Real::Tan)),
+    ("ASIN", Form::Real(Real::Asin)), ("ACOS", Form::Real(Real::Acos)), ("ATAN", Form::Real(Real::Atan)),
+    ("SINH", Form::Real(Real::Sinh)), ("COSH", Form::Real(Real::Cosh)), ("TANH", Form::Real(Real::Tanh)),
+    ("MINUSX", Form::Negate), ("MULBY2", Form::Times(2.0)), ("DIVBY2", Form::Times(0.5)),
+    ("ISNAN", Form::IsNan), ("NOTFINITE", Form::NotFinite), ("ORDERED", Form::Ordered),
+    ("POWER", Form::Pair(Long::PowF)), ("ATAN2", Form::Turned(Long::Atan2F)), ("SCALEB", Form::Pair(Long::ScaleF)),
+    ("DPOWER", Form::Pair(Long::PowD)), ("DATAN2", Form::Turned(Long::Atan2D)),
+    ("DSCALEB", Form::Pair(Long::ScaleD)),
+    ("REAL32DIGITS", Form::Words(Long::DigitsF)), ("REAL64DIGITS", Form::Words(Long::DigitsD)),
+    ("DIGITSREAL32", Form::Words(Long::RealF)), ("DIGITSREAL64", Form::Words(Long::RealD)),
 ];
 
 impl Lowerer<'_> {
-    fn kind_of(&self, callee: NameId) -> Option<Kind> {
+    fn kind_of(&self, callee: NameId) -> Option<Form> {
         let name = self.program.spelling(callee);
         let find = |name: &str| FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, kind)| kind);
         // Those of REAL64 have a D before the name of those of REAL32.
-        let double = name.strip_prefix('D').and_then(find).filter(|kind| !matches!(kind, Kind::Words(_)));
+        let double = name.strip_prefix('D').and_then(find).filter(|kind| !matches!(kind, Form::Words(_)));
         find(name).or(double)
     }
 
@@ -79,9 +79,9 @@ impl Lowerer<'_> {
             return self.unsupported(callee, span);
         };
         match kind {
-            Kind::Words(long) | Kind::Pair(long) => self.window_function(long, arguments, results),
-            Kind::Turned(long) => self.window_function(long, &[arguments[1], arguments[0]], results),
-            Kind::Real(real) => {
+            Form::Words(long) | Form::Pair(long) => self.window_function(long, arguments, results),
+            Form::Turned(long) => self.window_function(long, &[arguments[1], arguments[0]], results),
+            Form::Real(real) => {
                 let from = self.scalar(arguments[0]);
                 let (to, class) = results[0];
                 match class {
@@ -110,22 +110,22 @@ impl Lowerer<'_> {
         }
     }
 
-    fn small_function(&mut self, kind: Kind, arguments: &[ExprId], to: Slot) {
+    fn small_function(&mut self, kind: Form, arguments: &[ExprId], to: Slot) {
         use crate::ast::Dyadic::{And, Equal, Multiply, NotEqual, Subtract};
         let class = self.class(arguments[0]);
         let a = self.scalar(arguments[0]);
         match kind {
-            Kind::Negate if class == Class::Double => self.f.code.neg_d(to, a),
-            Kind::Negate => self.f.code.neg_f(to, a),
-            Kind::Times(by) => {
+            Form::Negate if class == Class::Double => self.f.code.neg_d(to, a),
+            Form::Negate => self.f.code.neg_f(to, a),
+            Form::Times(by) => {
                 let constant = self.slots(class.slots());
                 let bits =
                     if class == Class::Double { by.to_bits() } else { u64::from((by as f32).to_bits()) };
                 self.load_bits(constant, class, bits);
                 self.apply(Multiply, class, to, a, constant);
             }
-            Kind::IsNan => self.apply(NotEqual, class, to, a, a),
-            Kind::NotFinite => {
+            Form::IsNan => self.apply(NotEqual, class, to, a, a),
+            Form::NotFinite => {
                 let difference = self.slots(class.slots());
                 self.apply(Subtract, class, difference, a, a);
                 self.apply(NotEqual, class, to, difference, difference);
@@ -150,7 +150,7 @@ impl Lowerer<'_> {
         &mut self,
         callee: NameId,
         arguments: &[ExprId],
-        places: &[Place],
+        places: &[Storage],
         types: &[TypeId],
         span: Span,
     ) {
@@ -190,7 +190,7 @@ impl Lowerer<'_> {
             return self.refuse(span, "the number of HOST.CALL must be a constant");
         };
         let window = self.slots(4);
-        let places: Vec<Place> = arguments[1..].iter().map(|&argument| self.place(argument)).collect();
+        let places: Vec<Storage> = arguments[1..].iter().map(|&argument| self.place(argument)).collect();
         for (place, slot) in places.iter().zip(window..) {
             self.load(place, Class::Word, slot);
         }

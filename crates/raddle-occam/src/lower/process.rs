@@ -4,7 +4,7 @@
 
 use super::Lowerer;
 use super::function::Home;
-use super::place::Place;
+use super::place::Storage;
 use super::shape::Shape;
 use crate::ast::{ExprId, ExprKind, Order, ProcessId, ProcessKind, Replicator, Valof};
 use crate::types::{Type, TypeId};
@@ -125,7 +125,7 @@ impl Lowerer<'_> {
             return self.new_bundle(targets, bundle);
         }
         let types: Vec<TypeId> = targets.iter().map(|&target| self.program.type_of(target)).collect();
-        let places: Vec<Place> = targets.iter().map(|&target| self.place(target)).collect();
+        let places: Vec<Storage> = targets.iter().map(|&target| self.place(target)).collect();
         let results = if values.len() == 1 {
             self.results_of(values[0], &types)
         } else {
@@ -137,28 +137,28 @@ impl Lowerer<'_> {
     }
 
     /// A value in slots or memory of its own.
-    fn copied(&mut self, value: ExprId, ty: TypeId) -> Place {
+    fn copied(&mut self, value: ExprId, ty: TypeId) -> Storage {
         if self.in_memory(ty) {
             let view = self.view(value);
             let room = self.room(ty, view.dims.clone(), false);
             self.copy_view(&room, &view, ty);
-            return Place::View(room);
+            return Storage::View(room);
         }
         let (from, class) = self.word_or_value(value, ty);
         let to = self.slots(class.slots());
         self.move_slots(to, from, class);
-        Place::Slot(to)
+        Storage::Slot(to)
     }
 
-    fn store_result(&mut self, place: &Place, result: &Place, ty: TypeId) {
+    fn store_result(&mut self, place: &Storage, result: &Storage, ty: TypeId) {
         match (self.shape(ty), result) {
-            (Shape::Mobile(_) | Shape::End(_), &Place::Slot(value)) => self.store_mobile(place, value, ty),
-            (_, Place::View(from)) => {
+            (Shape::Mobile(_) | Shape::End(_), &Storage::Slot(value)) => self.store_mobile(place, value, ty),
+            (_, Storage::View(from)) => {
                 let from = from.clone();
                 let to = self.as_view(place);
                 self.copy_view(&to, &from, ty);
             }
-            (shape, &Place::Slot(from)) => {
+            (shape, &Storage::Slot(from)) => {
                 if let Some(class) = shape.class() {
                     self.store(place, class, from);
                 }
@@ -167,11 +167,11 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn as_view(&mut self, place: &Place) -> super::function::View {
+    pub(super) fn as_view(&mut self, place: &Storage) -> super::function::View {
         match place {
-            Place::View(view) => view.clone(),
-            &Place::Memory(at, offset) => self.view_at(at, offset, Vec::new(), None),
-            &Place::Slot(at) | &Place::Element(at, _) => {
+            Storage::View(view) => view.clone(),
+            &Storage::Memory(at, offset) => self.view_at(at, offset, Vec::new(), None),
+            &Storage::Slot(at) | &Storage::Element(at, _) => {
                 super::function::View { at, dims: Vec::new(), frame: None }
             }
         }
@@ -219,7 +219,7 @@ impl Lowerer<'_> {
     }
 
     /// Stores the value of an expression.
-    pub(super) fn put_value(&mut self, place: &Place, ty: TypeId, value: ExprId) {
+    pub(super) fn put_value(&mut self, place: &Storage, ty: TypeId, value: ExprId) {
         match (self.shape(ty), place) {
             (Shape::Array | Shape::Record(_), _) => {
                 let from = self.view(value);
@@ -230,7 +230,7 @@ impl Lowerer<'_> {
                 let from = self.mobile_value(value, ty);
                 self.store_mobile(place, from, ty);
             }
-            (Shape::Scalar(_), &Place::Slot(to)) => self.scalar_into(value, to),
+            (Shape::Scalar(_), &Storage::Slot(to)) => self.scalar_into(value, to),
             _ => {
                 let (from, class) = self.word_or_value(value, ty);
                 self.store(place, class, from);

@@ -161,7 +161,7 @@ impl Lowerer<'_> {
         for (place, &ty) in places.iter().zip(types) {
             let class = self.shape(ty).class();
             match (class, place) {
-                (Some(class), &super::place::Place::Slot(slot)) => match addresses.next() {
+                (Some(class), &super::place::Storage::Slot(slot)) => match addresses.next() {
                     Some(at) if !self.in_memory(ty) && self.f.results.len() == types.len() => {
                         self.store_at(
                             at,
@@ -172,7 +172,7 @@ impl Lowerer<'_> {
                     }
                     _ => kept.push((slot, class)),
                 },
-                (_, super::place::Place::View(view)) => {
+                (_, super::place::Storage::View(view)) => {
                     if let Some(at) = addresses.next() {
                         let dims = self.const_dims(ty).unwrap_or_default();
                         let to = self.view_at(at, 0, dims, None);

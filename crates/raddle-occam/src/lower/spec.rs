@@ -4,7 +4,7 @@
 
 use super::Lowerer;
 use super::function::{Dim, Home, Owned, View};
-use super::place::Place;
+use super::place::Storage;
 use super::shape::{Shape, channel_bytes};
 use crate::ast::{ExprId, Mode, Renaming, SpecId, SpecKind, TypeNodeId};
 use crate::program::NameId;
@@ -194,7 +194,7 @@ impl Lowerer<'_> {
                     return Some(Home::At(self.mobile_address(value)));
                 }
                 let place = self.place(value);
-                if let Place::Slot(slot) = place {
+                if let Storage::Slot(slot) = place {
                     return Some(Home::Slot(slot));
                 }
                 let bytes = shape.class().map_or(4, super::shape::Class::bytes);

@@ -4,7 +4,7 @@
 
 use super::Slot;
 use super::function::{Dim, View};
-use super::place::Place;
+use super::place::Storage;
 use super::shape::{Class, Shape};
 use super::{Lowerer, shape};
 use crate::ast::{ExprId, ExprKind, Replicator};
@@ -28,7 +28,7 @@ impl Lowerer<'_> {
                 let dims = self.const_dims(ty).unwrap_or_default();
                 let room = self.room(ty, dims, false);
                 let name = self.program.name_of(expr);
-                self.call_into(name, arguments, &[Place::View(room.clone())], ast.expr(expr).span);
+                self.call_into(name, arguments, &[Storage::View(room.clone())], ast.expr(expr).span);
                 room
             }
             ExprKind::UserDyadic(_, left, right) | ExprKind::Dyadic(_, left, right) => {
@@ -54,7 +54,7 @@ impl Lowerer<'_> {
         let room = self.room(ty, dims, false);
         let name = self.program.name_of(expr);
         let span = self.ast.expr(expr).span;
-        self.call_into(name, operands, &[Place::View(room.clone())], span);
+        self.call_into(name, operands, &[Storage::View(room.clone())], span);
         room
     }
 

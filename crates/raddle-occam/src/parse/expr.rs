@@ -30,13 +30,13 @@ impl Parser<'_> {
             let span = self.ast.expr(first).span.to(self.last_span());
             return Ok(self.new_expr(ExprKind::UserDyadic(operator, first, second), span));
         }
-        let Some(operator) = dyadic(self.kind()) else { return Ok(first) };
+        let Some(operator) = Dyadic::of(self.kind()) else { return Ok(first) };
         let mut operands = vec![first];
         let mut mixed = false;
-        while let Some(next) = dyadic(self.kind()) {
+        while let Some(next) = Dyadic::of(self.kind()) {
             let span = self.bump().span;
             operands.push(self.operand()?);
-            if !mixed && operands.len() > 2 && (next != operator || !associative(operator)) {
+            if !mixed && operands.len() > 2 && (next != operator || !operator.row().associative) {
                 mixed = true;
                 let message = "operators have no precedence here: brackets must say what belongs together";
                 let complaint = Diagnostic::new(Code::NeedsBrackets, span, message);
@@ -77,15 +77,17 @@ impl Parser<'_> {
 
     fn operand_inner(&mut self) -> Parsed<ExprId> {
         let start = self.span();
+        if let Some(operator) = Monadic::of(self.kind()) {
+            self.bump();
+            let of_type =
+                operator == Monadic::Size && self.kind() == Kind::OpenSquare && self.brackets_then_type(0);
+            let kind = match of_type {
+                true => ExprKind::SizeOfType(self.ty()?),
+                false => ExprKind::Monadic(operator, self.operand()?),
+            };
+            return Ok(self.new_expr(kind, start.to(self.last_span())));
+        }
         let kind = match self.kind() {
-            Kind::Size if self.peek(1) == Kind::OpenSquare && self.brackets_then_type(1) => {
-                self.bump();
-                ExprKind::SizeOfType(self.ty()?)
-            }
-            Kind::Minus | Kind::MinusWord | Kind::Not | Kind::BitNotSign | Kind::BitNot | Kind::Size => {
-                let operator = monadic(self.bump().kind);
-                ExprKind::Monadic(operator, self.operand()?)
-            }
             Kind::Clone => {
                 self.bump();
                 ExprKind::Clone(self.operand()?)
@@ -131,7 +133,7 @@ impl Parser<'_> {
 
     /// An operator's sign where an operand must begin: a monadic operator that the program defines.
     fn signs_only(&self, kind: Kind) -> bool {
-        kind.is_operator() && !matches!(self.peek(1), Kind::Newline | Kind::End)
+        Dyadic::of(kind).is_some() && !matches!(self.peek(1), Kind::Newline | Kind::End)
     }
 
     fn bytes_in(&mut self) -> Parsed<ExprId> {
@@ -285,47 +287,4 @@ impl Parser<'_> {
         self.expect(Kind::Close)?;
         Ok(list)
     }
-}
-
-fn monadic(kind: Kind) -> Monadic {
-    match kind {
-        Kind::MinusWord => Monadic::MinusWrapping,
-        Kind::Not => Monadic::Not,
-        Kind::BitNotSign | Kind::BitNot => Monadic::BitNot,
-        Kind::Size => Monadic::Size,
-        _ => Monadic::Minus,
-    }
-}
-
-fn associative(operator: Dyadic) -> bool {
-    use Dyadic::*;
-    matches!(operator, And | Or | Plus | Times | BitAnd | BitOr | BitXor)
-}
-
-fn dyadic(kind: Kind) -> Option<Dyadic> {
-    Some(match kind {
-        Kind::Plus => Dyadic::Add,
-        Kind::Minus => Dyadic::Subtract,
-        Kind::Star => Dyadic::Multiply,
-        Kind::Slash => Dyadic::Divide,
-        Kind::Backslash | Kind::Rem => Dyadic::Remainder,
-        Kind::PlusWord => Dyadic::Plus,
-        Kind::MinusWord => Dyadic::Minus,
-        Kind::Times => Dyadic::Times,
-        Kind::BitAndSign | Kind::BitAnd => Dyadic::BitAnd,
-        Kind::BitOrSign | Kind::BitOr => Dyadic::BitOr,
-        Kind::BitXor => Dyadic::BitXor,
-        Kind::ShiftLeft => Dyadic::ShiftLeft,
-        Kind::ShiftRight => Dyadic::ShiftRight,
-        Kind::And => Dyadic::And,
-        Kind::Or => Dyadic::Or,
-        Kind::Equal => Dyadic::Equal,
-        Kind::NotEqual => Dyadic::NotEqual,
-        Kind::Less => Dyadic::Less,
-        Kind::Greater => Dyadic::Greater,
-        Kind::LessEqual => Dyadic::LessEqual,
-        Kind::GreaterEqual => Dyadic::GreaterEqual,
-        Kind::After => Dyadic::After,
-        _ => return None,
-    })
 }

@@ -34,9 +34,9 @@ pub(crate) enum Step {
     Size,
 }
 
-/// A variable or a part of it.
+/// A variable or a part of it, and how it was reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct AccessPath {
     pub(crate) root: NameId,
     pub(crate) path: Vec<Step>,
     /// Whether the path stops short of the place, because its layout was reinterpreted.
@@ -203,7 +203,7 @@ impl Step {
     }
 }
 
-impl Place {
+impl AccessPath {
     /// A use of the place.
     pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
         let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());

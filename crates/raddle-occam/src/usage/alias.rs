@@ -3,7 +3,7 @@
 //! Never: looks at PAR.
 
 use super::Walker;
-use super::access::{Access, PathId, Place, Use};
+use super::access::{Access, AccessPath, PathId, Use};
 use super::overlap::Instances;
 use crate::ast::Direction;
 use crate::diag::{Code, Diagnostic};
@@ -14,7 +14,7 @@ use crate::source::Span;
 #[derive(Clone, Debug)]
 pub(crate) struct Alias {
     /// The places; `via` holds the abbreviation itself.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<AccessPath>,
     /// Whether it is a table of channels, of which a subscript chooses one.
     pub(crate) table: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Ban {
 /// A ban in force.
 #[derive(Clone, Debug)]
 pub(crate) struct Freeze {
-    pub(crate) place: Place,
+    pub(crate) place: AccessPath,
     pub(crate) ban: Ban,
     /// The abbreviation.
     pub(crate) by: NameId,
@@ -90,10 +90,10 @@ impl Walker<'_> {
         self.diagnostics.push(complaint.also(freeze.span, format!("`{by}` is made of it here")));
         // One message for each abbreviation is enough.
         self.freezes[at].ban = Ban::Use(None);
-        self.freezes[at].place = Place::whole(freeze.by);
+        self.freezes[at].place = AccessPath::whole(freeze.by);
     }
 
-    pub(crate) fn freeze(&mut self, place: &Place, ban: Ban, by: NameId, span: Span) {
+    pub(crate) fn freeze(&mut self, place: &AccessPath, ban: Ban, by: NameId, span: Span) {
         let facts = self.path;
         self.freezes.push(Freeze { place: place.clone(), ban, by, span, facts });
     }

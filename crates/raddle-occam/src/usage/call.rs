@@ -3,7 +3,7 @@
 //! Never: walks the callee again.
 
 use super::Walker;
-use super::access::{Access, PathId, Place, Step, Use};
+use super::access::{Access, AccessPath, PathId, Step, Use};
 use super::poly::{Poly, Sym};
 use super::routine::Summary;
 use crate::ast::{Direction, ExprId, Mode};
@@ -21,7 +21,7 @@ struct Actual {
     /// Passed by reference.
     reference: bool,
     /// What is passed by reference, or what the value reads.
-    places: Vec<Place>,
+    places: Vec<AccessPath>,
     value: Option<Poly>,
 }
 
@@ -99,7 +99,7 @@ impl Walker<'_> {
                 let name = self.program.name(formal);
                 if matches!(name.kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
                     for &what in self.uses_of(name.ty) {
-                        accesses.push(Place::whole(formal).access(what, name.span, 0));
+                        accesses.push(AccessPath::whole(formal).access(what, name.span, 0));
                     }
                 }
             }
@@ -161,7 +161,7 @@ impl Walker<'_> {
         }
     }
 
-    fn first_meeting(&mut self, one: &[Place], two: &[Place]) -> Option<NameId> {
+    fn first_meeting(&mut self, one: &[AccessPath], two: &[AccessPath]) -> Option<NameId> {
         let pairs = one.iter().flat_map(|one| two.iter().map(move |two| (one, two)));
         pairs.into_iter().find(|(one, two)| self.places_meet(one, two)).map(|(one, _)| one.root)
     }
@@ -174,10 +174,10 @@ impl Walker<'_> {
             if own || channel || !(actual.reference || access.what == Use::Write) {
                 continue;
             }
-            let free = Place { path: access.path.to_vec(), ..Place::whole(access.root) };
+            let free = AccessPath { path: access.path.to_vec(), ..AccessPath::whole(access.root) };
             // The callee's symbols mean nothing here: only constant steps can tell the places apart.
             let known = access.path.iter().all(constant);
-            let free = if known { free } else { Place::whole(access.root) };
+            let free = if known { free } else { AccessPath::whole(access.root) };
             if self.first_meeting(&actual.places, std::slice::from_ref(&free)).is_some() {
                 self.report_argument(
                     actual.argument,
@@ -265,7 +265,7 @@ impl Walker<'_> {
             let bases = match actual {
                 Some(actual) if actual.reference => actual.places.clone(),
                 Some(_) => continue,
-                None => vec![Place { via: access.via.to_vec(), ..Place::whole(access.root) }],
+                None => vec![AccessPath { via: access.via.to_vec(), ..AccessPath::whole(access.root) }],
             };
             for base in bases {
                 let place = steps.iter().fold(base, |place, step| place.step(step.clone(), &mut self.table));

@@ -41,7 +41,7 @@ use crate::pre::SourceOptions;
 use crate::program::{NameId, Program, RoutineId};
 use crate::source::Span;
 use crate::symbol::FastMap;
-use access::{Access, PathId, Paths, Place, Use};
+use access::{Access, AccessPath, PathId, Paths, Use};
 use alias::{Alias, Freeze};
 use poly::{Poly, Sym};
 use routine::Summary;
@@ -92,7 +92,7 @@ struct Walker<'a> {
     /// Accesses from here on belong to the innermost branch of a PAR.
     segment: usize,
     /// Collects what an abbreviation's expression reads.
-    collecting: Option<Vec<Place>>,
+    collecting: Option<Vec<AccessPath>>,
     /// For each loop around: what its body changes.
     rounds: Vec<Rc<[NameId]>>,
     /// What may be without a value, and was told so once.

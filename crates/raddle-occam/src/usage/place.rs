@@ -3,7 +3,7 @@
 //! Never: compares accesses.
 
 use super::Walker;
-use super::access::{Access, Extent, PathId, Place, Step, Use};
+use super::access::{Access, AccessPath, Extent, PathId, Step, Use};
 use super::state::Defined;
 use crate::ast::{ExprId, ExprKind, Mode, Valof};
 use crate::diag::{Code, Diagnostic, Severity};
@@ -13,7 +13,7 @@ use crate::types::{Type, TypeId};
 
 impl Walker<'_> {
     /// The places that an expression names, subscripts read; none for a value.
-    pub(crate) fn places(&mut self, expr: ExprId) -> Vec<Place> {
+    pub(crate) fn places(&mut self, expr: ExprId) -> Vec<AccessPath> {
         let ast = self.ast;
         match &ast.expr(expr).kind {
             ExprKind::Name(_) => self.name_places(self.program.name_of(expr)),
@@ -34,7 +34,7 @@ impl Walker<'_> {
                 if table {
                     return places;
                 }
-                let step = |walker: &mut Self, place: Place| {
+                let step = |walker: &mut Self, place: AccessPath| {
                     place.step(Step::Range(first.clone(), count.clone(), Extent::of(size)), &mut walker.table)
                 };
                 places.into_iter().map(|place| step(self, place)).collect()
@@ -67,7 +67,7 @@ impl Walker<'_> {
             && self.aliases.get(&self.program.name_of(base)).is_some_and(|alias| alias.table)
     }
 
-    fn name_places(&self, name: NameId) -> Vec<Place> {
+    fn name_places(&self, name: NameId) -> Vec<AccessPath> {
         if name == NameId::NONE {
             return Vec::new();
         }
@@ -76,14 +76,14 @@ impl Walker<'_> {
         }
         match self.program.name(name).kind {
             NameKind::Variable | NameKind::Formal(Mode::Reference | Mode::Result | Mode::Initial) => {
-                vec![Place::whole(name)]
+                vec![AccessPath::whole(name)]
             }
-            NameKind::Abbreviation { mode: Mode::Initial, .. } => vec![Place::whole(name)],
+            NameKind::Abbreviation { mode: Mode::Initial, .. } => vec![AccessPath::whole(name)],
             _ => Vec::new(),
         }
     }
 
-    fn element(&mut self, base: ExprId, index: ExprId) -> Vec<Place> {
+    fn element(&mut self, base: ExprId, index: ExprId) -> Vec<AccessPath> {
         let types = &self.program.types;
         let record =
             matches!(types.get(types.plain(self.program.type_of(base))), Type::Record(_) | Type::End { .. });
@@ -189,11 +189,11 @@ impl Walker<'_> {
     }
 
     /// Records one use of one place, and checks it against abbreviations and undefined values.
-    pub(crate) fn touch(&mut self, place: &Place, what: Use, span: Span) {
+    pub(crate) fn touch(&mut self, place: &AccessPath, what: Use, span: Span) {
         self.touch_under(place, what, span, self.path);
     }
 
-    pub(crate) fn touch_under(&mut self, place: &Place, what: Use, span: Span, facts: PathId) {
+    pub(crate) fn touch_under(&mut self, place: &AccessPath, what: Use, span: Span, facts: PathId) {
         let access = place.access(what, span, facts);
         self.check_freezes(&access);
         match what {
@@ -235,7 +235,7 @@ impl Walker<'_> {
         self.accesses.push(access);
     }
 
-    fn check_defined(&mut self, place: &Place, span: Span) {
+    fn check_defined(&mut self, place: &AccessPath, span: Span) {
         let root = place.root;
         let defined = self.defined(root);
         // Of an array that some path fills, nobody can say which elements; silence is kinder than a guess.

@@ -120,7 +120,7 @@ impl Walker<'_> {
     fn show_computed(&self, how: &Computed) -> String {
         match how {
             Computed::Operator(operator, left, right, _) => {
-                let sign = crate::check::sign(*operator).trim_matches('"');
+                let sign = operator.spelling();
                 format!("({} {sign} {})", self.show_poly(left), self.show_poly(right))
             }
             Computed::Element(name, subscripts) => {

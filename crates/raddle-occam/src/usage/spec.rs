@@ -3,7 +3,7 @@
 //! Never: checks types.
 
 use super::Walker;
-use super::access::{Place, Use};
+use super::access::{AccessPath, Use};
 use super::alias::{Alias, Ban};
 use super::poly::Poly;
 use super::state::Defined;
@@ -65,7 +65,8 @@ impl Walker<'_> {
                 .iter()
                 .rposition(|it| it.symbol == name.symbol && it.span.lo < name.span.lo);
             if let Some(at) = found {
-                let state = super::state::State { defined: Defined::Yes, ..self.current(NameId(at as u32)) };
+                let state =
+                    super::state::VariableState { defined: Defined::Yes, ..self.current(NameId(at as u32)) };
                 self.states.set(NameId(at as u32), state);
             }
         }
@@ -138,7 +139,7 @@ impl Walker<'_> {
     }
 
     /// Abbreviating a place is a use of it that an abbreviation made before may forbid.
-    fn name_again(&mut self, place: &Place, span: crate::source::Span, direction: Option<Direction>) {
+    fn name_again(&mut self, place: &AccessPath, span: crate::source::Span, direction: Option<Direction>) {
         let what = match direction {
             Some(Direction::Input) => Use::In,
             Some(Direction::Output) => Use::Out,

@@ -20,7 +20,7 @@ pub(crate) enum Defined {
 
 /// What is known of a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct State {
+pub(crate) struct VariableState {
     pub(crate) defined: Defined,
     /// Its value, if it is a whole number of which something may become known.
     pub(crate) value: Option<Poly>,
@@ -30,13 +30,13 @@ pub(crate) struct State {
 
 /// The states of all names, and the log of changes.
 pub(crate) struct States {
-    list: Vec<State>,
-    log: Vec<(NameId, State)>,
+    list: Vec<VariableState>,
+    log: Vec<(NameId, VariableState)>,
 }
 
 /// How a branch ended.
 pub(crate) struct Outcome {
-    pub(crate) changed: Vec<(NameId, State)>,
+    pub(crate) changed: Vec<(NameId, VariableState)>,
     pub(crate) dead: bool,
     /// The conditions known at its end.
     path: PathId,
@@ -48,23 +48,23 @@ const CONDITIONS_MAX: usize = 4;
 impl States {
     pub(crate) fn new(names: usize) -> Self {
         Self {
-            list: vec![State { defined: Defined::Yes, value: None, level: u32::MAX }; names],
+            list: vec![VariableState { defined: Defined::Yes, value: None, level: u32::MAX }; names],
             log: Vec::new(),
         }
     }
 
-    pub(crate) fn get(&self, name: NameId) -> &State {
+    pub(crate) fn get(&self, name: NameId) -> &VariableState {
         &self.list[name.0 as usize]
     }
 
-    pub(crate) fn set(&mut self, name: NameId, state: State) {
+    pub(crate) fn set(&mut self, name: NameId, state: VariableState) {
         let before = std::mem::replace(&mut self.list[name.0 as usize], state);
         self.log.push((name, before));
     }
 
     /// Takes back every change since `mark`; the names with the states they had come to.
-    fn roll_back(&mut self, mark: usize) -> Vec<(NameId, State)> {
-        let mut changed: Vec<(NameId, State)> = Vec::new();
+    fn roll_back(&mut self, mark: usize) -> Vec<(NameId, VariableState)> {
+        let mut changed: Vec<(NameId, VariableState)> = Vec::new();
         while self.log.len() > mark {
             if let Some((name, before)) = self.log.pop() {
                 let after = std::mem::replace(&mut self.list[name.0 as usize], before);
@@ -103,7 +103,7 @@ impl Walker<'_> {
         names.dedup();
         for name in names {
             let unchanged = self.current(name);
-            let states: Vec<State> = live
+            let states: Vec<VariableState> = live
                 .iter()
                 .map(|outcome| match outcome.changed.binary_search_by_key(&name, |change| change.0) {
                     Ok(at) => outcome.changed[at].1.clone(),
@@ -116,7 +116,7 @@ impl Walker<'_> {
         }
     }
 
-    fn merge(&mut self, name: NameId, states: &[State], paths: &[PathId]) -> State {
+    fn merge(&mut self, name: NameId, states: &[VariableState], paths: &[PathId]) -> VariableState {
         let first = &states[0];
         let defined = if states.iter().all(|state| state.defined == first.defined) {
             first.defined
@@ -125,7 +125,7 @@ impl Walker<'_> {
         };
         let level = first.level;
         if states.iter().all(|state| state.value == first.value && state.level == level) {
-            return State { defined, value: first.value.clone(), level };
+            return VariableState { defined, value: first.value.clone(), level };
         }
         let symbol = self.table.fresh_shown(name);
         let value = Poly::symbol(symbol);
@@ -142,18 +142,18 @@ impl Walker<'_> {
             cases.dedup();
             self.table.define(symbol, Some(Fact::OneOf(cases)));
         }
-        State { defined, value: Some(value), level: self.frame.level }
+        VariableState { defined, value: Some(value), level: self.frame.level }
     }
 
     /// What the routine being walked knows of a name; of an outer one, that it has the value of the call.
-    pub(crate) fn current(&mut self, name: NameId) -> State {
+    pub(crate) fn current(&mut self, name: NameId) -> VariableState {
         let state = self.states.get(name);
         if state.level == self.frame.level {
             return state.clone();
         }
         let integer = self.program.types.is_integer(self.program.name(name).ty);
         let value = integer.then(|| self.value_of(name));
-        State { defined: Defined::Yes, value, level: self.frame.level }
+        VariableState { defined: Defined::Yes, value, level: self.frame.level }
     }
 
     /// Goes on after all of the branches have run.
@@ -179,7 +179,7 @@ impl Walker<'_> {
 
     pub(crate) fn set(&mut self, name: NameId, defined: Defined, value: Option<Poly>) {
         let level = self.frame.level;
-        self.states.set(name, State { defined, value, level });
+        self.states.set(name, VariableState { defined, value, level });
     }
 
     /// The value of a whole-number name.

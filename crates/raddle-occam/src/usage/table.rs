@@ -200,7 +200,7 @@ impl Table {
         let value = |poly: &Poly| poly.value(|symbol| self.symbol_value(symbol, of));
         match how {
             Computed::Operator(operator, left, right, basic) => {
-                crate::check::compute(*operator, value(left)?, value(right)?, *basic)
+                operator.fold(value(left)?, value(right)?, *basic)
             }
             Computed::Element(name, subscripts) => {
                 let table = self.constants.get(name)?.as_ref()?;

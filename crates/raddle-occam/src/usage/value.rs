@@ -1,12 +1,12 @@
 //! Owns: the values of whole-number expressions, and what conditions say.
-//! May use: `state`, `table`.
+//! May use: `state`, `table`, `operator`.
 //! Never: records accesses; `place` does.
 
 use super::Walker;
 use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly};
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::check::wrap;
+use crate::operator::{Algebra, Lowering, Order, wrap};
 use crate::program::{NameId, NameKind};
 use crate::types::Types;
 use std::rc::Rc;
@@ -65,31 +65,24 @@ impl Walker<'_> {
     }
 
     fn arithmetic(&mut self, operator: Dyadic, left: &Poly, right: &Poly, basic: Basic) -> Option<Poly> {
-        match operator {
-            Dyadic::Add => left.plus(right, 1),
-            Dyadic::Subtract => left.minus(right),
-            Dyadic::Multiply => self.table.times(left, right),
-            Dyadic::Divide => self.table.quotient(left, right),
-            Dyadic::Remainder => {
+        match operator.row().algebra {
+            Algebra::Sum => left.plus(right, 1),
+            Algebra::Difference => left.minus(right),
+            Algebra::Product => self.table.times(left, right),
+            Algebra::Quotient => self.table.quotient(left, right),
+            Algebra::Remainder => {
                 let quotient = self.table.quotient(left, right)?;
                 let product = self.table.times(&quotient, right)?;
                 left.minus(&product)
             }
-            Dyadic::BitAnd
-            | Dyadic::BitOr
-            | Dyadic::BitXor
-            | Dyadic::ShiftLeft
-            | Dyadic::ShiftRight
-            | Dyadic::Plus
-            | Dyadic::Minus
-            | Dyadic::Times => {
+            Algebra::Opaque => {
                 if let Some((left, right)) = left.as_constant().zip(right.as_constant()) {
-                    return crate::check::compute(operator, left, right, basic).map(Poly::constant);
+                    return operator.fold(left, right, basic).map(Poly::constant);
                 }
                 let how = Computed::Operator(operator, left.clone(), right.clone(), basic);
                 Some(Poly::symbol(self.table.compute(how)))
             }
-            _ => None,
+            Algebra::None => None,
         }
     }
 
@@ -161,17 +154,10 @@ impl Walker<'_> {
                 Some(if *value == holds { Vec::new() } else { vec![Fact::OneOf(Vec::new())] })
             }
             &ExprKind::Monadic(Monadic::Not, value) => self.condition_facts(value, !holds),
-            &ExprKind::Dyadic(operator @ (Dyadic::And | Dyadic::Or), left, right) => {
-                let both = (operator == Dyadic::And) == holds;
-                let (left, right) = (self.condition_facts(left, holds), self.condition_facts(right, holds));
-                if both {
-                    let mut facts = left.unwrap_or_default();
-                    facts.extend(right.unwrap_or_default());
-                    return Some(facts);
-                }
-                Some(vec![Fact::OneOf(vec![left?, right?])])
-            }
             &ExprKind::Dyadic(operator, left, right) => {
+                if let Some(decider) = operator.row().decided_by {
+                    return self.facts_of_both(decider != holds, left, right, holds);
+                }
                 let ty = self.program.type_of(left);
                 if ty == Types::ERROR
                     || !self.program.types.is_integer(ty)
@@ -186,6 +172,17 @@ impl Walker<'_> {
         }
     }
 
+    /// What is known where two conditions hold, or do not: both of them, or one at least.
+    fn facts_of_both(&mut self, both: bool, left: ExprId, right: ExprId, holds: bool) -> Option<Vec<Fact>> {
+        let (left, right) = (self.condition_facts(left, holds), self.condition_facts(right, holds));
+        if both {
+            let mut facts = left.unwrap_or_default();
+            facts.extend(right.unwrap_or_default());
+            return Some(facts);
+        }
+        Some(vec![Fact::OneOf(vec![left?, right?])])
+    }
+
     /// Goes on under a condition.
     pub(crate) fn assume(&mut self, facts: Vec<Fact>) {
         for fact in facts {
@@ -196,13 +193,14 @@ impl Walker<'_> {
 
 fn comparison(operator: Dyadic, left: &Poly, right: &Poly, holds: bool) -> Option<Fact> {
     let difference = left.minus(right)?;
-    match (operator, holds) {
-        (Dyadic::Equal, true) | (Dyadic::NotEqual, false) => Some(Fact::Zero(difference)),
-        (Dyadic::Equal, false) | (Dyadic::NotEqual, true) => Some(Fact::NotZero(difference)),
-        (Dyadic::Less, true) | (Dyadic::GreaterEqual, false) => Fact::less(left, right),
-        (Dyadic::Less, false) | (Dyadic::GreaterEqual, true) => Fact::at_most(right, left),
-        (Dyadic::Greater, true) | (Dyadic::LessEqual, false) => Fact::less(right, left),
-        (Dyadic::Greater, false) | (Dyadic::LessEqual, true) => Fact::at_most(left, right),
-        _ => None,
+    let relation = operator.row().lowering.relation?;
+    let operator = if holds { operator } else { relation.negation };
+    let Lowering { relation: Some(relation), swapped, .. } = operator.row().lowering else { return None };
+    let (left, right) = if swapped { (right, left) } else { (left, right) };
+    match relation.order {
+        Order::Equal => Some(Fact::Zero(difference)),
+        Order::NotEqual => Some(Fact::NotZero(difference)),
+        Order::Less => Fact::less(left, right),
+        Order::AtMost => Fact::at_most(left, right),
     }
 }

@@ -3,7 +3,7 @@
 //! Never: compares branches; `parallel` does.
 
 use super::Walker;
-use super::access::{Place, Use};
+use super::access::{AccessPath, Use};
 use super::overlap::Instances;
 use super::state::Defined;
 use crate::ast::{
@@ -63,7 +63,7 @@ impl Walker<'_> {
             }
         }
         values.iter().for_each(|&value| self.move_from(value));
-        let mut all: Vec<(Vec<Place>, Vec<Place>)> = Vec::new();
+        let mut all: Vec<(Vec<AccessPath>, Vec<AccessPath>)> = Vec::new();
         for &target in targets {
             let outer = self.collecting.replace(Vec::new());
             let places = self.places(target);
@@ -87,7 +87,7 @@ impl Walker<'_> {
     }
 
     /// Rule U4.
-    fn targets_apart(&mut self, targets: &[ExprId], all: &[(Vec<Place>, Vec<Place>)]) {
+    fn targets_apart(&mut self, targets: &[ExprId], all: &[(Vec<AccessPath>, Vec<AccessPath>)]) {
         for (at, (places, _)) in all.iter().enumerate() {
             for (other, (others, read)) in all.iter().enumerate() {
                 let later = if other > at { others.as_slice() } else { &[] };
@@ -110,7 +110,7 @@ impl Walker<'_> {
     }
 
     /// Whether two places can be the same here.
-    pub(crate) fn places_meet(&mut self, one: &Place, two: &Place) -> bool {
+    pub(crate) fn places_meet(&mut self, one: &AccessPath, two: &AccessPath) -> bool {
         if one.root != two.root
             || self.program.name(one.root).permits_aliases
             || self.options.source.no_alias_check
@@ -209,7 +209,7 @@ impl Walker<'_> {
     }
 
     /// Rule U2 within one process: who uses both ends of a channel, and not in parallel, waits for itself.
-    fn both_ends(&mut self, place: &Place, what: Use, span: Span) {
+    fn both_ends(&mut self, place: &AccessPath, what: Use, span: Span) {
         let alone = self.parallel_depth == 0 && !self.options.incomplete;
         if !alone || !place.path.is_empty() || self.program.name(place.root).shared {
             return;

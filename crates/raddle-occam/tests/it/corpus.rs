@@ -26,8 +26,8 @@ fn diagnose(path: &Path) -> (String, usize) {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let root = sources.add(&name, &std::fs::read_to_string(path).unwrap()).unwrap();
     let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-    let text: Vec<String> = analysis.diagnostics.iter().map(|it| render(it, &sources)).collect();
-    (text.join("\n"), analysis.diagnostics.iter().filter(|it| it.is_error()).count())
+    let text: Vec<String> = analysis.diagnostics().iter().map(|it| render(it, &sources)).collect();
+    (text.join("\n"), analysis.diagnostics().iter().filter(|it| it.is_error()).count())
 }
 
 /// Compares with the file beside the program, or writes it; the difference, if there is one.
@@ -84,7 +84,7 @@ fn accepted_programs_become_bytecode_that_the_verifier_accepts() {
         let root = sources.add(&name, &std::fs::read_to_string(&path).unwrap()).unwrap();
         let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
         let checked = analysis.checked().unwrap_or_else(|_| panic!("{name} is accepted"));
-        match raddle_occam::lower::lower(checked.program(), &sources) {
+        match raddle_occam::lower::lower(&checked, &sources) {
             Ok(module) => assert!(raddle_bytecode::verify(module).is_ok(), "{name}"),
             Err(complaints) => assert!(!complaints.is_empty(), "{name}"),
         }

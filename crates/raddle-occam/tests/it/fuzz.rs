@@ -123,13 +123,13 @@ fn survives(text: &str) {
     let mut sources = Sources::new();
     let root = sources.add("fuzz", text).unwrap();
     let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-    let complaints = analysis.diagnostics.len();
+    let complaints = analysis.diagnostics().len();
     assert!(complaints <= (text.len() + 1) * COMPLAINTS_PER_BYTE_MAX, "{complaints} complaints");
-    for it in &analysis.diagnostics {
+    for it in analysis.diagnostics() {
         assert!(raddle_occam::diag::render(it, &sources).len() > 10);
     }
     if let Ok(checked) = analysis.checked()
-        && let Ok(module) = raddle_occam::lower::lower(checked.program(), &sources)
+        && let Ok(module) = raddle_occam::lower::lower(&checked, &sources)
     {
         let refusal = raddle_bytecode::verify(module).err();
         assert!(refusal.is_none(), "what is accepted becomes bytecode that holds together: {refusal:?}");

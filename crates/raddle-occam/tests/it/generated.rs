@@ -301,12 +301,12 @@ fn accepted(text: &str) -> Option<bool> {
     let mut sources = Sources::new();
     let root = sources.add("generated", text).unwrap();
     let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-    if analysis.diagnostics.iter().any(|it| it.code == Code::ConstantFault) {
+    if analysis.diagnostics().iter().any(|it| it.code == Code::ConstantFault) {
         return None;
     }
-    let strange = analysis.diagnostics.iter().find(|it| !it.code.to_string().starts_with("O07"));
+    let strange = analysis.diagnostics().iter().find(|it| !it.code.to_string().starts_with("O07"));
     assert!(strange.is_none(), "{strange:?}\n{text}");
-    Some(analysis.diagnostics.is_empty())
+    Some(analysis.diagnostics().is_empty())
 }
 
 #[test]

@@ -8,4 +8,5 @@
 mod corpus;
 mod fuzz;
 mod generated;
+mod recipes;
 mod stages;

@@ -34,7 +34,7 @@ fn included_files_stand_where_the_directive_does() {
         "  SEQ\n    #INCLUDE \"body\"\n    #INCLUDE \"body\"\n:\n"
     );
     let mut shelf = Shelf(vec![("consts", "VAL n IS 1:\n"), ("body", "screen ! BYTE n\nSKIP\n")]);
-    assert_eq!(codes(&run(text, &Options::default(), &mut shelf).diagnostics), []);
+    assert_eq!(codes(run(text, &Options::default(), &mut shelf).diagnostics()), []);
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn a_library_is_used_once_and_a_cycle_ends() {
     let mut shelf = Shelf(vec![("lib", "PROC p ()\n  SKIP\n:\n"), ("loop", "#INCLUDE \"loop\"\n")]);
     let text = "#USE \"lib\"\n#USE \"lib\"\nPROC main ()\n  p ()\n:\n";
     let analysis = run(text, &Options::default(), &mut shelf);
-    assert_eq!((codes(&analysis.diagnostics), analysis.program.routines.len()), (vec![], 2));
+    assert_eq!((codes(analysis.diagnostics()), analysis.program().routines.len()), (vec![], 2));
     let analysis = run("#INCLUDE \"loop\"\n", &Options::default(), &mut shelf);
-    assert_eq!(codes(&analysis.diagnostics), [Code::IncludeDepth]);
+    assert_eq!(codes(analysis.diagnostics()), [Code::IncludeDepth]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn names_that_the_caller_defines_choose_lines() {
     let text = "#IF DEFINED (FAST)\nPROC fast ()\n  SKIP\n:\n#ELSE\nPROC slow ()\n  SKIP\n:\n#ENDIF\n";
     let options = Options { defines: vec!["FAST".to_owned()], ..Options::default() };
     let name = |options: &Options| {
-        let program = run(text, options, &mut NoFiles).program;
+        let program = run(text, options, &mut NoFiles).into_program();
         program.spelling(program.routines[program.entry().unwrap().0 as usize].name).to_owned()
     };
     assert_eq!((name(&options).as_str(), name(&Options::default()).as_str()), ("fast", "slow"));
@@ -63,9 +63,9 @@ fn undefined_values_may_be_warnings() {
     let text = "PROC main ()\n  INT x, y:\n  y := x\n:\n";
     let strict = run(text, &Options::default(), &mut NoFiles);
     let lax = run(text, &Options { undefined_warns: true, ..Options::default() }, &mut NoFiles);
-    let error = |analysis: &Analysis| analysis.diagnostics.iter().any(Diagnostic::is_error);
+    let error = |analysis: &Analysis| analysis.diagnostics().iter().any(Diagnostic::is_error);
     assert_eq!((error(&strict), error(&lax)), (true, false));
-    assert_eq!(codes(&lax.diagnostics), [Code::Undefined]);
+    assert_eq!(codes(lax.diagnostics()), [Code::Undefined]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn everything_is_reached_by_number() {
         "PROC add (VAL INT a, b, RESULT INT sum)\n  sum := a + b\n:\n",
         "PROC main ()\n  INT s:\n  add (1, 2, s)\n:\n"
     );
-    let program = run(text, &Options::default(), &mut NoFiles).checked().ok().unwrap().into_program();
+    let program = run(text, &Options::default(), &mut NoFiles).into_program();
     let entry = &program.routines[program.entry().unwrap().0 as usize];
     assert_eq!(program.spelling(entry.name), "main");
     assert!(matches!(entry.body, Body::Process(_)));
@@ -99,7 +99,7 @@ fn checking_grows_with_the_text_only() {
     let unit = |at: usize| format!("PROC p{at} (VAL INT n, []INT a)\n  PAR i = 0 FOR n\n    a[i] := i\n:\n");
     let text: String = (0..2000).map(unit).collect();
     let analysis = run(&text, &Options::default(), &mut NoFiles);
-    assert_eq!((codes(&analysis.diagnostics), analysis.program.routines.len()), (vec![], 2000));
+    assert_eq!((codes(analysis.diagnostics()), analysis.program().routines.len()), (vec![], 2000));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_is_run_is_a_proc_with_the_hosts_channels() {
         let root = sources.add("main.occ", text).unwrap();
         let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
         let Ok(checked) = analysis.checked() else { panic!("it is accepted: {text}") };
-        raddle_occam::lower::lower(checked.program(), &sources).map_err(|list| codes(&list)).map(drop)
+        raddle_occam::lower::lower(&checked, &sources).map_err(|list| codes(&list)).map(drop)
     };
     for parameters in
         ["", "CHAN BYTE screen!", "CHAN BYTE keyboard?, SHARED CHAN BYTE screen!, CHAN BYTE error!"]

@@ -13,7 +13,7 @@
 use super::flow::FUEL;
 use crate::machine::{Fault, Machine, Scheduler};
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{Lane, Process};
+use crate::process::{Process, WorkerLocal};
 use raddle_bytecode::{Insn, Op, Trap};
 
 /// Why the loop ends.
@@ -51,7 +51,7 @@ impl Frame {
 pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     pub(super) machine: &'m Machine<L>,
     pub(super) scheduler: &'m S,
-    pub(super) lane: &'m mut Lane,
+    pub(super) local: &'m mut WorkerLocal,
     pub(super) me: &'m Process<L>,
     pub(super) at: usize,
     pub(super) fp: u32,
@@ -68,15 +68,15 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
     pub(super) fn new(
         machine: &'m Machine<L>,
         scheduler: &'m S,
-        lane: &'m mut Lane,
+        local: &'m mut WorkerLocal,
         first: &'m Process<L>,
     ) -> Self {
-        lane.stats.dispatches += 1;
+        local.stats.dispatches += 1;
         let (at, fp) = (first.ip.get() as usize, first.fp.get());
         // SAFETY: where a process begins, its frame is within the memory, at a multiple of four; so are all after it.
         let frame = Frame(unsafe { machine.memory.raw_frame(fp) });
         let (code, insn) = (machine.code().as_ptr(), Insn::new(Op::Nop, 0, 0, 0));
-        Cpu { machine, scheduler, lane, me: first, at, fp, fuel: FUEL, kept: 0, insn, frame, code }
+        Cpu { machine, scheduler, local, me: first, at, fp, fuel: FUEL, kept: 0, insn, frame, code }
     }
 
     /// Goes on with `next` where it was saved.
@@ -89,7 +89,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         self.frame = Frame(unsafe { self.machine.memory.raw_frame(self.fp) });
         self.fuel = FUEL;
         self.kept = 0;
-        self.lane.stats.dispatches += 1;
+        self.local.stats.dispatches += 1;
     }
 
     /// Goes on in another function, or another call of it.

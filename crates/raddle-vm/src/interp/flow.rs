@@ -58,7 +58,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         self.fuel -= 1;
         if self.fuel == 0 {
             self.me.save(self.at, self.fp);
-            self.scheduler.tired();
+            self.scheduler.out_of_fuel();
             return self.yield_turn();
         }
         Ok(())

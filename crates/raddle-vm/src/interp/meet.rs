@@ -14,7 +14,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     pub(super) fn fork(&mut self) -> Result<(), Trap> {
         let entry = self.at.wrapping_add_signed(self.insn.distance() as isize) as u32;
         let about = (entry, self.fp, self.slot_at(self.insn.a));
-        self.machine.fork(self.scheduler, self.lane, self.me, about, false)
+        self.machine.fork(self.scheduler, self.local, self.me, about, false)
     }
 
     #[inline(always)]
@@ -30,7 +30,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         let function = &self.machine.program.module().functions[self.imm() as usize];
         let (entry, slots, state) = (function.first, function.slots, self.slot_at(self.insn.a));
         let many = Many { entry, slots, state, link: self.fp };
-        self.machine.fork_many(self.scheduler, self.lane, self.me, many)
+        self.machine.fork_many(self.scheduler, self.local, self.me, many)
     }
 
     /// Comes here again when all have ended.
@@ -52,7 +52,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 
     #[inline(always)]
     pub(super) fn end(&mut self) -> Result<(), Stop> {
-        self.machine.end::<S, SHARED>(self.scheduler, self.lane, self.me, self.kept)?;
+        self.machine.end::<S, SHARED>(self.scheduler, self.local, self.me, self.kept)?;
         self.next()
     }
 
@@ -73,7 +73,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     pub(super) fn talk(&mut self, direction: u32, message: Message) -> Result<(), Stop> {
         let channel = self.a();
-        self.lane.stats.messages += u64::from(direction == OUTPUT);
+        self.local.stats.messages += u64::from(direction == OUTPUT);
         self.me.save(self.at, self.fp);
         let (scheduler, me) = (self.scheduler, self.me);
         let mut kept = self.kept;

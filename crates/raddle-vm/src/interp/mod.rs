@@ -24,7 +24,7 @@ use crate::arith;
 use crate::atom;
 use crate::comm::after;
 use crate::machine::{Fault, Machine, Scheduler};
-use crate::process::{INPUT, Lane, OUTPUT, Process};
+use crate::process::{INPUT, OUTPUT, Process, WorkerLocal};
 use cpu::{Cpu, Stop};
 use raddle_bytecode::{Op, Trap};
 
@@ -45,13 +45,13 @@ impl<L: Default> Machine<L> {
     pub fn run<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
-        lane: &mut Lane,
+        local: &mut WorkerLocal,
         first: &Process<L>,
     ) -> Result<(), Fault> {
         if S::SHARED {
-            interpret::<L, S, true>(self, scheduler, lane, first)
+            interpret::<L, S, true>(self, scheduler, local, first)
         } else {
-            interpret::<L, S, false>(self, scheduler, lane, first)
+            interpret::<L, S, false>(self, scheduler, local, first)
         }
     }
 }
@@ -59,10 +59,10 @@ impl<L: Default> Machine<L> {
 fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
     machine: &Machine<L>,
     scheduler: &S,
-    lane: &mut Lane,
+    local: &mut WorkerLocal,
     first: &Process<L>,
 ) -> Result<(), Fault> {
-    let mut cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, lane, first);
+    let mut cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, local, first);
     match cpu.dispatch() {
         Ok(never) => match never {},
         Err(Stop::Over) => Ok(()),

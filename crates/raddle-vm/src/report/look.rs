@@ -2,8 +2,8 @@
 //! May use: the machine's insides.
 //! Never: more than some thousands of processes.
 
-use super::foresee::{Future, Seer, Value, Waits};
-use super::{Place, Report, Waiting};
+use super::absint::{AbstractInterpreter, Interval, Pending, Summary};
+use super::{Report, SourceLocation, Waiting};
 use crate::machine::{FLOOR, Fault, Machine};
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -12,13 +12,13 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use raddle_bytecode::{End, Op, Trap};
+use raddle_bytecode::{Effect, End, Trap};
 
 const PROCESSES_MAX: usize = 5000;
 const CALLS_MAX: usize = 64;
 /// So many elements of an array of channels are looked at.
 const ELEMENTS_MAX: u32 = 4096;
-/// So many steps into the future are gone for all processes together.
+/// So many steps into the summary are gone for all processes together.
 const STEPS_MAX: u32 = 5_000_000;
 
 /// What a process needs of others.
@@ -44,18 +44,18 @@ struct Written {
 struct Users {
     exact: BTreeMap<(u32, bool), Vec<usize>>,
     /// Those who will use one of several.
-    vague: Vec<(Value, bool, usize)>,
+    vague: Vec<(Interval, bool, usize)>,
     unknown: Vec<usize>,
 }
 
 impl Users {
-    fn of(futures: &[Future]) -> Users {
+    fn of(summaries: &[Summary]) -> Users {
         let mut users = Users::default();
-        for (number, future) in futures.iter().enumerate() {
-            if future.unknown {
+        for (number, summary) in summaries.iter().enumerate() {
+            if summary.unknown {
                 users.unknown.push(number);
             }
-            for &(value, output) in &future.ends {
+            for &(value, output) in &summary.ends {
                 match value.known() {
                     Some(channel) => users.exact.entry((channel, output)).or_default().push(number),
                     None => users.vague.push((value, output, number)),
@@ -67,13 +67,13 @@ impl Users {
 
     fn of_end(&self, (channel, output): (u32, bool)) -> Vec<usize> {
         let mut who = self.exact.get(&(channel, output)).cloned().unwrap_or_default();
-        let vague = self.vague.iter().filter(|(value, it, _)| *it == output && value.holds(channel));
+        let vague = self.vague.iter().filter(|(value, it, _)| *it == output && value.contains(channel));
         who.extend(vague.map(|&(_, _, number)| number));
         who
     }
 
-    fn holders(&self, futures: &[Future], lock: u32) -> Vec<usize> {
-        (0..futures.len()).filter(|&number| futures[number].has(lock)).collect()
+    fn holders(&self, summaries: &[Summary], lock: u32) -> Vec<usize> {
+        (0..summaries.len()).filter(|&number| summaries[number].has(lock)).collect()
     }
 }
 
@@ -85,10 +85,10 @@ impl<L: Default> Machine<L> {
         })
     }
 
-    pub(super) fn place_of(&self, at: u32) -> Place {
+    pub(super) fn place_of(&self, at: u32) -> SourceLocation {
         let module = self.program.module();
-        let Some(line) = module.line_at(at) else { return Place::default() };
-        Place { file: module.string(line.file).to_string(), line: line.line, column: line.column }
+        let Some(line) = module.line_at(at) else { return SourceLocation::default() };
+        SourceLocation { file: module.string(line.file).to_string(), line: line.line, column: line.column }
     }
 
     pub(super) fn function_name(&self, at: u32) -> String {
@@ -100,7 +100,10 @@ impl<L: Default> Machine<L> {
     /// The instruction at which it stands or which failed.
     fn stands_at(&self, process: &Process<L>) -> u32 {
         let ip = process.ip.get();
-        let again = self.code().get(ip as usize).is_some_and(|insn| matches!(insn.op, Op::JoinN | Op::Wait));
+        let again = self
+            .code()
+            .get(ip as usize)
+            .is_some_and(|insn| matches!(insn.op.effect(), Effect::JoinMany | Effect::Sleep));
         if again { ip } else { ip.saturating_sub(1) }
     }
 
@@ -130,7 +133,7 @@ impl<L: Default> Machine<L> {
         while lines.len() < CALLS_MAX {
             let (start, number) = (self.place_of(process.start.get()), process.parent.get());
             let Some(parent) = self.processes.get(number).filter(|_| number != 0) else {
-                self.add_calls(&frames, &Place::default(), &mut lines);
+                self.add_calls(&frames, &SourceLocation::default(), &mut lines);
                 break;
             };
             let above = self.frames(self.stands_at(parent), parent.fp.get());
@@ -153,7 +156,7 @@ impl<L: Default> Machine<L> {
     }
 
     /// The calls that lead to the innermost frame, but for one at `begun` and the host's call of the program.
-    fn add_calls(&self, frames: &[(u32, u32)], begun: &Place, lines: &mut Vec<String>) {
+    fn add_calls(&self, frames: &[(u32, u32)], begun: &SourceLocation, lines: &mut Vec<String>) {
         let entry = Some(self.program.module().entry);
         for &(at, _) in &frames[1..] {
             let place = self.place_of(at);
@@ -222,24 +225,24 @@ impl<L: Default> Machine<L> {
     }
 
     /// The channels of the ALT that it waits in.
-    fn alternatives(&self, process: &Process<L>, at: u32, future: &Future) -> Vec<u32> {
+    fn alternatives(&self, process: &Process<L>, at: u32, summary: &Summary) -> Vec<u32> {
         let mine = |channel: &u32| self.memory.load_w(*channel) == Some(process.id() | IN_ALT);
         let named = self.ends_at(at, process.fp.get()).into_iter().map(|(_, channel, _)| channel);
         let mut channels: Vec<u32> = named.filter(mine).collect();
-        channels.extend(future.guards.iter().copied().filter(mine));
+        channels.extend(summary.guards.iter().copied().filter(mine));
         let mut seen = BTreeSet::new();
         channels.retain(|&channel| seen.insert(channel));
         channels
     }
 
     /// What it does, and what it needs of others for that.
-    fn doing(&self, process: &Process<L>, at: u32, future: &Future) -> (String, Needs) {
+    fn doing(&self, process: &Process<L>, at: u32, summary: &Summary) -> (String, Needs) {
         let wait = process.wait.load(Ordering::Relaxed);
         let channel = wait & !3;
         let name = |channel| self.channel_name(process, at, channel);
         match (wait, wait & 3) {
             (0, _) if process.alt.load(Ordering::Relaxed) == WAITING => {
-                let channels = self.alternatives(process, at, future);
+                let channels = self.alternatives(process, at, summary);
                 let names: Vec<String> = channels.iter().map(|&channel| name(channel)).collect();
                 let what = match names.is_empty() {
                     true => "waits in an ALT or for time".to_string(),
@@ -268,34 +271,35 @@ impl<L: Default> Machine<L> {
     }
 
     /// What each of them may still do. Children come before their parents: what they write, the parent finds.
-    fn futures(&self, all: &[&Process<L>]) -> Vec<Future> {
+    fn summaries(&self, all: &[&Process<L>]) -> Vec<Summary> {
         let place_of: BTreeMap<u32, usize> = all.iter().enumerate().map(|(at, it)| (it.id(), at)).collect();
-        let mut futures: Vec<Future> = all.iter().map(|_| Future::default()).collect();
+        let mut summaries: Vec<Summary> = all.iter().map(|_| Summary::default()).collect();
         let mut written: Vec<Written> = all.iter().map(|_| Written::default()).collect();
-        let mut seer = Seer::new(self, STEPS_MAX);
+        let mut interpreter = AbstractInterpreter::new(self, STEPS_MAX);
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_cached_key(|&at| core::cmp::Reverse(self.ancestors(all[at])));
         for at in order {
             let (process, below) = (all[at], core::mem::take(&mut written[at]));
             if below.anywhere {
-                futures[at].unknown = true;
+                summaries[at].unknown = true;
             } else {
                 let wait = process.wait.load(Ordering::Relaxed);
                 let stands = self.code().get(self.stands_at(process) as usize).copied();
-                let waits = match stands {
-                    Some(insn) if insn.op != Op::Claim => Waits::For(insn),
-                    _ => Waits::ForLock(wait & !3),
+                let pending = match stands {
+                    Some(insn) if insn.op.effect() != Effect::Claim => Pending::Instruction(insn),
+                    _ => Pending::Lock(wait & !3),
                 };
-                futures[at] = seer.follow(process.ip.get(), process.fp.get(), waits, &below.places);
+                summaries[at] =
+                    interpreter.summary_of(process.ip.get(), process.fp.get(), pending, &below.places);
             }
             if let Some(&parent) = place_of.get(&process.parent.get()) {
-                written[parent].anywhere |= futures[at].unknown;
+                written[parent].anywhere |= summaries[at].unknown;
                 let own = self.own_frame(process);
-                let places = futures[at].writes.iter().filter(|&&(lo, hi)| lo < own.0 || own.1 < hi);
+                let places = summaries[at].writes.iter().filter(|&&(lo, hi)| lo < own.0 || own.1 < hi);
                 written[parent].places.extend(places);
             }
         }
-        futures
+        summaries
     }
 
     fn ancestors(&self, process: &Process<L>) -> usize {
@@ -341,11 +345,11 @@ impl<L: Default> Machine<L> {
         let mut all: Vec<&Process<L>> = self.processes.living().take(PROCESSES_MAX).collect();
         all.sort_by_cached_key(|process| self.way_to(process));
         let more = self.processes.living().count() - all.len();
-        let futures = self.futures(&all);
-        let users = Users::of(&futures);
+        let summaries = self.summaries(&all);
+        let users = Users::of(&summaries);
         let mut processes = Vec::new();
         for (number, process) in all.iter().enumerate() {
-            let (doing, needs) = self.doing(process, self.stands_at(process), &futures[number]);
+            let (doing, needs) = self.doing(process, self.stands_at(process), &summaries[number]);
             let mut waiting = self.waiting(process, doing);
             waiting.unsure = more > 0;
             match needs {
@@ -353,7 +357,7 @@ impl<L: Default> Machine<L> {
                     let child = |&at: &usize| all[at].parent.get() == process.id();
                     (waiting.waits_for, waiting.all) = ((0..all.len()).filter(child).collect(), true);
                 }
-                Needs::Lock(lock) => waiting.waits_for = users.holders(&futures, lock),
+                Needs::Lock(lock) => waiting.waits_for = users.holders(&summaries, lock),
                 Needs::Ends(ends) => {
                     waiting.unsure |= ends.is_empty();
                     waiting.outside = ends.iter().any(|&(channel, _)| channel < FLOOR);

@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::process::Process;
 use alloc::format;
 use alloc::string::String;
-use raddle_bytecode::{End, Op};
+use raddle_bytecode::{Effect, End};
 
 /// So far is looked from a process's beginning for what it calls.
 const LOOK_MAX: usize = 64;
@@ -23,8 +23,9 @@ impl<L: Default> Machine<L> {
         let module = self.program.module();
         // A branch that is one call only puts the arguments into place before.
         let code = (beginning..).zip(module.code.iter().skip(beginning as usize)).take(LOOK_MAX);
-        let mut straight = code.take_while(|(_, insn)| !insn.op.form().jumps() && insn.op != Op::End);
-        let called = straight.find(|(_, insn)| matches!(insn.op, Op::Call | Op::CallD));
+        let mut straight =
+            code.take_while(|(_, insn)| !insn.op.form().jumps() && insn.op.effect() != Effect::End);
+        let called = straight.find(|(_, insn)| insn.op.effect().calls());
         let site = called.and_then(|(_, call)| module.sites.get(usize::try_from(call.imm()).ok()?));
         let function = site.map(|site| site.callee).or_else(|| module.function_at(beginning));
         let function = function.and_then(|number| module.functions.get(number as usize));

@@ -7,9 +7,9 @@
 
 use crate::random::{Dice, acceptable, instruction, program};
 use raddle_bytecode::build::ModuleBuilder;
-use raddle_bytecode::{Module, Op, verify};
+use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Until, World};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_vm::{Machine, Port, WorkerLocal};
 
 fn rounds(usual: u64) -> u64 {
     std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
@@ -42,10 +42,10 @@ impl World for Patience {
 /// Runs it if it is accepted, and counts that.
 fn run(module: Module, seed: u64) -> bool {
     let Ok(verified) = verify(module) else { return false };
-    let mut lane = Lane::default();
-    let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut lane);
+    let mut local = WorkerLocal::default();
+    let machine: Result<Machine<()>, _> = Machine::new(verified, 1 << 16, &mut local);
     if let Ok(machine) = machine {
-        match solo::run(&machine, Patience(0), &mut lane, seed) {
+        match solo::run(&machine, Patience(0), &mut local, seed) {
             Err(solo::Failure::Deadlock) => assert!(!machine.report_deadlock().to_string().is_empty()),
             Err(solo::Failure::Fault(fault)) => assert!(!machine.report_fault(fault).to_string().is_empty()),
             Ok(_) | Err(solo::Failure::Quit) => {}
@@ -141,7 +141,7 @@ fn damaged_code_ends() {
         let mut module = honest();
         for _ in 0..=dice.below(5) {
             let at = dice.below(module.code.len() as u64) as usize;
-            if !matches!(module.code[at].op, Op::Call | Op::CallD) {
+            if !module.code[at].op.effect().calls() {
                 module.code[at] = instruction(&mut dice);
             }
         }
@@ -152,8 +152,11 @@ fn damaged_code_ends() {
 #[test]
 fn arbitrary_bytes_are_no_module() {
     let mut dice = Dice(3);
+    // Magic, version, numbering.
+    let header = Module::default().write()[..12].to_vec();
+    assert_eq!(Module::read(&header), Ok(Module::default()));
     for _ in 0..rounds(20_000) {
-        let mut bytes = b"RDLB\x01\0\0\0".to_vec();
+        let mut bytes = header.clone();
         let tags = [
             *b"HEAD", *b"STRS", *b"FUNC", *b"CODE", *b"SITE", *b"POOL", *b"DATA", *b"LINE", *b"ENDS",
             *b"WTCH",

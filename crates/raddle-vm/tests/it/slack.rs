@@ -5,7 +5,7 @@
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Until, World};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_vm::{Machine, Port, WorkerLocal};
 
 /// Twenty microseconds pass from one look at the clock to the next.
 #[derive(Default)]
@@ -56,10 +56,10 @@ fn instances(count: i32, body: impl FnOnce(&mut Code), meanwhile: impl FnOnce(&m
 
 /// How many can run when the program is given back, if it is.
 fn given_back(module: Module) -> Option<usize> {
-    let mut lane = Lane::default();
+    let mut local = WorkerLocal::default();
     let verified = verify(module).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let machine: Machine<()> = Machine::new(verified, 1 << 20, &mut lane).unwrap();
-    let rest = solo::run_while_tight(&machine, &mut Paced::default(), &mut lane).unwrap();
+    let machine: Machine<()> = Machine::new(verified, 1 << 20, &mut local).unwrap();
+    let rest = solo::run_serial_phase(&machine, &mut Paced::default(), &mut local).unwrap();
     assert!(rest.is_some() || machine.is_finished());
     rest.map(|rest| rest.ready.len())
 }

@@ -5,7 +5,7 @@
 use raddle_bytecode::build::{Code, ModuleBuilder};
 use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Failure, Until, World};
-use raddle_vm::{Lane, Machine, Port};
+use raddle_vm::{Machine, Port, WorkerLocal};
 use std::collections::VecDeque;
 
 pub(crate) const SCREEN: i32 = 20;
@@ -54,10 +54,10 @@ pub(crate) fn single(code: Code, slots: u32) -> Module {
 
 pub(crate) fn run_keys(module: Module, keys: &str, seed: u64) -> Result<String, Failure> {
     let mut paper = Paper { keys: keys.bytes().collect(), ..Paper::default() };
-    let mut lane = Lane::default();
+    let mut local = WorkerLocal::default();
     let verified = verify(module).unwrap_or_else(|refusal| panic!("{refusal}"));
-    let machine: Machine<()> = Machine::new(verified, 1 << 20, &mut lane).unwrap();
-    solo::run(&machine, &mut paper, &mut lane, seed).map(|_| paper.text)
+    let machine: Machine<()> = Machine::new(verified, 1 << 20, &mut local).unwrap();
+    solo::run(&machine, &mut paper, &mut local, seed).map(|_| paper.text)
 }
 
 /// What it prints, whatever the schedule.

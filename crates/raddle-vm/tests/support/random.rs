@@ -38,7 +38,7 @@ pub(crate) fn program(dice: &mut Dice) -> Module {
         let slots = 32 * (count - number);
         for _ in 0..20 + dice.below(30) {
             let mut insn = instruction(dice);
-            if matches!(insn.op, Op::Call | Op::CallD) {
+            if insn.op.effect().calls() {
                 let at = module.code.len() as u32;
                 insn = Insn::with_imm(insn.op, insn.a, module.sites.len() as i32);
                 module.sites.push(Site { callee: dice.below(count.into()) as u32, base: 32, at });
@@ -60,7 +60,7 @@ pub(crate) fn acceptable(mut module: Module) -> Module {
             Err(Refusal::Falls(at)) => (at, Op::Ret),
             _ => return module,
         };
-        if matches!(module.code[at as usize].op, Op::Call | Op::CallD) {
+        if module.code[at as usize].op.effect().calls() {
             module.sites.retain(|site| site.at != at);
             for (number, site) in module.sites.iter().enumerate() {
                 let insn = &mut module.code[site.at as usize];

@@ -1,20 +1,20 @@
-//! Owns: `State`, where a process will be and what it will find in memory.
-//! May use: `Value`; the machine's memory as it is.
+//! Owns: `AbstractState`, where a process will be and what it may find in memory.
+//! May use: `Interval`; the machine's memory as it is.
 //! Never: what another process is going to write.
 
-use super::value::Value;
+use super::interval::Interval;
 use crate::memory::Memory;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// So many stretches of memory that is not known are told apart.
-const LOST_MAX: usize = 16;
-/// A longer stretch is not looked at word by word.
+/// So many unknown ranges of memory are told apart.
+const UNKNOWN_MAX: usize = 16;
+/// A longer range is not looked at word by word.
 const WORDS_MAX: u32 = 1024;
 
 /// A moment in the future of a process.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct State {
+pub(super) struct AbstractState {
     /// The next instruction.
     pub(super) at: u32,
     /// Its frame.
@@ -25,43 +25,43 @@ pub(super) struct State {
     /// Where those lie that it has allocated since.
     blocks: Vec<u32>,
     /// The locks that it will have claimed and not given back.
-    pub(super) claims: Vec<Value>,
+    pub(super) claims: Vec<Interval>,
     /// Words that will be others than they are.
-    words: BTreeMap<u32, Value>,
+    words: BTreeMap<u32, Interval>,
     /// From where to where it is not known what else will be there.
-    lost: Vec<(u32, u32)>,
+    unknown: Vec<(u32, u32)>,
 }
 
-impl State {
-    pub(super) fn new(at: u32, fp: u32, fresh: u32) -> State {
-        State {
+impl AbstractState {
+    pub(super) fn new(at: u32, fp: u32, fresh: u32) -> AbstractState {
+        AbstractState {
             at,
             fp,
             fresh,
             blocks: Vec::new(),
             claims: Vec::new(),
             words: BTreeMap::new(),
-            lost: Vec::new(),
+            unknown: Vec::new(),
         }
     }
 
     /// The same elsewhere.
-    pub(super) fn at(&self, at: u32) -> State {
-        State { at, ..self.clone() }
+    pub(super) fn at(&self, at: u32) -> AbstractState {
+        AbstractState { at, ..self.clone() }
     }
 
     /// The word at a multiple of four.
-    pub(super) fn peek(&self, memory: &Memory, at: u32) -> Value {
+    pub(super) fn peek(&self, memory: &Memory, at: u32) -> Interval {
         if let Some(&value) = self.words.get(&at) {
             return value;
         }
-        if self.lost.iter().any(|&(lo, hi)| (lo..=hi).contains(&at)) {
-            return Value::ANY;
+        if self.unknown.iter().any(|&(lo, hi)| (lo..=hi).contains(&at)) {
+            return Interval::TOP;
         }
-        memory.load_w(at).map_or(Value::ANY, Value::is)
+        memory.load_w(at).map_or(Interval::TOP, Interval::exactly)
     }
 
-    pub(super) fn slot(&self, memory: &Memory, slot: u16) -> Value {
+    pub(super) fn slot(&self, memory: &Memory, slot: u16) -> Interval {
         self.peek(memory, self.slot_at(slot))
     }
 
@@ -70,15 +70,15 @@ impl State {
     }
 
     /// What one of the words at these addresses will be.
-    pub(super) fn load(&self, memory: &Memory, at: Value) -> Value {
+    pub(super) fn load(&self, memory: &Memory, at: Interval) -> Interval {
         if !at.lo.is_multiple_of(4) || (at.hi - at.lo) / 4 >= WORDS_MAX {
-            return Value::ANY;
+            return Interval::TOP;
         }
         let words = (at.lo..=at.hi).step_by(4).map(|at| self.peek(memory, at));
-        words.reduce(Value::hull).unwrap_or(Value::ANY)
+        words.reduce(Interval::join).unwrap_or(Interval::TOP)
     }
 
-    pub(super) fn put(&mut self, at: u32, value: Value) {
+    pub(super) fn put(&mut self, at: u32, value: Interval) {
         self.words.insert(at, value);
     }
 
@@ -91,8 +91,8 @@ impl State {
     }
 
     /// The block that was taken last can be taken again.
-    pub(super) fn give_back(&mut self, block: Value) {
-        if self.fresh != u32::MAX && self.blocks.last().is_some_and(|&at| block == Value::is(at)) {
+    pub(super) fn give_back(&mut self, block: Interval) {
+        if self.fresh != u32::MAX && self.blocks.last().is_some_and(|&at| block == Interval::exactly(at)) {
             self.fresh = self.blocks.pop().unwrap_or(self.fresh);
             let fresh = self.fresh;
             self.words.retain(|&at, _| at < fresh);
@@ -103,41 +103,41 @@ impl State {
     pub(super) fn forget(&mut self, lo: u32, hi: u32) {
         let (lo, hi) = (lo & !3, hi | 3);
         if hi - lo < 32 {
-            (lo..=hi).step_by(4).for_each(|at| self.put(at, Value::ANY));
+            (lo..=hi).step_by(4).for_each(|at| self.put(at, Interval::TOP));
             return;
         }
         self.words.retain(|at, _| !(lo..=hi).contains(at));
-        if self.lost.iter().any(|&(from, to)| from <= lo && hi <= to) {
+        if self.unknown.iter().any(|&(from, to)| from <= lo && hi <= to) {
             return;
         }
-        self.lost.retain(|&(from, to)| from < lo || to > hi);
-        self.lost.push((lo, hi));
-        if self.lost.len() > LOST_MAX {
-            let lo = self.lost.iter().map(|&(lo, _)| lo).min().unwrap_or(0);
-            let hi = self.lost.iter().map(|&(_, hi)| hi).max().unwrap_or(u32::MAX);
-            self.lost.clear();
+        self.unknown.retain(|&(from, to)| from < lo || to > hi);
+        self.unknown.push((lo, hi));
+        if self.unknown.len() > UNKNOWN_MAX {
+            let lo = self.unknown.iter().map(|&(lo, _)| lo).min().unwrap_or(0);
+            let hi = self.unknown.iter().map(|&(_, hi)| hi).max().unwrap_or(u32::MAX);
+            self.unknown.clear();
             self.forget(lo, hi);
         }
-        self.lost.sort_unstable();
+        self.unknown.sort_unstable();
     }
 
-    /// Either of two at the same place; words that `wide` says of may be anything if they differ. `None` if there is no
-    /// such state.
-    pub(super) fn or(&self, other: &State, memory: &Memory, wide: bool) -> Option<State> {
+    /// The smallest state at this place that holds both, if there is one. If it widens, what differs becomes unknown at
+    /// once, so that states at one place cannot grow for ever.
+    pub(super) fn join(&self, other: &AbstractState, memory: &Memory, widen: bool) -> Option<AbstractState> {
         if (self.at, self.fp) != (other.at, other.fp) || self.claims != other.claims {
             return None;
         }
         let mut both = self.clone();
         if self.blocks != other.blocks || self.fresh != other.fresh {
             both.blocks.clear();
-            both.fresh = if wide { u32::MAX } else { self.fresh.max(other.fresh) };
+            both.fresh = if widen { u32::MAX } else { self.fresh.max(other.fresh) };
         }
-        for &(lo, hi) in &other.lost {
+        for &(lo, hi) in &other.unknown {
             both.forget(lo, hi);
         }
         for &at in self.words.keys().chain(other.words.keys()) {
             let (one, two) = (self.peek(memory, at), other.peek(memory, at));
-            let value = if wide && one != one.hull(two) { Value::ANY } else { one.hull(two) };
+            let value = if widen && one != one.join(two) { Interval::TOP } else { one.join(two) };
             both.put(at, value);
         }
         Some(both)

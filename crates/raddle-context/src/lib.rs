@@ -33,6 +33,8 @@
 //! # Ok::<(), raddle_context::StackError>(())
 //! ```
 
+#![warn(clippy::disallowed_methods)]
+
 #[cfg(not(raddle_twin))]
 mod arch;
 #[cfg_attr(raddle_twin, path = "twin/context.rs")]

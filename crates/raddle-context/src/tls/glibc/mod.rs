@@ -75,6 +75,6 @@ pub fn leave_in_fork(base: usize) {
     if let Some(offset) = facts::known().and_then(|facts| facts.rseq) {
         let area = base.wrapping_add_signed(offset);
         // SAFETY: ends a registration; a refusal says that there was none.
-        unsafe { libc::syscall(libc::SYS_rseq, area, BYTES, UNREGISTER, SIGNATURE) };
+        let _refused = unsafe { raddle_syscall::call(libc::SYS_rseq, [area, BYTES, UNREGISTER, SIGNATURE]) };
     }
 }

@@ -11,7 +11,7 @@
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
 //! ([`Worker::arrive`]), when the stack has been left.
 
-use super::{HOME, Worker};
+use super::Worker;
 use crate::block::Block;
 use crate::counters::Counters;
 use crate::describe::{CallOn, Subject, Wait};
@@ -660,8 +660,8 @@ impl Worker {
         self.home.worker.set(self.as_word());
         self.home_storage.set(tls::base());
         self.place.set(Place::here());
-        let home = (&raw const self.home).cast_mut();
-        HOME.set(home);
-        current::set(if running { home.cast() } else { std::ptr::null_mut() });
+        let home = (&raw const self.home).cast_mut().cast();
+        current::set_home(home);
+        current::set(if running { home } else { std::ptr::null_mut() });
     }
 }

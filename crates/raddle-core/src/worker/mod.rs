@@ -180,17 +180,12 @@ unsafe impl Sync for Worker {}
 // SAFETY: it is made on one thread and run on another before its private half is first used.
 unsafe impl Send for Worker {}
 
-thread_local! {
-    /// The header of the worker that this OS thread is; elsewhere an address that no header has.
-    static HOME: Cell<*mut Header> = const { Cell::new(std::ptr::without_provenance_mut(1)) };
-}
-
 /// Whether a cell runs here, or the scheduler itself: on the worker's own stack.
 ///
 /// PERF: two loads that wait for nothing, where the kind of what runs is a load behind a load; bench `queue_lock`, CLH.
 #[inline(always)]
 pub fn at_home() -> bool {
-    current_header() == HOME.get()
+    raddle_context::current::get() == raddle_context::current::home()
 }
 
 /// A started thread that may move: it waits where others may take it.

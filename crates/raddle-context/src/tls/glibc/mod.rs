@@ -5,6 +5,7 @@
 mod anchor;
 mod attributes;
 mod block;
+mod early;
 mod ends;
 mod facts;
 mod host;
@@ -15,6 +16,8 @@ mod machine;
 mod setuid;
 
 pub use block::{ForkGuard, TlsBlock, TlsPool, begin, end};
+pub use early::pthread_self;
+pub use ends::{ThreadEnds, set_ends};
 pub use host::Host;
 
 use super::Unsupported;

@@ -20,6 +20,7 @@ pub mod block;
 pub mod cancel;
 #[doc(hidden)]
 pub mod describe;
+pub mod door;
 pub mod engine;
 pub mod task;
 pub mod trace;

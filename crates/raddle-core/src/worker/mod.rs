@@ -35,6 +35,7 @@ mod callback;
 pub mod choice;
 mod dispatch;
 pub(crate) mod engine;
+mod foreign;
 mod gates;
 pub mod hooks;
 pub mod jobs;
@@ -71,10 +72,10 @@ use dispatch::After;
 use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
-use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
+use raddle_context::{Context, ControlWords, Place, SizeClass, Stack, StackPool};
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::glance::GlanceU32;
-use raddle_protocol::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
+use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use raddle_protocol::protocol::fresh::FreshQueue;
 use raddle_protocol::protocol::inbox::Inbox;
 use raddle_protocol::protocol::jobs::JobQueue;
@@ -142,6 +143,8 @@ pub struct Worker {
     home_context: UnsafeCell<Context>,
     stacks: UnsafeCell<StackPool>,
     storages: UnsafeCell<TlsPool>,
+    /// The control words that a thread of C has replaced, while it runs.
+    controls: Cell<ControlWords>,
     blocks: BlockPool,
     ids: Ids,
     pace: boundary::Pace,
@@ -222,6 +225,7 @@ impl Worker {
             home_context: UnsafeCell::new(Context::empty()),
             stacks: UnsafeCell::new(stacks),
             storages: UnsafeCell::new(TlsPool::new()),
+            controls: Cell::new(ControlWords::here()),
             blocks: BlockPool::new(),
             ids: Ids::new(),
             pace: boundary::Pace::new(),
@@ -310,6 +314,9 @@ impl Worker {
     /// Takes back a block whose life is over. The caller was its only holder.
     #[inline(always)]
     pub(crate) fn free_block(&self, block: &'static Block) {
+        if block.header.is(FOREIGN) {
+            self.give_early_storage(block);
+        }
         end_life(block);
         self.blocks.give(block);
     }

@@ -17,6 +17,7 @@
 //! | what the probe must find | `glibc/facts.rs` |
 //! | the list through which glibc finds all threads | `glibc/anchor.rs` |
 //! | one block: creation, reuse, release | `glibc/block.rs` |
+//! | one that its thread has before it has a stack | `glibc/early.rs` |
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |

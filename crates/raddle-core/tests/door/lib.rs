@@ -53,10 +53,10 @@ unsafe extern "C" fn create(
     argument: *mut c_void,
 ) -> c_int {
     ends::install();
-    // SAFETY: the program's.
     let builder = if attributes.is_null() {
         Some(Builder::new().stack_size(256 << 10))
     } else {
+        // SAFETY: the program's.
         unsafe { builder_by(attributes) }
     };
     // SAFETY: the program vouches for its function and for its memory.

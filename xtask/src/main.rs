@@ -16,6 +16,7 @@ mod graph;
 mod groups;
 mod house;
 mod lanes;
+mod link_shared;
 mod plate;
 mod report;
 mod run;
@@ -56,6 +57,8 @@ enum Command {
     Rivals,
     /// Run independent suites of occam programs, from checkouts that you have
     Conformance(conformance::ConformanceArgs),
+    /// Build a crate as a shared library whose symbols have versions
+    LinkShared(link_shared::LinkSharedArgs),
     /// Write the generated parts of the pages in `docs/` anew
     Docs,
     /// Hold the `May use:` lines of modules against what they import
@@ -116,6 +119,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench { args } => bench::run(&args),
         Command::Rivals => bench::rivals(),
         Command::Conformance(args) => conformance::run(&args),
+        Command::LinkShared(args) => link_shared::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
         Command::Structure => structure::show().map(|()| ExitCode::SUCCESS),

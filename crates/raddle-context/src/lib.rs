@@ -12,6 +12,9 @@
 //!   per worker.
 //! * [`walk`]: the call stack of a suspended context.
 //! * [`note`]: a few words that a context leaves where it is suspended, at almost no cost.
+//! * [`foreign`], [`ControlWords`]: what threads of C need beyond that: a base to unwind to, a rounding mode of their
+//!   own.
+//! * [`interpose!`]: how an adaptor exports a function of the C library and does not call itself.
 //! * [`overflow`]: a stack overflow is reported with the name of the process.
 //!
 //! ```
@@ -32,12 +35,19 @@
 //! pool.give(stack);
 //! # Ok::<(), raddle_context::StackError>(())
 //! ```
+//!
+//! It uses `libc` for memory, signals and thread-local storage, the assembler.
+
+#![warn(clippy::disallowed_methods)]
 
 #[cfg(not(raddle_twin))]
 mod arch;
 #[cfg_attr(raddle_twin, path = "twin/context.rs")]
 mod context;
+mod control;
 pub mod current;
+pub mod foreign;
+pub mod interpose;
 #[cfg_attr(any(raddle_twin, raddle_asan, raddle_tsan, target_arch = "aarch64"), path = "note/none.rs")]
 pub mod note;
 pub mod overflow;
@@ -51,6 +61,7 @@ mod tools;
 pub mod walk;
 
 pub use context::{Context, Entry, transfer, transfer_here, transfer_with};
+pub use control::ControlWords;
 pub use place::CurrentSlot;
 #[doc(hidden)]
 pub use place::CurrentSlot as Place;

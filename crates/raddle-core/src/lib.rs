@@ -9,6 +9,7 @@
 //!
 //! The protocols through which workers and other threads meet are a crate of their own, `raddle-protocol`.
 
+#![warn(clippy::disallowed_methods)]
 #![allow(
     clippy::new_without_default,
     reason = "what `new` makes here is a part of a worker; nobody wants one by default"
@@ -19,6 +20,7 @@ pub mod block;
 pub mod cancel;
 #[doc(hidden)]
 pub mod describe;
+pub mod door;
 pub mod engine;
 pub mod task;
 pub mod trace;

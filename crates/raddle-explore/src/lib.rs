@@ -31,6 +31,8 @@
 //! | `stuck` | who waits when nothing can run |
 //! | `failure`, `site` | what is told, and where in the user's code it was |
 
+#![warn(clippy::disallowed_methods)]
+
 mod attach;
 mod board;
 mod chance;

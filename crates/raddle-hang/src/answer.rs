@@ -17,6 +17,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// A dump that is to be written elsewhere than on standard error: the number of the process that asks, and of its
 /// file descriptor, with [`AS_JSON`]. If several ask at once, one of them gets no answer.
@@ -26,7 +27,7 @@ const AS_JSON: u32 = 1 << 31;
 /// So many answers are written at a time.
 const ANSWERS_MAX: usize = 4;
 /// So long nothing is read, and the rest is not written.
-const PATIENCE_MS: libc::c_int = 10_000;
+const PATIENCE: Duration = Duration::from_secs(10);
 
 static ANSWERS: AtomicUsize = AtomicUsize::new(0);
 
@@ -80,9 +81,8 @@ fn write_as_read(mut pipe: File, mut rest: &[u8]) -> io::Result<()> {
         match pipe.write(rest) {
             Ok(written) => rest = &rest[written..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut room = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-                // SAFETY: one `pollfd`, which is there.
-                if unsafe { libc::poll(&raw mut room, 1, PATIENCE_MS) } == 0 {
+                let room = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+                if raddle_syscall::poll(&mut [room], Some(PATIENCE)) == Ok(0) {
                     return Err(error);
                 }
             }

@@ -24,6 +24,8 @@
 //! | `age` | since when somebody waits |
 //! | `quit`, `answer` | signals that ask for a dump, and who gets it |
 
+#![warn(clippy::disallowed_methods)]
+
 mod age;
 mod answer;
 mod attach;

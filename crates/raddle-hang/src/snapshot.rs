@@ -93,8 +93,7 @@ impl ProcessTable {
     fn note_running(&mut self, stopped: Option<&Stopped>, records: &Records, live: &Workers<'_>) {
         let Some(stopped) = stopped else { return };
         let own = raddle_context::current::get().addr();
-        // SAFETY: touches no memory of ours.
-        let own_thread = unsafe { libc::gettid() };
+        let own_thread = raddle_syscall::thread_number();
         for record in records.iter().filter(|record| record.is(Role::Worker)) {
             let worker = record.worker().addr();
             let is_live = live.has(record.worker().cast());

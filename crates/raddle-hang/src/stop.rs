@@ -47,8 +47,7 @@ pub(crate) struct Stopped {
 /// Stops all workers but the caller. The caller holds the list of the records, and is the only one to stop anybody.
 pub(crate) fn stop(records: &[&'static Record]) -> Stopped {
     let closing = GATE.close();
-    // SAFETY: touches no memory of ours.
-    let own = unsafe { libc::gettid() };
+    let own = raddle_syscall::thread_number();
     let others =
         || records.iter().filter(|record| record.is(Role::Worker) && ![0, own].contains(&record.tid()));
     if !can_stop() {
@@ -98,8 +97,8 @@ fn ask(record: &'static Record) -> bool {
     let code = libc::SI_QUEUE;
     let info = Info { signal: SIGNAL, errno: 0, code, pad: 0, process, user, value: record, rest: [0; 12] };
     let at = &raw const info;
-    // SAFETY: the kernel reads the 128 bytes of `info`.
-    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, record.tid(), SIGNAL, at) == 0 }
+    // SAFETY: the 128 bytes of `info`.
+    unsafe { raddle_syscall::queue_signal(record.tid(), SIGNAL, at.cast()) }.is_ok()
 }
 
 /// Installs the handler, once. False if the program uses the signal itself, or where a context is not where it seems.
@@ -124,10 +123,10 @@ extern "C" fn halt(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
     let before = unsafe { errno.read() };
     // SAFETY: we have sent it, with a record, which is never freed.
     let record = unsafe { &*info.value };
-    // SAFETY: touches no memory of ours; not by the library, whose idea of the thread is of its storage.
-    let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+    // Not by the library, whose idea of the thread is of its storage.
+    let thread = raddle_syscall::thread_number();
     // A signal that was held back for long may find the record to be another's: then it tells nothing.
-    if i64::from(record.tid()) == thread {
+    if record.tid() == thread {
         let _stood = GATE.stand(&record.arrived, || {
             record.running.store(raddle_context::current::get().cast(), Ordering::Relaxed);
             // SAFETY: the kernel has given it to this handler.

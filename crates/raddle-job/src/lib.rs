@@ -4,6 +4,8 @@
 //!
 //! The public interface is the crate `raddle`, which exports all this as it is.
 
+#![warn(clippy::disallowed_methods)]
+
 mod job;
 mod pool;
 

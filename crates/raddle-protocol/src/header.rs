@@ -52,6 +52,8 @@ pub const OWN_TLS: u8 = 8;
 pub const AWAY: u8 = 16;
 /// A process that is in a [region](crate::cancel) which may be cancelled. Written by itself, as it runs.
 pub const CANCELLABLE: u8 = 32;
+/// A thread of C: its storage outlives it until it is joined, and its control words are its own.
+pub const FOREIGN: u8 = 64;
 
 /// What a dispatcher does to run it, or a waker to wake it. Called by whoever holds the right to.
 pub type Act = unsafe fn(*mut Header);

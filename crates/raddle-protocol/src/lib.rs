@@ -8,6 +8,7 @@
 //! every memory ordering stronger than relaxed. The models in `tests/loom` run each protocol through all
 //! interleavings, and once more for each ordering, weakened.
 
+#![warn(clippy::disallowed_methods)]
 #![allow(
     clippy::new_without_default,
     reason = "who makes a protocol's word says so; nobody wants one by default"

@@ -10,6 +10,8 @@
 //! | [`channel`] | channels with the names of `crossbeam-channel` |
 //! | [`csp`] | one-to-one channels, alternation, PAR, barriers |
 
+#![warn(clippy::disallowed_methods)]
+
 pub mod channel;
 pub mod csp;
 pub mod sync;

@@ -17,6 +17,8 @@
 //!
 //! Beyond `std`: [`sleep_until`], [`Builder::pin`], [`Thread::pin`].
 
+#![warn(clippy::disallowed_methods)]
+
 mod builder;
 mod handle;
 mod id;

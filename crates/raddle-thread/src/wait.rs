@@ -97,7 +97,7 @@ pub fn yield_now() {
         }
         Caller::Thread => {
             region::check();
-            std::thread::yield_now();
+            raddle_syscall::yield_processor();
         }
     }
 }

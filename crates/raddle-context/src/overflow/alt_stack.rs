@@ -41,25 +41,23 @@ impl AltStack {
         // SAFETY: the lowest page of the mapping just made, which nobody uses yet.
         unsafe { libc::mprotect(memory, page, libc::PROT_NONE) };
         let ours = libc::stack_t { ss_sp: memory.wrapping_byte_add(page), ss_flags: 0, ss_size: BYTES };
-        let mut before =
-            libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: both point to valid descriptions; the memory stays mapped until Drop has undone this.
-        if unsafe { libc::sigaltstack(&raw const ours, &raw mut before) } != 0 {
-            let error = io::Error::last_os_error();
-            // SAFETY: the mapping made above, which nobody uses.
-            unsafe { libc::munmap(memory, page + BYTES) };
-            return Err(error);
+        // SAFETY: the memory stays mapped until Drop has undone this.
+        match unsafe { raddle_syscall::set_alternate_stack(&ours) } {
+            Ok(before) => Ok(AltStack { memory, before, _thread: PhantomData }),
+            Err(refused) => {
+                // SAFETY: the mapping made above, which nobody uses.
+                unsafe { libc::munmap(memory, page + BYTES) };
+                Err(refused.into())
+            }
         }
-        Ok(AltStack { memory, before, _thread: PhantomData })
     }
 }
 
 impl Drop for AltStack {
     fn drop(&mut self) {
-        let before = &raw const self.before;
         // SAFETY: the description that the kernel gave us; a thread's earlier alternate stack outlives
         // this value.
-        unsafe { libc::sigaltstack(before, core::ptr::null_mut()) };
+        let _refused = unsafe { raddle_syscall::set_alternate_stack(&self.before) };
         // SAFETY: our mapping, which is no alternate stack any more, and which we do not run on: no
         // handler drops this.
         unsafe { libc::munmap(self.memory, crate::stack::PAGE + BYTES) };

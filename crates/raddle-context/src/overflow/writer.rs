@@ -1,5 +1,5 @@
 //! Owns: text written from a signal handler.
-//! May use: `write(2)`.
+//! May use: the kernel's `write`.
 //! Never: locks, allocation, standard error's buffer.
 
 use core::fmt;
@@ -30,8 +30,7 @@ impl RawWriter {
 
     /// Writes the message to standard error, and ignores errors.
     pub(crate) fn flush(&mut self) {
-        // SAFETY: `used` bytes of the buffer are initialised.
-        unsafe { libc::write(libc::STDERR_FILENO, self.buffer.as_ptr().cast(), self.used) };
+        let _refused = raddle_syscall::write(libc::STDERR_FILENO, &self.buffer[..self.used]);
         self.used = 0;
     }
 }

@@ -17,6 +17,7 @@
 //! | what the probe must find | `glibc/facts.rs` |
 //! | the list through which glibc finds all threads | `glibc/anchor.rs` |
 //! | one block: creation, reuse, release | `glibc/block.rs` |
+//! | one that its thread has before it has a stack | `glibc/early.rs` |
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
@@ -30,7 +31,8 @@ mod world;
 #[doc(hidden)]
 pub use world::ForkGuard as Held;
 pub use world::{
-    ForkGuard, Host, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for, return_to, supported,
+    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for,
+    pthread_self, return_to, set_ends, supported,
 };
 
 use core::fmt;

@@ -24,6 +24,27 @@ impl TlsBlock {
     }
 }
 
+impl TlsBlock {
+    /// As [`TlsPool::take_early`], for whoever has no pool.
+    pub fn take_from_depot() -> Option<TlsBlock> {
+        Some(TlsBlock)
+    }
+
+    /// For whoever has no pool.
+    pub fn give_to_depot(self) {}
+
+    /// What `pthread_self` gives in its context is not known here.
+    pub fn pthread(&self) -> usize {
+        0
+    }
+
+    /// Nobody asks.
+    pub fn note_memory(&self, _low: *mut u8, _bytes: usize) {}
+
+    /// Nobody asks.
+    pub fn note_stack_if_none(&self, _stack: &Stack) {}
+}
+
 /// The locks that a fork must hold: none.
 #[derive(Debug)]
 pub struct ForkGuard;
@@ -67,6 +88,11 @@ impl TlsPool {
         Ok(TlsBlock)
     }
 
+    /// As [`take`](Self::take), without a stack.
+    pub fn take_early(&mut self) -> Option<TlsBlock> {
+        Some(TlsBlock)
+    }
+
     /// Its OS thread ends by itself.
     pub fn give(&mut self, _block: TlsBlock) {}
 }
@@ -102,3 +128,20 @@ pub unsafe fn make_way_for(_base: usize) {}
 
 /// Nothing to leave.
 pub fn leave_in_fork(_base: usize) {}
+
+/// What an adaptor would do in place of the C library.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadEnds {
+    /// `pthread_exit`.
+    pub exit: unsafe extern "C-unwind" fn(*mut core::ffi::c_void) -> !,
+    /// `pthread_cancel`.
+    pub cancel: unsafe extern "C-unwind" fn(libc::pthread_t) -> core::ffi::c_int,
+}
+
+/// Nobody asks for it.
+pub fn set_ends(_ends: ThreadEnds) {}
+
+/// Not told apart.
+pub fn pthread_self() -> usize {
+    0
+}

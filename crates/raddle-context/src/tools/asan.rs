@@ -97,6 +97,14 @@ pub(crate) fn leave_behind() {
     LEFT_BEHIND.set(true);
 }
 
+/// The frames from here up to the address `end`, on the same stack, are over without a return.
+pub(crate) fn forget_frames(end: usize) {
+    let here = 0_u8;
+    let from = &raw const here;
+    // SAFETY: the range is part of the stack that the caller runs on. Empty where this frame's variables lie elsewhere.
+    unsafe { __asan_unpoison_memory_region(from.cast(), end.saturating_sub(from.addr())) };
+}
+
 /// The entry of every context: says that we have arrived, runs the real entry, says that we leave for good.
 unsafe extern "C" fn base(me: *mut Context) -> *mut Context {
     // SAFETY: `me` is the context that was just started.

@@ -158,6 +158,15 @@ impl Block {
         unsafe { &*self.storage.get() }.as_ref().map_or(0, TlsBlock::base)
     }
 
+    /// A life is over for which storage was taken at the spawn.
+    ///
+    /// # Safety
+    /// The caller is the block's only holder.
+    pub(crate) unsafe fn take_early_storage(&self) -> Option<TlsBlock> {
+        // SAFETY: the caller's.
+        unsafe { &mut *self.storage.get() }.take()
+    }
+
     /// Its stack, between its start and its end.
     ///
     /// # Safety

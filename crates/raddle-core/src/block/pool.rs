@@ -14,7 +14,8 @@
 
 use super::control::end_life;
 use crate::block::Block;
-use raddle_protocol::header::Header;
+use raddle_context::tls::TlsBlock;
+use raddle_protocol::header::{FOREIGN, Header};
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -210,6 +211,10 @@ impl Drop for BlockPool {
 /// Gives back a block, whose life is over, from a thread that is no worker. Under the lock, which whoever walks over
 /// all blocks holds, too.
 pub(crate) fn give_to_depot(block: &'static Block) {
+    if block.header.is(FOREIGN) {
+        // SAFETY: the caller is its only holder.
+        unsafe { block.take_early_storage() }.into_iter().for_each(TlsBlock::give_to_depot);
+    }
     let mut depot = depot();
     end_life(block);
     block.header.link.set(std::ptr::null_mut());

@@ -18,8 +18,8 @@ use super::pool;
 use super::spare::Job;
 use crate::block::Block;
 use crate::worker::{self, Worker};
-use raddle_context::{Context, current, tls, transfer_with};
-use raddle_protocol::header::AWAY;
+use raddle_context::{Context, ControlWords, current, tls, transfer_with};
+use raddle_protocol::header::{AWAY, FOREIGN};
 use std::cell::{Cell, UnsafeCell};
 
 thread_local! {
@@ -76,8 +76,12 @@ impl Trip {
         HOST.set(0);
         // SAFETY: the spare waits, in its frame, for this transfer.
         let seat = unsafe { &*self.seat.get() };
+        let own = self.block.header.is(FOREIGN).then(ControlWords::here);
         // SAFETY: the seat's context was suspended by the transfer that came here, with that storage.
         unsafe { transfer_with(self.block.context.get(), seat.context.get(), seat.storage) };
+        if let Some(own) = own {
+            self.block.take_up_controls(own);
+        }
         // SAFETY: a worker has resumed it.
         unsafe { Worker::of(&self.block.header) }.arrive();
     }
@@ -116,8 +120,12 @@ unsafe fn host(trip: *mut ()) {
     let forks = block.header.forks.replace(std::ptr::null());
     // Its own storage has a word of its own; the twin carries this one over.
     current::set(block.as_header().cast());
+    let controls = block.header.is(FOREIGN).then(ControlWords::here);
     // SAFETY: the thread is saved, and held by this; it comes back here before it goes anywhere else.
     unsafe { transfer_with(seat.context.get(), block.context.get(), block.storage_base()) };
+    if let Some(controls) = controls {
+        controls.exchange();
+    }
     current::set(std::ptr::null_mut());
     block.header.forks.set(forks);
     flags.set(flags.get() & !AWAY);

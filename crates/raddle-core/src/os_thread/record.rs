@@ -161,8 +161,7 @@ impl Registration {
     }
 
     fn at(role: Role, worker: *const Worker) -> Registration {
-        // SAFETY: touches no memory of ours.
-        let tid = unsafe { libc::gettid() };
+        let tid = raddle_syscall::thread_number();
         let mut records = records();
         let free = records.iter().copied().find(|record| record.tid() == 0);
         let record = free.unwrap_or_else(|| {

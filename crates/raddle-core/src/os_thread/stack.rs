@@ -15,8 +15,7 @@ fn first_stack() -> Option<Range<usize>> {
         #[link_name = "__libc_stack_end"]
         static STACK_END: *const u8;
     }
-    // SAFETY: touches no memory of ours.
-    let thread = unsafe { libc::gettid() };
+    let thread = raddle_syscall::thread_number();
     // SAFETY: as above.
     if thread != unsafe { libc::getpid() } || orphan::generation() != 0 {
         return None;

@@ -14,7 +14,7 @@ use crate::region::{self, Inherited};
 use crate::worker::Worker;
 use crate::worker::choice;
 use raddle_context::{Context, tls};
-use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
+use raddle_protocol::header::{FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ impl<F: FnOnce() -> T, T> BodyOf<F, T> {
 }
 
 /// The table for a closure of type `F`.
-pub(crate) fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
+pub(crate) const fn body_of<F: FnOnce() -> T, T>() -> &'static Body {
     &BodyOf::<F, T>::BODY
 }
 
@@ -125,8 +125,10 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
 /// A function of its own, as `exit` is: no address of a thread-local variable may be kept from one to the other.
 #[inline(never)]
 fn leave_storage(block: &'static Block) {
-    // SAFETY: this thread's storage, which nothing but its destructors uses any more.
-    unsafe { tls::end() };
+    if !block.header.is(FOREIGN) {
+        // SAFETY: this thread's storage, which nothing but its destructors uses any more.
+        unsafe { tls::end() };
+    }
     let flags = &block.header.flags;
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.

@@ -9,7 +9,8 @@ use crate::orphan;
 use crate::wait::park;
 use crate::worker::choice::{self, point, settle};
 use crate::worker::{self, Worker, current_header};
-use raddle_protocol::header::{Kind, OWN_TLS};
+use raddle_context::tls::TlsBlock;
+use raddle_protocol::header::{FOREIGN, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
 use std::marker::PhantomData;
@@ -140,6 +141,23 @@ impl<T> Joiner<T> {
     /// `block` was spawned with result `T`, and this is its one handle.
     pub(crate) unsafe fn new(block: &'static Block) -> Self {
         Joiner { block, result: PhantomData }
+    }
+
+    /// The block, which is to be made a handle again.
+    pub(crate) fn into_block(self) -> &'static Block {
+        let block = self.block;
+        std::mem::forget(self);
+        block
+    }
+
+    /// What `pthread_self` gives in a thread of C; 0 if it is none.
+    pub(crate) fn pthread(&self) -> usize {
+        let is_foreign = self.block.header.flags_now() & FOREIGN != 0;
+        // SAFETY: a thread of C has its storage from its spawn until this handle is gone.
+        is_foreign
+            .then(|| unsafe { &*self.block.storage.get() })
+            .and_then(Option::as_ref)
+            .map_or(0, TlsBlock::pthread)
     }
 
     pub fn process(&self) -> Process {

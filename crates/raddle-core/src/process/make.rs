@@ -2,8 +2,8 @@
 //! May use: `worker` to hand it over, `process::entry` for its body.
 //! Never: a stack; a process gets one when it starts.
 
-use crate::block::Block;
 use crate::block::pool;
+use crate::block::{Block, Body};
 use crate::process::entry;
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
@@ -172,12 +172,26 @@ pub(crate) fn fill<F: FnOnce() -> T, T>(
     id: u64,
     f: F,
 ) {
-    block.join.reset();
-    block.body.set(entry::body_of::<F, T>());
     // SAFETY: the block is in no life and ours alone.
     unsafe { block.payload.put(f) };
+    fill_rest(block, entry::body_of::<F, T>(), name, class, scope, site, id);
+}
+
+/// A block that has its payload gets the rest.
+#[inline(always)]
+pub(super) fn fill_rest(
+    block: &'static Block,
+    body: &'static Body,
+    name: Option<Arc<str>>,
+    class: SizeClass,
+    scope: *const ScopeData,
+    site: &'static Location<'static>,
+    id: u64,
+) {
+    block.join.reset();
+    block.body.set(body);
     if name.is_some() {
-        // SAFETY: as above; the end of the last life has left `None` here.
+        // SAFETY: the block is in no life and ours alone; the end of the last one has left `None` here.
         unsafe { *block.name.get() = name };
     }
     block.site.set(site);

@@ -21,6 +21,7 @@
 //! a wait.
 
 pub(crate) mod entry;
+pub(crate) mod foreign;
 pub mod handle;
 pub mod make;
 pub mod scope;

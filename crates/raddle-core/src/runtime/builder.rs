@@ -513,9 +513,10 @@ fn allowed_processors() -> Vec<usize> {
 
 /// The calling OS thread's time-outs end when they should: the kernel adds 50 us else, twice a looker's first doze.
 fn sleep_precisely() {
-    let (slack_ns, unused) = (1_usize, 0_usize);
-    // SAFETY: touches no memory of ours. A refusal leaves the doze longer, no more.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, unused, unused, unused) };
+    let slack_ns = 1;
+    // A refusal leaves the doze longer, no more.
+    // SAFETY: touches no memory of ours.
+    let _refused = unsafe { raddle_syscall::prctl(libc::PR_SET_TIMERSLACK, slack_ns) };
 }
 
 /// Binds the calling OS thread. A refusal (the set has changed meanwhile) leaves it unbound.
@@ -524,6 +525,5 @@ fn bind_to(processor: usize) {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     // SAFETY: the index came from such a set.
     unsafe { libc::CPU_SET(processor, &mut set) };
-    // SAFETY: the kernel reads the size that it is told.
-    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+    let _refused = raddle_syscall::set_affinity(&set);
 }

@@ -77,24 +77,20 @@ pub(super) fn send_elsewhere(thread: &JoinHandle<()>) {
 /// What a worker changes of its OS thread.
 struct Lent {
     processors: Option<libc::cpu_set_t>,
-    slack_ns: libc::c_int,
+    slack_ns: Option<usize>,
 }
 
 impl Lent {
     fn new() -> Lent {
         // SAFETY: touches no memory of ours.
-        let slack_ns = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0_usize, 0_usize, 0_usize, 0_usize) };
-        Lent { processors: processors(), slack_ns }
+        let slack_ns = unsafe { raddle_syscall::prctl(libc::PR_GET_TIMERSLACK, 0) };
+        Lent { processors: processors(), slack_ns: slack_ns.ok() }
     }
 }
 
 /// Where the calling OS thread may run.
 pub(super) fn processors() -> Option<libc::cpu_set_t> {
-    // SAFETY: a set of bits, for which all zeroes is a value.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes at most the size that it is told.
-    let known = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } == 0;
-    known.then_some(set)
+    raddle_syscall::affinity().ok()
 }
 
 impl Drop for Lent {
@@ -106,12 +102,12 @@ impl Drop for Lent {
         if let (Some(before), Some(now)) = (&self.processors, &now)
             && is_bound(before, now)
         {
-            // SAFETY: the kernel reads the size that it is told. A refusal leaves the thread where it is.
-            unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
+            // A refusal leaves the thread where it is.
+            let _refused = raddle_syscall::set_affinity(before);
         }
-        if let Ok(slack_ns) = usize::try_from(self.slack_ns) {
+        if let Some(slack_ns) = self.slack_ns {
             // SAFETY: touches no memory of ours.
-            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns, 0_usize, 0_usize, 0_usize) };
+            let _refused = unsafe { raddle_syscall::prctl(libc::PR_SET_TIMERSLACK, slack_ns) };
         }
     }
 }

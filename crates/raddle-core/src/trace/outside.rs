@@ -107,8 +107,7 @@ impl Outside {
 impl Threads {
     /// The number of the calling OS thread; 0 if it has none.
     fn number_of_this(&mut self) -> u32 {
-        // SAFETY: the call has no arguments and cannot fail.
-        let own = unsafe { libc::gettid() };
+        let own = raddle_syscall::thread_number();
         let name = name_of_this(own);
         if let Some(known) = self.numbers.get(&own)
             && self.names.get(*known as usize - 1) == Some(&name)
@@ -133,7 +132,7 @@ fn name_of_this(own: i32) -> String {
     }
     let mut name = [0_u8; 17];
     // SAFETY: the kernel writes at most 16 bytes there, the last of them a zero.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    let _refused = unsafe { raddle_syscall::prctl(libc::PR_GET_NAME, name.as_mut_ptr().expose_provenance()) };
     let name = CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy();
     format!("{name} {own}")
 }

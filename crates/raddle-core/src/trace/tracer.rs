@@ -188,8 +188,7 @@ impl Tracer {
 
     /// The worker runs here.
     pub(crate) fn begin_on_this_thread(&self) {
-        // SAFETY: the call has no arguments and cannot fail.
-        self.os_thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+        self.os_thread.store(raddle_syscall::thread_number(), Ordering::Relaxed);
     }
 
     pub(super) fn os_thread(&self) -> i32 {

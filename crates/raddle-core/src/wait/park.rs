@@ -106,7 +106,7 @@ pub fn yield_now() {
         }
         Caller::Thread => {
             region::check();
-            std::thread::yield_now();
+            raddle_syscall::yield_processor();
         }
     }
 }
@@ -115,7 +115,7 @@ pub fn yield_now() {
 pub fn let_others_run() {
     match caller("csp::yield_now") {
         Caller::Process(block) => yield_process(block),
-        Caller::Thread => std::thread::yield_now(),
+        Caller::Thread => raddle_syscall::yield_processor(),
     }
 }
 
@@ -359,7 +359,7 @@ pub fn sleep(duration: Duration) {
     if region::current().is_some() {
         return sleep_in_region(caller, duration, Location::caller());
     }
-    let Caller::Process(block) = caller else { return std::thread::sleep(duration) };
+    let Caller::Process(block) = caller else { return raddle_syscall::sleep(duration) };
     let wait = Wait::on(const { &SLEEP }, block, Location::caller());
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.

@@ -11,12 +11,12 @@
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
 //! ([`Worker::arrive`]), when the stack has been left.
 
-use super::{HOME, Worker};
+use super::Worker;
 use crate::block::Block;
 use crate::counters::Counters;
 use crate::describe::{CallOn, Subject, Wait};
 use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};
-use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
+use raddle_protocol::header::{FOREIGN, Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use std::panic::Location;
 
 /// What the next context does for the one that has just left.
@@ -108,6 +108,12 @@ impl Worker {
             Ok(None) => self.pick_after_thread(),
             Err(head) => self.pick_contended(head),
         };
+        if block.header.is(FOREIGN) {
+            // SAFETY: as below.
+            unsafe { self.leave_foreign(block, to.context, to.storage) };
+            // SAFETY: as below.
+            return unsafe { Worker::of(&block.header) }.arrive();
+        }
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { transfer_with(block.context.get(), to.context, to.storage) };
         // SAFETY: whoever resumed it said on which worker it runs now.
@@ -158,6 +164,10 @@ impl Worker {
         // A light process that follows a thread needs the OS thread's storage again.
         let leaves_own = block.header.is(OWN_TLS) && to.storage == 0;
         let storage = if leaves_own { self.home_storage.get() } else { to.storage };
+        if block.header.is(FOREIGN) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.leave_foreign(block, to.context, storage) };
+        }
         // SAFETY: passed on to the caller.
         unsafe { transfer_with(block.context.get(), to.context, storage) };
     }
@@ -610,7 +620,7 @@ impl Worker {
         let header = &block.header;
         header.worker.set(self.as_word());
         let flags = header.flags.get();
-        let keeps = if flags & OWN_TLS == 0 { PLACED } else { PLACED | OWN_TLS | MOVABLE };
+        let keeps = if flags & OWN_TLS == 0 { PLACED } else { PLACED | OWN_TLS | MOVABLE | FOREIGN };
         header.flags.set(flags & keeps | STARTED);
         Ok(())
     }
@@ -618,6 +628,11 @@ impl Worker {
     /// Gives a fresh thread, which is to run on `stack`, its storage. If there is none, the stack goes back.
     #[inline(never)]
     fn start_storage(&self, block: &Block, stack: Stack) -> Result<Stack, StackError> {
+        // SAFETY: we hold the process.
+        if let Some(early) = unsafe { &*block.storage.get() } {
+            early.note_stack_if_none(&stack);
+            return Ok(stack);
+        }
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
         match unsafe { &mut *self.storages.get() }.take(&stack) {
             Ok(storage) => {
@@ -640,6 +655,9 @@ impl Worker {
         // SAFETY: the caller is at the end of a thread, on its stack; neither it nor this has used its variables.
         unsafe { tls::return_to(self.home_storage.get(), &stack) };
         block.stack.set(Some(stack));
+        if block.header.is(FOREIGN) {
+            return; // it stays until nobody can know the thread any more
+        }
         // SAFETY: the one who runs holds the block.
         let storage = unsafe { &mut *block.storage.get() }.take();
         // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
@@ -660,8 +678,8 @@ impl Worker {
         self.home.worker.set(self.as_word());
         self.home_storage.set(tls::base());
         self.place.set(Place::here());
-        let home = (&raw const self.home).cast_mut();
-        HOME.set(home);
-        current::set(if running { home.cast() } else { std::ptr::null_mut() });
+        let home = (&raw const self.home).cast_mut().cast();
+        current::set_home(home);
+        current::set(if running { home } else { std::ptr::null_mut() });
     }
 }

@@ -35,6 +35,7 @@ mod callback;
 pub mod choice;
 mod dispatch;
 pub(crate) mod engine;
+mod foreign;
 mod gates;
 pub mod hooks;
 pub mod jobs;
@@ -71,10 +72,10 @@ use dispatch::After;
 use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;
-use raddle_context::{Context, Place, SizeClass, Stack, StackPool};
+use raddle_context::{Context, ControlWords, Place, SizeClass, Stack, StackPool};
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::glance::GlanceU32;
-use raddle_protocol::header::{AWAY, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
+use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use raddle_protocol::protocol::fresh::FreshQueue;
 use raddle_protocol::protocol::inbox::Inbox;
 use raddle_protocol::protocol::jobs::JobQueue;
@@ -142,6 +143,8 @@ pub struct Worker {
     home_context: UnsafeCell<Context>,
     stacks: UnsafeCell<StackPool>,
     storages: UnsafeCell<TlsPool>,
+    /// The control words that a thread of C has replaced, while it runs.
+    controls: Cell<ControlWords>,
     blocks: BlockPool,
     ids: Ids,
     pace: boundary::Pace,
@@ -180,17 +183,12 @@ unsafe impl Sync for Worker {}
 // SAFETY: it is made on one thread and run on another before its private half is first used.
 unsafe impl Send for Worker {}
 
-thread_local! {
-    /// The header of the worker that this OS thread is; elsewhere an address that no header has.
-    static HOME: Cell<*mut Header> = const { Cell::new(std::ptr::without_provenance_mut(1)) };
-}
-
 /// Whether a cell runs here, or the scheduler itself: on the worker's own stack.
 ///
 /// PERF: two loads that wait for nothing, where the kind of what runs is a load behind a load; bench `queue_lock`, CLH.
 #[inline(always)]
 pub fn at_home() -> bool {
-    current_header() == HOME.get()
+    raddle_context::current::get() == raddle_context::current::home()
 }
 
 /// A started thread that may move: it waits where others may take it.
@@ -227,6 +225,7 @@ impl Worker {
             home_context: UnsafeCell::new(Context::empty()),
             stacks: UnsafeCell::new(stacks),
             storages: UnsafeCell::new(TlsPool::new()),
+            controls: Cell::new(ControlWords::here()),
             blocks: BlockPool::new(),
             ids: Ids::new(),
             pace: boundary::Pace::new(),
@@ -315,6 +314,9 @@ impl Worker {
     /// Takes back a block whose life is over. The caller was its only holder.
     #[inline(always)]
     pub(crate) fn free_block(&self, block: &'static Block) {
+        if block.header.is(FOREIGN) {
+            self.give_early_storage(block);
+        }
         end_life(block);
         self.blocks.give(block);
     }

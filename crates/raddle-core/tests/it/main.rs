@@ -6,6 +6,7 @@
 mod blocking;
 mod cells;
 mod default;
+mod door;
 mod fork;
 mod join;
 mod native;

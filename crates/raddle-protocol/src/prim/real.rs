@@ -1,5 +1,5 @@
 //! Owns: the primitives as the machine gives them.
-//! May use: `std`, `libc` for futex and membarrier.
+//! May use: `std`; the kernel, past the C library, for futex and membarrier.
 //! Never: anything that a protocol could decide itself.
 //!
 //! The asymmetric fence: a worker that takes from its own fresh list pays a compiler fence only; a thief, which is
@@ -7,6 +7,7 @@
 //! (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, Linux 4.14). Where the kernel refuses it, both sides fall back to a real
 //! fence, chosen once, before the first worker starts.
 
+use raddle_syscall::{futex_wake, membarrier, sleep, yield_processor};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -45,9 +46,9 @@ pub fn give_way(round: u32) {
     match round {
         0..64 => (0..=round / 4).for_each(|_| spin_loop()),
         // The kernel has stopped the other one. It may share our processor.
-        64..256 => std::thread::yield_now(),
+        64..256 => yield_processor(),
         // And we may have a higher priority than it.
-        _ => std::thread::sleep(Duration::from_micros(50)),
+        _ => sleep(Duration::from_micros(50)),
     }
 }
 
@@ -69,7 +70,7 @@ pub(crate) use const_fn;
 #[inline]
 pub fn back_off(round: u32) {
     // The kernel may have stopped the other one.
-    if round < 64 { spin_loop() } else { std::thread::yield_now() }
+    if round < 64 { spin_loop() } else { yield_processor() }
 }
 
 /// A value that is replaced under a lock.
@@ -116,27 +117,7 @@ pub fn will_write<T>(at: *const T) {
     };
 }
 
-/// Sleeps while `*word == expected`, at most `timeout`. Returns early on a wake, a signal, or for no reason.
-#[inline]
-pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
-    let spec = timeout.map(|t| libc::timespec {
-        tv_sec: t.as_secs().min(i64::MAX as u64) as libc::time_t,
-        tv_nsec: t.subsec_nanos() as libc::c_long,
-    });
-    let spec_ptr = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    let flags = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: `word` outlives the call, `spec_ptr` is null or points to `spec`, which lives to the end of it.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, expected, spec_ptr) };
-}
-
-/// As [`futex_wait`], at the low half of a word, in which it sees a change.
-#[inline]
-pub fn futex_wait_low(word: &AtomicU64, expected: u64, timeout: Option<Duration>) {
-    // SAFETY: the low half of the word comes first on all our machines; only the kernel reads it as such.
-    let low = unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) };
-    const { assert!(cfg!(target_endian = "little")) };
-    futex_wait(low, expected as u32, timeout);
-}
+pub use raddle_syscall::{futex_wait, futex_wait_low};
 
 /// Wakes the sleeper of [`futex_wait_low`].
 #[inline]
@@ -145,30 +126,19 @@ pub fn futex_wake_low(word: &AtomicU64) {
 }
 
 /// Wakes at most one sleeper of `word`, which is used as a name only and may be gone.
-#[allow(clippy::not_unsafe_ptr_arg_deref, reason = "neither we nor the kernel read what lies there")]
 #[inline]
 pub fn futex_wake_one(word: *const AtomicU32) {
-    let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a wake reads no memory of ours; a stale address would only wake nobody.
-    unsafe { libc::syscall(libc::SYS_futex, word, flags, 1) };
+    futex_wake(word, 1);
 }
 
 /// Wakes all sleepers of `word`.
 #[inline]
 pub fn futex_wake_all(word: &AtomicU32) {
-    let flags = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a wake reads no memory of ours.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, libc::c_int::MAX) };
+    futex_wake(word, i32::MAX.cast_unsigned());
 }
 
-const MEMBARRIER_CMD_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
-const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
-
-#[inline]
-fn membarrier(command: libc::c_int) -> bool {
-    // SAFETY: membarrier takes two integers and touches no memory of ours.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 }
-}
+const MEMBARRIER_CMD_PRIVATE_EXPEDITED: i32 = 1 << 3;
+const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
 
 /// Whether the kernel runs barriers for us. Asked once a process; a forked child inherits the registration.
 #[inline]

@@ -116,7 +116,7 @@ fn yield_os() {
 #[cfg(not(loom))]
 #[inline]
 fn yield_os() {
-    std::thread::yield_now();
+    raddle_syscall::yield_processor();
 }
 
 impl FreshQueue {

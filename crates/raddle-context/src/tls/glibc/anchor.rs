@@ -113,7 +113,7 @@ fn make_one(visit: &Visit) -> Result<(usize, usize), &'static str> {
     loop {
         // Acquire pairs with the release in `run`.
         match visit.descriptor.load(Ordering::Acquire) {
-            0 => std::thread::yield_now(),
+            0 => raddle_syscall::yield_processor(),
             descriptor => return Ok((descriptor, stack.addr())),
         }
     }

@@ -36,7 +36,7 @@ const GLOBAL_LOCALE: libc::locale_t = core::ptr::without_provenance_mut(usize::M
 
 /// One context's thread-local storage: the owner of this value may let one context use it. Not `Clone`.
 #[derive(Debug)]
-pub struct TlsBlock(NonNull<u8>);
+pub struct TlsBlock(pub(super) NonNull<u8>);
 
 // SAFETY: a block is an exclusive right to a piece of memory and has no tie to the OS thread that took it.
 unsafe impl Send for TlsBlock {}
@@ -52,7 +52,7 @@ impl TlsBlock {
 /// Blocks of ended contexts, kept for the next ones; one pool a worker.
 #[derive(Debug, Default)]
 pub struct TlsPool {
-    free: Vec<NonNull<u8>>,
+    pub(super) free: Vec<NonNull<u8>>,
 }
 
 // SAFETY: what it holds are exclusive rights to memory, without a tie to an OS thread.
@@ -60,12 +60,12 @@ unsafe impl Send for TlsPool {}
 
 /// What all pools share.
 #[derive(Debug)]
-struct Depot(Vec<NonNull<u8>>);
+pub(super) struct Depot(pub(super) Vec<NonNull<u8>>);
 
 // SAFETY: as for `TlsPool`.
 unsafe impl Send for Depot {}
 
-static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
+pub(super) static DEPOT: Mutex<Depot> = Mutex::new(Depot(Vec::new()));
 
 /// Holds our locks over a fork, in the parent and in the child, until it is dropped.
 pub struct ForkGuard {
@@ -136,8 +136,13 @@ impl TlsPool {
     /// # Ok::<(), raddle_context::StackError>(())
     /// ```
     pub fn take(&mut self, stack: &Stack) -> Result<TlsBlock, StackError> {
-        let refused = StackError::no_storage(stack.class());
-        let facts = facts::get().map_err(|_| refused)?;
+        let block = self.take_used_or_new().ok_or(StackError::no_storage(stack.class()))?;
+        block.note_memory(stack.limit(), stack.class().bytes());
+        Ok(block)
+    }
+
+    pub(super) fn take_used_or_new(&mut self) -> Option<TlsBlock> {
+        let facts = facts::get().ok()?;
         if self.free.is_empty() {
             self.refill();
         }
@@ -145,9 +150,7 @@ impl TlsPool {
             Some(used) => facts.renew(used),
             None => facts.make(),
         };
-        let block = block.ok_or(refused)?;
-        facts.note_stack(block, stack);
-        Ok(TlsBlock(block))
+        block.map(TlsBlock)
     }
 
     /// Gives a block back whose context has ended, and has left it.
@@ -321,11 +324,11 @@ impl Facts {
         entries.iter().any(|[_, to_free]| *to_free != 0)
     }
 
-    fn note_stack(&self, block: NonNull<u8>, stack: &Stack) {
+    pub(super) fn note_memory(&self, block: NonNull<u8>, low: *mut u8, bytes: usize) {
         // SAFETY: a field of this type; the block is ours.
-        unsafe { self.put(block, self.stack, stack.limit()) };
+        unsafe { self.put(block, self.stack, low) };
         // SAFETY: as above.
-        unsafe { self.put(block, self.stack + 8, stack.class().bytes()) };
+        unsafe { self.put(block, self.stack + 8, bytes) };
     }
 }
 

@@ -6,17 +6,37 @@
 //! does not have; it would crash there. Nor could Rust's frames be unwound by it: `std::thread`, too, aborts when a
 //! forced unwinding meets its `catch_unwind`. So both are refused, loudly.
 //!
+//! An adaptor that can end a thread from within, on a base of its own (`crate::foreign`), says so by [`set_ends`]: then
+//! the calls for threads of ours are its.
+//!
 //! As for `pthread_getattr_np` the program's definition of a name comes before a shared library's. Each function here
 //! asks where to go on, and jumps there.
 
 use super::{facts, machine};
+use crate::interpose::Next;
 use crate::overflow::{RawWriter, describe_current};
-use core::ffi::{CStr, c_void};
+use core::ffi::{c_int, c_void};
 use core::fmt::Write;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::OnceLock;
 
-static EXIT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-static CANCEL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static EXIT: Next = Next::of(c"pthread_exit");
+static CANCEL: Next = Next::of(c"pthread_cancel");
+
+/// What an adaptor does in place of the C library, for threads with storage of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadEnds {
+    /// `pthread_exit`, of the thread that calls.
+    pub exit: unsafe extern "C-unwind" fn(*mut c_void) -> !,
+    /// `pthread_cancel`, of any.
+    pub cancel: unsafe extern "C-unwind" fn(libc::pthread_t) -> c_int,
+}
+
+static OURS: OnceLock<ThreadEnds> = OnceLock::new();
+
+/// From now on these are called for threads with storage of ours, which else abort. The first call counts.
+pub fn set_ends(ends: ThreadEnds) {
+    let _first = OURS.set(ends);
+}
 
 /// So that a linker which takes from a library only what is referred to takes these.
 pub(super) fn link() {
@@ -25,7 +45,7 @@ pub(super) fn link() {
 }
 
 machine::jumping! {
-    /// Ends the calling thread, as the C library's function of this name; aborts in a thread of ours.
+    /// ThreadEnds the calling thread, as the C library's function of this name; aborts in a thread of ours.
     ///
     /// # Safety
     /// As that one's.
@@ -43,6 +63,9 @@ machine::jumping! {
 /// Where `pthread_exit` goes on.
 extern "C" fn after_exit(_value: *mut c_void) -> *mut c_void {
     if facts::known().is_some_and(|facts| facts.is_ours(machine::thread_pointer())) {
+        if let Some(ends) = OURS.get() {
+            return ends.exit as *mut c_void;
+        }
         let mut out = RawWriter::new();
         let _ = write!(out, "raddle: fatal: `pthread_exit` was called in ");
         describe_current(&mut out);
@@ -54,7 +77,7 @@ extern "C" fn after_exit(_value: *mut c_void) -> *mut c_void {
         out.flush();
         std::process::abort();
     }
-    next(&EXIT, c"pthread_exit")
+    EXIT.address()
 }
 
 /// Where `pthread_cancel` goes on.
@@ -62,6 +85,9 @@ extern "C" fn after_cancel(thread: libc::pthread_t) -> *mut c_void {
     // SAFETY: the caller vouches that the thread lives.
     let is_ours = |facts: &facts::Facts| unsafe { facts.is_descriptor_of_ours(thread as usize) };
     if facts::known().is_some_and(is_ours) {
+        if let Some(ends) = OURS.get() {
+            return ends.cancel as *mut c_void;
+        }
         let mut out = RawWriter::new();
         let _ = writeln!(
             out,
@@ -72,17 +98,5 @@ extern "C" fn after_cancel(thread: libc::pthread_t) -> *mut c_void {
         out.flush();
         std::process::abort();
     }
-    next(&CANCEL, c"pthread_cancel")
-}
-
-fn next(found: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
-    let known = found.load(Ordering::Relaxed);
-    if !known.is_null() {
-        return known;
-    }
-    // SAFETY: looks a name up among the loaded libraries, behind this program.
-    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    assert!(!address.is_null(), "the C library has no {name:?}");
-    found.store(address, Ordering::Relaxed);
-    address
+    CANCEL.address()
 }

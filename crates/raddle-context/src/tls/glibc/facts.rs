@@ -274,10 +274,8 @@ fn probe() -> Found<Facts> {
         return Err("pthread_self is not where the thread pointer says");
     }
     let tid = field(c"_thread_db_pthread_tid")?.offset;
-    // SAFETY: no preconditions.
-    let number = unsafe { libc::gettid() };
     // SAFETY: within the thread that runs.
-    if unsafe { own.wrapping_byte_add(tid).cast::<c_int>().read() } != number {
+    if unsafe { own.wrapping_byte_add(tid).cast::<c_int>().read() } != raddle_syscall::thread_number() {
         return Err("a thread's number is not where glibc's descriptor says");
     }
     let list = field(c"_thread_db_pthread_list")?.offset;

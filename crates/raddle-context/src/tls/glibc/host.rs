@@ -64,9 +64,7 @@ impl Drop for Host {
 
 /// The kernel's number of this OS thread. Not by the C library's function, which need not ask the kernel.
 fn number() -> i32 {
-    // SAFETY: no preconditions.
-    let number = unsafe { libc::syscall(libc::SYS_gettid) };
-    number as i32
+    raddle_syscall::thread_number()
 }
 
 /// All entries, the newest first.

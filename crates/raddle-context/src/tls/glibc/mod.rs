@@ -5,6 +5,7 @@
 mod anchor;
 mod attributes;
 mod block;
+mod early;
 mod ends;
 mod facts;
 mod host;
@@ -15,6 +16,8 @@ mod machine;
 mod setuid;
 
 pub use block::{ForkGuard, TlsBlock, TlsPool, begin, end};
+pub use early::pthread_self;
+pub use ends::{ThreadEnds, set_ends};
 pub use host::Host;
 
 use super::Unsupported;
@@ -75,6 +78,6 @@ pub fn leave_in_fork(base: usize) {
     if let Some(offset) = facts::known().and_then(|facts| facts.rseq) {
         let area = base.wrapping_add_signed(offset);
         // SAFETY: ends a registration; a refusal says that there was none.
-        unsafe { libc::syscall(libc::SYS_rseq, area, BYTES, UNREGISTER, SIGNATURE) };
+        let _refused = unsafe { raddle_syscall::call(libc::SYS_rseq, [area, BYTES, UNREGISTER, SIGNATURE]) };
     }
 }

@@ -66,11 +66,12 @@ pub(super) fn install_if_known() {
 fn exchange(new: *const Action) -> Option<Action> {
     const MASK_BYTES: usize = size_of::<u64>();
     let mut old = MaybeUninit::<Action>::uninit();
+    let (new, place) = (new.expose_provenance(), old.as_mut_ptr().expose_provenance());
+    let arguments = [SIGSETXID as usize, new, place, MASK_BYTES];
     // SAFETY: `new` is null or an entry, and the kernel writes the old one.
-    let result =
-        unsafe { libc::syscall(libc::SYS_rt_sigaction, SIGSETXID, new, old.as_mut_ptr(), MASK_BYTES) };
+    let result = unsafe { raddle_syscall::call(libc::SYS_rt_sigaction, arguments) };
     // SAFETY: the kernel has written it.
-    (result == 0).then(|| unsafe { old.assume_init() })
+    result.is_ok().then(|| unsafe { old.assume_init() })
 }
 
 unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {

@@ -251,7 +251,7 @@ impl JobQueue {
 #[cfg(not(loom))]
 #[inline]
 fn yield_processor() {
-    std::thread::yield_now();
+    raddle_syscall::yield_processor();
 }
 
 #[cfg(loom)]

@@ -1,0 +1,98 @@
+//! Owns: the two words on aarch64.
+//! May use: nothing.
+//! Never: a call.
+//!
+//! It uses the thread pointer, from which the linker knows their distance.
+
+use core::arch::{asm, global_asm};
+
+// Hidden: a program and a shared library that both hold a runtime have words of their own. The second word begins with
+// 1, an address that nothing has: see `home`.
+global_asm!(
+    ".pushsection .tdata.raddle_current,\"awT\",@progbits",
+    ".p2align 4",
+    ".globl raddle_current",
+    ".hidden raddle_current",
+    ".size raddle_current, 16",
+    "raddle_current:",
+    ".quad 0",
+    ".quad 1",
+    ".popsection",
+);
+
+/// From the thread pointer to the words, in an executable as a constant.
+#[inline(always)]
+fn distance() -> usize {
+    let distance;
+    // SAFETY: reads a word that the dynamic linker has filled before any code of ours ran, and that stays.
+    unsafe {
+        asm!(
+            "adrp {distance}, :gottprel:raddle_current",
+            "ldr {distance}, [{distance}, :gottprel_lo12:raddle_current]",
+            distance = out(reg) distance,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    distance
+}
+
+/// Where the words of whoever runs lie. In no case to be kept: the address is right until the next switch.
+#[inline(always)]
+fn words() -> *mut *mut () {
+    let pointer: usize;
+    // SAFETY: reads a register. It depends on who runs: the compiler must not read it once for both sides of a switch.
+    unsafe { asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    core::ptr::with_exposed_provenance_mut(pointer.wrapping_add(distance()))
+}
+
+/// The word that was last [`set`] on this OS thread; null before that.
+///
+/// ```
+/// assert!(raddle_context::current::get().is_null());
+/// ```
+#[inline(always)]
+pub fn get() -> *mut () {
+    // SAFETY: a word of the thread's own, to which nobody has a reference.
+    unsafe { words().read() }
+}
+
+/// Sets the word of this OS thread.
+///
+/// ```
+/// use raddle_context::current;
+/// let mut block = 7_u32;
+/// current::set((&raw mut block).cast());
+/// assert_eq!(current::get().cast(), &raw mut block);
+/// # current::set(std::ptr::null_mut());
+/// ```
+#[inline(always)]
+pub fn set(word: *mut ()) {
+    // SAFETY: as in `get`.
+    unsafe { words().write(word) };
+}
+
+/// The word that was last [set](set_home) for when nothing else runs on this OS thread; before that an address that
+/// nothing has, not even nothing: [`get`] does not give it.
+///
+/// ```
+/// use raddle_context::current;
+/// assert_ne!(current::home(), current::get());
+/// ```
+#[inline(always)]
+pub fn home() -> *mut () {
+    // SAFETY: as in `get`, of the second word.
+    unsafe { words().wrapping_add(1).read() }
+}
+
+/// Sets the word that [`home`] gives.
+#[inline(always)]
+pub fn set_home(word: *mut ()) {
+    // SAFETY: as in `home`.
+    unsafe { words().wrapping_add(1).write(word) };
+}
+
+/// Where the word of this OS thread lies, or of the context that has storage of its own.
+#[cfg(not(raddle_twin))]
+pub(crate) fn address() -> *mut *mut () {
+    words()
+}

@@ -1,0 +1,26 @@
+//! Owns: the words of thread-local storage that say what runs on this OS thread, and what does when nothing else does.
+//! May use: nothing.
+//! Never: a reference to a word; an address of it kept over a switch.
+//!
+//! The words have an initial value, and neither a lazy start nor a destructor. What they point to is the caller's
+//! affair. Whoever may continue on another OS thread reads a word anew after each switch, through these functions.
+//!
+//! They are *initial-exec*: at a fixed distance from the thread pointer, which the linker writes into an executable's
+//! code, and the dynamic linker into a word beside a shared library's. A read is two instructions everywhere. The
+//! compiler's own model for what may end up in a shared library asks a function for the address of each variable
+//! (`__tls_get_addr`), and gives up its registers for that. No stable option of rustc chooses the model of a
+//! `thread_local!`, so the words are defined and read by the assembler.
+//!
+//! The price: a shared library with such words needs room in every thread's fixed part. It has it when it is loaded
+//! with the program, or by LD_PRELOAD; one that is loaded later shares what the C library keeps free, some 1600 bytes.
+//!
+//! It uses one file per architecture.
+
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod machine;
+
+pub use machine::{get, home, set, set_home};
+
+#[cfg(not(raddle_twin))]
+pub(crate) use machine::address;

@@ -1,0 +1,117 @@
+//! Owns: the two words on x86-64.
+//! May use: nothing.
+//! Never: a call.
+//!
+//! It uses the FS base, from which the linker knows their distance.
+
+use core::arch::{asm, global_asm};
+
+// Hidden: a program and a shared library that both hold a runtime have words of their own. The second word begins with
+// 1, an address that nothing has: see `home`.
+global_asm!(
+    ".pushsection .tdata.raddle_current,\"awT\",@progbits",
+    ".p2align 4",
+    ".globl raddle_current",
+    ".hidden raddle_current",
+    ".size raddle_current, 16",
+    "raddle_current:",
+    ".quad 0",
+    ".quad 1",
+    ".popsection",
+);
+
+/// The word that was last [`set`] on this OS thread; null before that.
+///
+/// ```
+/// assert!(raddle_context::current::get().is_null());
+/// ```
+#[inline(always)]
+pub fn get() -> *mut () {
+    let word;
+    // SAFETY: reads a word of the thread's own; the result depends on nothing but memory.
+    unsafe {
+        asm!(
+            "mov {word}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov {word}, qword ptr fs:[{word}]",
+            word = out(reg) word,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    word
+}
+
+/// Sets the word of this OS thread.
+///
+/// ```
+/// use raddle_context::current;
+/// let mut block = 7_u32;
+/// current::set((&raw mut block).cast());
+/// assert_eq!(current::get().cast(), &raw mut block);
+/// # current::set(std::ptr::null_mut());
+/// ```
+#[inline(always)]
+pub fn set(word: *mut ()) {
+    // SAFETY: writes a word of the thread's own, to which nobody has a reference.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov qword ptr fs:[{at}], {word}",
+            at = out(reg) _,
+            word = in(reg) word,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// The word that was last [set](set_home) for when nothing else runs on this OS thread; before that an address that
+/// nothing has, not even nothing: [`get`] does not give it.
+///
+/// ```
+/// use raddle_context::current;
+/// assert_ne!(current::home(), current::get());
+/// ```
+#[inline(always)]
+pub fn home() -> *mut () {
+    let word;
+    // SAFETY: as in `get`.
+    unsafe {
+        asm!(
+            "mov {word}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov {word}, qword ptr fs:[{word} + 8]",
+            word = out(reg) word,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    word
+}
+
+/// Sets the word that [`home`] gives.
+#[inline(always)]
+pub fn set_home(word: *mut ()) {
+    // SAFETY: as in `set`.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov qword ptr fs:[{at} + 8], {word}",
+            at = out(reg) _,
+            word = in(reg) word,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Where the word of this OS thread lies, or of the context that has storage of its own.
+#[cfg(not(raddle_twin))]
+pub(crate) fn address() -> *mut *mut () {
+    let address;
+    // SAFETY: the head's first word is its own address, from which the word lies at the distance that is added.
+    unsafe {
+        asm!(
+            "mov {address}, qword ptr fs:[0]",
+            "add {address}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            address = out(reg) address,
+            options(pure, readonly, nostack),
+        );
+    }
+    address
+}

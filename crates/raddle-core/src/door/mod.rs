@@ -1,0 +1,8 @@
+//! Owns: the door: what an adaptor needs of the scheduler, one module for each need.
+//! May use: nothing.
+//! Never: a promise for longer than a version; nothing here is semver-stable.
+//!
+//! An adaptor makes calls of another threading interface Raddle's: `pthread_create`, `__kmpc_fork_call`. The page
+//! `docs/DOOR.md` says what it must know.
+
+pub mod thread;

@@ -1,0 +1,66 @@
+//! The door from C: an adaptor (`tests/door`), linked to a shared library and preloaded into C programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/door").join(name)
+}
+
+#[track_caller]
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    output
+}
+
+/// Where the tests of this program put what they build; the system's folder for such.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("door");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The adaptor, built and linked once.
+fn adaptor() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let library = folder().join("libdoor.so");
+        let mut command = Command::new(std::env::var_os("CARGO").expect("a test runs under cargo"));
+        command.args(["run", "--quiet", "--package", "xtask", "--", "link-shared"]);
+        command.args(["--package", "raddle-core", "--example", "door"]);
+        command.arg("--version-script").arg(source("door.map")).arg("--output").arg(&library);
+        succeed(&mut command);
+        library
+    })
+}
+
+/// Compiles a C program and runs it on so many workers. It ends by itself: a hang is killed after a minute.
+#[track_caller]
+fn check(program: &str, workers: u32) {
+    let binary = folder().join(format!("{program}-{workers}"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Werror", "-fexceptions", "-frounding-math", "-pthread", "-o"]);
+    compiler.arg(&binary).arg(source(&format!("{program}.c"))).arg(adaptor()).arg("-lm");
+    succeed(&mut compiler);
+    // Only the program itself gets the adaptor.
+    let mut command = Command::new("timeout");
+    command.args(["60", "env"]).arg(format!("LD_PRELOAD={}", adaptor().display())).arg(binary);
+    command.env("RADDLE_WORKERS", workers.to_string());
+    succeed(&mut command);
+}
+
+#[test]
+fn a_million_yields_do_not_come_back_as_requests() {
+    check("yields", 1);
+    check("yields", 2);
+}
+
+#[test]
+fn a_thread_of_c_has_its_identity_its_stack_its_rounding_and_its_end() {
+    check("identity", 1);
+    check("identity", 2);
+}

@@ -1,0 +1,94 @@
+//! A small adaptor, to be preloaded: POSIX threads of a C program become threads of C on Raddle's workers. It shows
+//! that the door suffices, and what an adaptor has to do; see `tests/door.rs`. Of the interface it has what the tests
+//! call.
+
+mod calls;
+mod ends;
+mod start;
+
+use raddle_context::interpose;
+use raddle_core::door::thread::{Builder, Start, Thread};
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+interpose! {
+    pthread_create => create;
+    pthread_join => join;
+    pthread_detach => detach;
+}
+
+/// Who may be joined.
+static THREADS: Mutex<Option<HashMap<usize, Thread>>> = Mutex::new(None);
+
+fn threads() -> MutexGuard<'static, Option<HashMap<usize, Thread>>> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A builder by the program's attributes; `None` if it asks for something else.
+///
+/// # Safety
+/// The attributes are initialised.
+unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Option<Builder> {
+    let (mut memory, mut bytes) = (null_mut(), 0);
+    // SAFETY: passed on to the caller.
+    if unsafe { libc::pthread_attr_getstack(attributes, &raw mut memory, &raw mut bytes) } != 0 {
+        return None;
+    }
+    // The C library keeps the end of the memory, and zero if there is none.
+    let given = memory.addr().wrapping_add(bytes) != 0 && !memory.is_null();
+    Some(if given {
+        Builder::new().stack_memory(memory.cast(), bytes)
+    } else {
+        Builder::new().stack_size(bytes)
+    })
+}
+
+/// As `pthread_create`.
+unsafe extern "C" fn create(
+    id: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    ends::install();
+    let builder = if attributes.is_null() {
+        Some(Builder::new().stack_size(256 << 10))
+    } else {
+        // SAFETY: the program's.
+        unsafe { builder_by(attributes) }
+    };
+    // SAFETY: the program vouches for its function and for its memory.
+    let made = builder.map(|builder| unsafe { builder.spawn(start, argument) });
+    let Some(Ok(thread)) = made else { return libc::EAGAIN };
+    let pthread = thread.pthread();
+    threads().get_or_insert_default().insert(pthread, thread);
+    // SAFETY: the program's, which may read it when the thread already runs.
+    unsafe { id.write(pthread as libc::pthread_t) };
+    calls::count(calls::CREATED);
+    0
+}
+
+fn taken(id: libc::pthread_t) -> Option<Thread> {
+    threads().as_mut().and_then(|all| all.remove(&(id as usize)))
+}
+
+/// As `pthread_join`.
+unsafe extern "C" fn join(id: libc::pthread_t, result: *mut *mut c_void) -> c_int {
+    let Some(thread) = taken(id) else { return libc::ESRCH };
+    let value = thread.join().unwrap_or(null_mut());
+    if !result.is_null() {
+        // SAFETY: the program's.
+        unsafe { result.write(value) };
+    }
+    0
+}
+
+/// As `pthread_detach`.
+extern "C" fn detach(id: libc::pthread_t) -> c_int {
+    taken(id).map_or(libc::ESRCH, |thread| {
+        thread.detach();
+        0
+    })
+}

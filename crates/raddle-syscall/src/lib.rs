@@ -1,0 +1,224 @@
+//! Owns: the system calls that the runtime makes without the C library.
+//! May use: `libc`.
+//! Never: a function of the C library; `errno`.
+//!
+//! An adaptor is a library that exports functions of the C library, `sched_yield` or `poll`, and makes Raddle's calls
+//! of them. In a program with such a library every call of that name goes to it, the runtime's own too: what the
+//! runtime means for the kernel would come back as a request to itself, and so on until the stack overflows. So what
+//! the runtime asks the kernel for it asks the kernel itself, here; `clippy.toml` names what it must not call.
+//!
+//! What is no plain system call (`pthread_create`, `sigaction`), and what the standard library calls (the futex of
+//! `std::sync::Mutex`, the `pthread_create` of `std::thread`), goes by name still. An adaptor tells those calls from
+//! the program's by where they come from: `interpose!` of `raddle-context`.
+//!
+//! The functions here also leave `errno` alone, which belongs to whatever thread runs, and look up nothing in
+//! thread-local storage.
+//!
+//! It uses one instruction of the machine; `libc` for numbers and structures.
+
+#![warn(clippy::disallowed_methods)]
+
+use core::ffi::{c_int, c_long, c_void};
+use core::fmt;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::time::Duration;
+
+#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+mod machine;
+
+/// The kernel's answer to a call that it refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub c_int);
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&std::io::Error::from(*self), f)
+    }
+}
+
+impl core::error::Error for Errno {}
+
+impl From<Errno> for std::io::Error {
+    fn from(refused: Errno) -> std::io::Error {
+        std::io::Error::from_raw_os_error(refused.0)
+    }
+}
+
+/// Makes a system call.
+///
+/// # Errors
+/// What the kernel answers: one of the numbers of `errno`.
+///
+/// # Safety
+/// As the call of this number says for these arguments.
+///
+/// ```
+/// // SAFETY: no preconditions.
+/// let process = unsafe { raddle_syscall::call(libc::SYS_getpid, []) };
+/// assert_eq!(process, Ok(std::process::id() as usize));
+/// ```
+#[inline]
+pub unsafe fn call<const N: usize>(number: c_long, arguments: [usize; N]) -> Result<usize, Errno> {
+    /// The kernel's numbers of errors are below this.
+    const ERRORS: usize = 4096;
+    const { assert!(N <= 6, "a system call has at most six arguments") };
+    let mut all = [0; 6];
+    all[..N].copy_from_slice(&arguments);
+    // SAFETY: passed on to the caller.
+    let result = unsafe { machine::call(number as usize, all) };
+    let error = 0_usize.wrapping_sub(result);
+    if (1..ERRORS).contains(&error) { Err(Errno(error as c_int)) } else { Ok(result) }
+}
+
+/// Lets other OS threads have the processor.
+#[inline]
+pub fn yield_processor() {
+    // SAFETY: no preconditions. It succeeds always.
+    let _always = unsafe { call(libc::SYS_sched_yield, []) };
+}
+
+/// The kernel's number of the OS thread that calls.
+#[inline]
+pub fn thread_number() -> c_int {
+    // SAFETY: no preconditions.
+    let number = unsafe { call(libc::SYS_gettid, []) };
+    number.map_or(0, |number| number as c_int)
+}
+
+/// A span of time as the kernel has it.
+fn timespec(duration: Duration) -> libc::timespec {
+    let seconds = duration.as_secs().min(i64::MAX as u64) as libc::time_t;
+    libc::timespec { tv_sec: seconds, tv_nsec: duration.subsec_nanos().into() }
+}
+
+/// The OS thread sleeps for at least so long, whatever signals come.
+pub fn sleep(duration: Duration) {
+    let mut left = timespec(duration);
+    let clock = libc::CLOCK_MONOTONIC as usize;
+    loop {
+        let place = (&raw mut left).expose_provenance();
+        // SAFETY: the kernel reads the span, and writes there what is left of it.
+        match unsafe { call(libc::SYS_clock_nanosleep, [clock, 0, place, place]) } {
+            Err(Errno(libc::EINTR)) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Sleeps while `*word == expected`, at most `timeout`. Returns early on a wake, a signal, or for no reason.
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
+    let spec = timeout.map(timespec);
+    let spec = spec.as_ref().map_or(core::ptr::null(), core::ptr::from_ref).expose_provenance();
+    let flags = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let word = word.as_ptr().expose_provenance();
+    // SAFETY: `word` outlives the call; `spec` is null or a span of time that lives to the end of it.
+    let _why = unsafe { call(libc::SYS_futex, [word, flags, expected as usize, spec]) };
+}
+
+/// As [`futex_wait`], at the low half of a word, in which it sees a change.
+pub fn futex_wait_low(word: &AtomicU64, expected: u64, timeout: Option<Duration>) {
+    const { assert!(cfg!(target_endian = "little")) };
+    // SAFETY: the low half of the word comes first on all our machines; only the kernel reads it as such.
+    let low = unsafe { AtomicU32::from_ptr(word.as_ptr().cast()) };
+    futex_wait(low, expected as u32, timeout);
+}
+
+/// Wakes at most `count` of those who sleep at `word`, which is used as a name only and may be gone.
+pub fn futex_wake(word: *const AtomicU32, count: u32) {
+    let flags = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: a wake reads no memory of ours; a stale address would only wake nobody.
+    let _woken = unsafe { call(libc::SYS_futex, [word.expose_provenance(), flags, count as usize]) };
+}
+
+/// Writes to a descriptor; how many bytes were written.
+///
+/// # Errors
+/// As `write(2)`.
+pub fn write(descriptor: c_int, bytes: &[u8]) -> Result<usize, Errno> {
+    let from = bytes.as_ptr().expose_provenance();
+    // SAFETY: the kernel reads the bytes.
+    unsafe { call(libc::SYS_write, [descriptor as usize, from, bytes.len()]) }
+}
+
+/// Waits until one of `files` is ready, at most `timeout`; how many are.
+///
+/// # Errors
+/// As `ppoll(2)`.
+pub fn poll(files: &mut [libc::pollfd], timeout: Option<Duration>) -> Result<usize, Errno> {
+    let mut spec = timeout.map(timespec);
+    let spec = spec.as_mut().map_or(core::ptr::null_mut(), core::ptr::from_mut).expose_provenance();
+    let first = files.as_mut_ptr().expose_provenance();
+    // SAFETY: the kernel reads and writes the entries, and `spec`, if there is one; the mask of signals stays.
+    unsafe { call(libc::SYS_ppoll, [first, files.len(), spec, 0, 0]) }
+}
+
+/// Has the kernel run barriers: `membarrier(2)`. False if it refuses.
+pub fn membarrier(command: c_int) -> bool {
+    // SAFETY: it takes integers and touches no memory of ours.
+    let answer = unsafe { call(libc::SYS_membarrier, [command as usize, 0, 0]) };
+    answer == Ok(0)
+}
+
+/// Asks or sets something of the OS thread that calls: `prctl(2)`.
+///
+/// # Errors
+/// As there.
+///
+/// # Safety
+/// As there, for this option.
+pub unsafe fn prctl(option: c_int, argument: usize) -> Result<usize, Errno> {
+    // SAFETY: passed on to the caller.
+    unsafe { call(libc::SYS_prctl, [option as usize, argument, 0, 0, 0]) }
+}
+
+/// Binds the OS thread that calls to processors.
+///
+/// # Errors
+/// As `sched_setaffinity(2)`.
+pub fn set_affinity(processors: &libc::cpu_set_t) -> Result<(), Errno> {
+    let set = core::ptr::from_ref(processors).expose_provenance();
+    // SAFETY: the kernel reads the set, of this size. 0 is the thread that calls.
+    unsafe { call(libc::SYS_sched_setaffinity, [0, size_of::<libc::cpu_set_t>(), set]) }.map(drop)
+}
+
+/// The processors on which the OS thread that calls may run.
+///
+/// # Errors
+/// As `sched_getaffinity(2)`.
+pub fn affinity() -> Result<libc::cpu_set_t, Errno> {
+    // SAFETY: a set of bits, for which all zeroes is a value.
+    let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+    let place = (&raw mut set).expose_provenance();
+    // SAFETY: the kernel writes at most the size that it is told.
+    unsafe { call(libc::SYS_sched_getaffinity, [0, size_of::<libc::cpu_set_t>(), place]) }?;
+    Ok(set)
+}
+
+/// Sets the alternate signal stack of the OS thread that calls, and says which it had.
+///
+/// # Errors
+/// As `sigaltstack(2)`.
+///
+/// # Safety
+/// The memory of `stack` stays as long as it is the alternate stack.
+pub unsafe fn set_alternate_stack(stack: &libc::stack_t) -> Result<libc::stack_t, Errno> {
+    let mut before = libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+    let (new, old): (*const libc::stack_t, *mut libc::stack_t) = (stack, &raw mut before);
+    // SAFETY: both are descriptions; the caller vouches for the memory.
+    unsafe { call(libc::SYS_sigaltstack, [new.expose_provenance(), old.expose_provenance()]) }?;
+    Ok(before)
+}
+
+/// Queues a signal with `info` for one OS thread of this program: `rt_tgsigqueueinfo(2)`.
+///
+/// # Errors
+/// As there.
+///
+/// # Safety
+/// `info` points to the 128 bytes of a `siginfo_t`.
+pub unsafe fn queue_signal(thread: c_int, signal: c_int, info: *const c_void) -> Result<(), Errno> {
+    let (process, info) = (std::process::id() as usize, info.expose_provenance());
+    // SAFETY: the caller vouches for what the kernel reads.
+    unsafe { call(libc::SYS_rt_tgsigqueueinfo, [process, thread as usize, signal as usize, info]) }.map(drop)
+}

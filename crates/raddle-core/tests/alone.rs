@@ -1,7 +1,10 @@
 //! The scheduler without its observers: this program links `raddle-core` alone, and names no crate above it.
 #![cfg(not(loom))]
 
-use raddle_core::Runtime;
+use raddle_core::observe::{OnDeadlock, WATCHER};
+use raddle_core::stamp::Stamp;
+use raddle_core::{Builder, Runtime};
+use std::time::Duration;
 
 #[test]
 fn it_runs() {
@@ -21,4 +24,28 @@ fn a_seed_is_refused_with_the_feature_that_is_missing() {
              feature `explore` of the crate `raddle`"
         );
     }
+}
+
+#[test]
+fn it_runs_without_a_watcher() {
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    assert_eq!(runtime.run(|| 7), 7);
+    assert!(WATCHER.get().is_none(), "none is linked");
+    assert_eq!(Stamp::now().to_bits(), 0, "nobody says what time it is");
+}
+
+#[test]
+fn reports_of_hangs_are_refused_only_to_who_asks_for_them() {
+    let refused = |builder: Builder| builder.workers(1).build().unwrap_err().to_string();
+    assert_eq!(
+        refused(Runtime::builder().deadlock(OnDeadlock::Report)),
+        "reports of deadlocks are asked for (RADDLE_DEADLOCK), and this program is built without `raddle-hang`; build \
+         it with the feature `hang` of the crate `raddle`"
+    );
+    assert!(refused(Runtime::builder().on_deadlock(|_dump| ())).contains("Builder::on_deadlock"));
+    let slow = Runtime::builder().slow_slice(Some(Duration::from_secs(1)));
+    assert!(refused(slow).contains("RADDLE_SLOW_SLICE"));
+    assert!(refused(Runtime::builder().dump_on_quit(true)).contains("RADDLE_SIGQUIT"));
+    let off = Runtime::builder().workers(1).deadlock(OnDeadlock::Off).slow_slice(None).dump_on_quit(false);
+    assert_eq!(off.build().unwrap().run(|| 7), 7);
 }

@@ -10,16 +10,14 @@
 
 mod dump;
 mod inspect;
+mod seed;
 mod watcher;
 
 pub use dump::{Content, Dump};
 pub use inspect::{Blocks, blocks, spares_are_idle};
+pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
 pub(crate) use watcher::note_change;
 pub use watcher::{DeadlockHandler, HangPlan, HeldOverFork, OnDeadlock, WATCH_WORD, WATCHER, Watcher};
-
-mod seed;
-
-pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -60,6 +58,11 @@ impl NotLinked {
     /// A seed was set.
     pub const EXPLORER: NotLinked =
         NotLinked { asked: "a seed is set (RADDLE_SEED)", package: "raddle-explore", feature: "explore" };
+
+    /// Reports of hangs were asked for.
+    pub(crate) const fn watcher(asked: &'static str) -> NotLinked {
+        NotLinked { asked, package: "raddle-hang", feature: "hang" }
+    }
 }
 
 impl fmt::Display for NotLinked {

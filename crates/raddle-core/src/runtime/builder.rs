@@ -368,7 +368,7 @@ impl Builder {
     pub fn build_with(self, launch: &mut Launch<'_>) -> Result<Runtime, BuildError> {
         let config = self.settled()?;
         let hangs = config.hang_plan(self.on_deadlock.clone(), WATCHER.get().is_some());
-        let hangs = hangs.map_err(BuildError::Config)?;
+        let hangs = hangs.map_err(BuildError::NotLinked)?;
         start(&config, self, hangs, launch)
     }
 

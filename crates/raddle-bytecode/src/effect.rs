@@ -205,7 +205,7 @@ pub enum Effect {
     /// Waits for the lock at the address in slot `a`.
     Claim,
     /// Gives back the lock at the address in slot `a`.
-    Release,
+    Unclaim,
     /// Waits for the time in slot `a`.
     Sleep,
     /// Goes on when others had their turn.
@@ -242,7 +242,7 @@ impl Effect {
             Claim => Some(Wait::Lock),
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | Jump | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Return
-            | End | Fault | Fork | ForkMany | AltOpen | AltGuard | AltChannel | AltClose | Release
+            | End | Fault | Fork | ForkMany | AltOpen | AltGuard | AltChannel | AltClose | Unclaim
             | Yield => None,
         }
     }
@@ -255,7 +255,7 @@ impl Effect {
             Nothing | Set(_) | Check(_) | Clear | Store(..) | Copy(_) | Fill | Count | Allocate(_)
             | NewFrame | Free | JumpIf(..) | Repeat | RepeatStep | Switch | Call | CallAt | Fork
             | ForkMany | Join | JoinMany | Send(_) | Receive(_) | AltOpen | AltGuard | AltChannel
-            | AltWait | AltClose | Claim | Release | Sleep | Yield => true,
+            | AltWait | AltClose | Claim | Unclaim | Sleep | Yield => true,
         }
     }
 

@@ -206,7 +206,7 @@ macro_rules! for_each_op {
             Time = 169 time a [1 0 0] Set(Unknown), "a := the time in microseconds, wrapping";
             Wait = 170 wait a [1 0 0] Sleep, "waits until after time a";
             Claim = 171 claim a [1 0 0] Claim, "waits for the lock word at address a";
-            Unclaim = 172 release a [1 0 0] Release, "gives the lock word at address a back";
+            Unclaim = 172 release a [1 0 0] Unclaim, "gives the lock word at address a back";
             Resched = 173 resched none [0 0 0] Yield, "lets others run";
             Host = 174 host ai [4 0 0] Set(Unknown), "call number imm to the host, on slots a..";
             Stop = 175 stop none [0 0 0] Fault, "STOP";

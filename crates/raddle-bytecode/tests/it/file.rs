@@ -45,7 +45,8 @@ fn an_old_file_is_refused_by_its_version_and_one_of_another_numbering_by_that() 
     assert_eq!(
         refusal(&other),
         format!(
-            "its instructions have numbering {}, and this raddle has {NUMBERING}; compile its source again, with `raddle build`",
+            "its instructions have numbering {}, and this raddle has {NUMBERING}; compile its source again, \
+             with `raddle build`",
             NUMBERING + 1
         )
     );

@@ -39,10 +39,7 @@ impl AbstractInterpreter<'_> {
                 let slots = self.module.functions.get(insn.imm() as usize)?.slots;
                 self.allocate(&mut state, insn, 4 * slots);
             }
-            Effect::Free => {
-                state.give_back(self.slot(&state, insn.a));
-                self.set(&mut state, insn.a, Interval::exactly(0));
-            }
+            Effect::Free => self.free(&mut state, insn),
             Effect::Jump => state.at = target(&state, insn),
             Effect::JumpIf(comparison, operand) => {
                 let jumps =
@@ -80,22 +77,26 @@ impl AbstractInterpreter<'_> {
                 self.summary.guards.extend(self.slot(&state, insn.a).known());
                 self.forget_slots(&mut state, insn.b, u32::from(insn.op.slots()[1]));
             }
-            Effect::Claim => {
-                let lock = self.slot(&state, insn.a);
-                state.claims.push(lock);
-            }
-            Effect::Release => {
-                if state.claims.pop().is_none() {
-                    let lock = self.slot(&state, insn.a);
-                    self.summary.releases.insert(lock);
-                }
-            }
+            Effect::Claim => state.claims.push(state.slot(self.memory, insn.a)),
+            Effect::Unclaim => self.unclaim(&mut state, insn),
         }
         Some(state)
     }
 
     pub(super) fn slot(&self, state: &AbstractState, slot: u16) -> Interval {
         state.slot(self.memory, slot)
+    }
+
+    fn unclaim(&mut self, state: &mut AbstractState, insn: Insn) {
+        if state.claims.pop().is_none() {
+            let lock = self.slot(state, insn.a);
+            self.summary.releases.insert(lock);
+        }
+    }
+
+    fn free(&mut self, state: &mut AbstractState, insn: Insn) {
+        state.give_back(self.slot(state, insn.a));
+        self.set(state, insn.a, Interval::exactly(0));
     }
 
     fn give_up<T>(&mut self) -> Option<T> {

@@ -127,7 +127,7 @@ fn may_differ(before: &Machine<()>, insn: Insn, at: u32) -> bool {
         | Effect::AltGuard
         | Effect::AltChannel
         | Effect::Claim
-        | Effect::Release => before.memory.load_w(own) == Some(at),
+        | Effect::Unclaim => before.memory.load_w(own) == Some(at),
         _ => false,
     }
 }

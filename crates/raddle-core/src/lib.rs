@@ -23,6 +23,8 @@ pub mod engine;
 pub mod hang;
 pub mod task;
 pub mod trace;
+#[doc(hidden)]
+pub mod tracer;
 
 #[doc(hidden)]
 pub mod blocking;

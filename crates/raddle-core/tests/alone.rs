@@ -22,3 +22,19 @@ fn a_seed_is_refused_with_the_feature_that_is_missing() {
         );
     }
 }
+
+#[test]
+fn a_trace_is_refused_with_the_feature_that_is_missing() {
+    let by_text = || Runtime::builder().setting("RADDLE_TRACE_LEVEL", "sched").unwrap();
+    for builder in [Runtime::builder().trace("a.rdt"), by_text()] {
+        let said = builder.build().unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "a trace is wanted (RADDLE_TRACE), and this program is built without `raddle-recorder`; build it with \
+             the feature `trace` of the crate `raddle`"
+        );
+    }
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let said = runtime.dump_trace("a.rdt").unwrap_err().to_string();
+    assert!(said.contains("the feature `trace`"), "{said}");
+}

@@ -32,7 +32,8 @@ mod quit;
 #[doc(hidden)]
 pub mod reach;
 mod roll;
-pub(crate) mod seat;
+#[doc(hidden)]
+pub mod seat;
 mod slow;
 mod still;
 mod stop;

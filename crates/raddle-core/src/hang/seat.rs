@@ -25,7 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What an OS thread is to the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Sitter {
+pub enum Sitter {
     /// Runs runnables.
     Worker,
     /// Makes calls that block; its pool says whether it does now.
@@ -72,7 +72,7 @@ pub(crate) fn forget(seats: &mut Seats) {
 }
 
 /// The right to a seat, until the OS thread ends.
-pub(crate) struct Seated {
+pub struct Seated {
     seat: &'static Seat,
     generation: u64,
 }
@@ -146,7 +146,7 @@ impl Seat {
 
 impl Seated {
     /// The calling OS thread, which is no worker, sits down.
-    pub(crate) fn here(kind: Sitter) -> Seated {
+    pub fn here(kind: Sitter) -> Seated {
         Seated::at(kind, std::ptr::null())
     }
 

@@ -3,13 +3,15 @@
 //! Never: knowing an observer; what it is told and asked is a trait that stands here.
 //!
 //! An observer is a crate above this one. It attaches itself before `main` begins, from a function that its object file
-//! lists in `.init_array`, so that a program has it by linking it and pays nothing for one that it does not link. The
-//! scheduler looks into the [`Slot`] when a runtime begins, and at moments that are rare; what is frequent it writes
-//! itself, into words that observers read.
+//! lists in `.init_array.00100`: before the program's own such functions, which may use a runtime. So a program has it
+//! by linking it, and pays nothing for one that it does not link. The scheduler looks into the [`Slot`] when a runtime
+//! begins, and at moments that are rare; what is frequent it writes itself, into words that observers read.
 
 mod seed;
+mod trace;
 
 pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
+pub use trace::TracePlan;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -50,6 +52,10 @@ impl NotLinked {
     /// A seed was set.
     pub const EXPLORER: NotLinked =
         NotLinked { asked: "a seed is set (RADDLE_SEED)", package: "raddle-explore", feature: "explore" };
+
+    /// A trace is wanted.
+    pub const RECORDER: NotLinked =
+        NotLinked { asked: "a trace is wanted (RADDLE_TRACE)", package: "raddle-recorder", feature: "trace" };
 }
 
 impl fmt::Display for NotLinked {

@@ -33,11 +33,12 @@ use crate::blocking;
 use crate::hang::{self, seat::Seats, watch::Runtimes};
 use crate::orphan;
 use crate::runtime::{self, Shared};
-use crate::trace;
 use crate::worker::Worker;
 use crate::worker::jobs;
+use crate::worker::recording::RECORDER;
 use raddle_context::tls;
 use raddle_protocol::header::OWN_TLS;
+use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
@@ -47,7 +48,7 @@ struct Held {
     _starting: MutexGuard<'static, ()>,
     _building: MutexGuard<'static, ()>,
     runtimes: Runtimes,
-    _traces: trace::SessionsGuard,
+    _traces: Option<Box<dyn Any>>,
     _blocks: pool::DepotGuard,
     _jobs: jobs::DepotGuard,
     spares: blocking::PoolGuard,
@@ -88,7 +89,7 @@ extern "C" fn prepare() {
         _starting: runtime::starting(),
         _building: runtime::building(),
         runtimes: hang::watch::runtimes(),
-        _traces: trace::sessions(),
+        _traces: RECORDER.get().map(|recorder| recorder.hold_over_fork()),
         _blocks: pool::depot(),
         _jobs: jobs::depot(),
         spares: blocking::lock_pool(),

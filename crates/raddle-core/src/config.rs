@@ -7,10 +7,11 @@
 //! environment, since a program that fixes its number of workers has a reason.
 
 use crate::observe::{DeadlockHandler, HangPlan, NotLinked, OnDeadlock};
-use crate::observe::{EXPLORER, Seed};
+
+use crate::observe::{EXPLORER, Seed, TracePlan};
 use crate::policy::{Balance, Futures, Policy, Processes, Queues, Victim};
-use crate::trace::{Level, Plan as TracePlan};
 use raddle_context::SizeClass;
+use raddle_trace::Level;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;

@@ -24,6 +24,8 @@ pub mod door;
 pub mod engine;
 pub mod task;
 pub mod trace;
+#[doc(hidden)]
+pub mod tracer;
 
 #[doc(hidden)]
 pub mod blocking;

@@ -17,6 +17,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_hang::",
     "raddle_job::",
     "raddle_protocol::",
+    "raddle_recorder::",
     "raddle_sync::",
     "raddle_thread::",
 ];
@@ -34,12 +35,6 @@ pub fn fatal(what: &str) -> ! {
 pub(crate) fn not_by_seed(what: &str) {
     let why = "is outside of what a seed decides: the same seed may go another way the next time";
     let _unwritable = writeln!(std::io::stderr(), "raddle: {what} {why}");
-}
-
-/// A trace was asked for and cannot be written.
-pub(crate) fn no_trace(path: &std::path::Path, cause: &std::io::Error) {
-    let path = path.display();
-    let _unwritable = writeln!(std::io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
 }
 
 /// The counters, as `RADDLE_STATS` asks; a dump.

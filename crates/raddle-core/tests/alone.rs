@@ -49,3 +49,19 @@ fn reports_of_hangs_are_refused_only_to_who_asks_for_them() {
     let off = Runtime::builder().workers(1).deadlock(OnDeadlock::Off).slow_slice(None).dump_on_quit(false);
     assert_eq!(off.build().unwrap().run(|| 7), 7);
 }
+
+#[test]
+fn a_trace_is_refused_with_the_feature_that_is_missing() {
+    let by_text = || Runtime::builder().setting("RADDLE_TRACE_LEVEL", "sched").unwrap();
+    for builder in [Runtime::builder().trace("a.rdt"), by_text()] {
+        let said = builder.build().unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "a trace is wanted (RADDLE_TRACE), and this program is built without `raddle-recorder`; build it with \
+             the feature `trace` of the crate `raddle`"
+        );
+    }
+    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let said = runtime.dump_trace("a.rdt").unwrap_err().to_string();
+    assert!(said.contains("the feature `trace`"), "{said}");
+}

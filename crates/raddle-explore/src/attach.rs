@@ -10,7 +10,8 @@ use crate::seeded::seeded;
 use raddle_core::observe::{EXPLORER, Explorer, Seed, Seeded};
 use std::sync::Arc;
 
-// SAFETY: what it calls needs nothing that is set up after the functions of this list.
+// SAFETY: such a section holds addresses of functions that can be called before `main`. After the standard library's
+// own, and before those of a program, which may use a runtime there.
 #[used]
 #[unsafe(link_section = ".init_array.00101")]
 static ATTACH: extern "C" fn() = attach;

@@ -82,6 +82,7 @@
 //! | feature | what |
 //! |---|---|
 //! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
+//! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].
 macro_rules! settings_table {
@@ -121,7 +122,7 @@ pub use raddle_core::{
     Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
-pub use raddle_core::{SETTINGS, Setting, cancel, task, trace};
+pub use raddle_core::{SETTINGS, Setting, cancel, task};
 #[cfg(feature = "explore")]
 #[doc(inline)]
 pub use raddle_explore as explore;
@@ -143,9 +144,18 @@ pub use raddle_job::{
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
 };
+#[cfg(feature = "trace")]
+#[doc(inline)]
+pub use raddle_recorder as trace;
 pub use raddle_sync::{channel, csp, select, select_biased, sync};
 pub use raddle_thread as thread;
 pub use std::thread_local;
+
+/// Marks of the program's own: without the feature `trace` nothing records them.
+#[cfg(not(feature = "trace"))]
+pub mod trace {
+    pub use raddle_core::trace::{Entered, Level, Mark, counter, enter, leave, mark, span};
+}
 
 /// Makes `main` the first process of the default runtime.
 ///

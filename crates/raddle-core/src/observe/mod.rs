@@ -11,11 +11,13 @@
 mod dump;
 mod inspect;
 mod seed;
+mod trace;
 mod watcher;
 
 pub use dump::{Content, Dump};
 pub use inspect::{Blocks, blocks, spares_are_idle};
 pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
+pub use trace::TracePlan;
 pub(crate) use watcher::note_change;
 pub use watcher::{DeadlockHandler, HangPlan, HeldOverFork, OnDeadlock, WATCH_WORD, WATCHER, Watcher};
 
@@ -63,6 +65,9 @@ impl NotLinked {
     pub(crate) const fn watcher(asked: &'static str) -> NotLinked {
         NotLinked { asked, package: "raddle-hang", feature: "hang" }
     }
+    /// A trace is wanted.
+    pub const RECORDER: NotLinked =
+        NotLinked { asked: "a trace is wanted (RADDLE_TRACE)", package: "raddle-recorder", feature: "trace" };
 }
 
 impl fmt::Display for NotLinked {

@@ -34,11 +34,12 @@ use crate::observe::{HeldOverFork, WATCHER};
 use crate::orphan;
 use crate::os_thread::{self, Records};
 use crate::runtime::{self, Shared};
-use crate::trace;
 use crate::worker::Worker;
 use crate::worker::jobs;
+use crate::worker::recording::RECORDER;
 use raddle_context::tls;
 use raddle_protocol::header::OWN_TLS;
+use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::sync::MutexGuard;
@@ -48,7 +49,7 @@ struct Held {
     _starting: MutexGuard<'static, ()>,
     _building: MutexGuard<'static, ()>,
     watched: Option<Box<dyn HeldOverFork>>,
-    _traces: trace::SessionsGuard,
+    _traces: Option<Box<dyn Any>>,
     _blocks: pool::DepotGuard,
     _jobs: jobs::DepotGuard,
     spares: blocking::PoolGuard,
@@ -89,7 +90,7 @@ extern "C" fn prepare() {
         _starting: runtime::starting(),
         _building: runtime::building(),
         watched: WATCHER.get().map(|watcher| watcher.hold_over_fork()),
-        _traces: trace::sessions(),
+        _traces: RECORDER.get().map(|recorder| recorder.hold_over_fork()),
         _blocks: pool::depot(),
         _jobs: jobs::depot(),
         spares: blocking::lock_pool(),

@@ -14,6 +14,7 @@ use crate::runtime::{Runtime, Shared};
 use crate::trace::Level;
 use crate::worker::Worker;
 use crate::worker::hooks::{Hooks, Launch};
+use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
@@ -408,7 +409,7 @@ fn start(
     let mut seeded = seeded(config, explorer.as_deref())?;
     let follows_seed = seeded.is_some();
     let prints_stats = config.stats.unwrap_or(false);
-    let trace = config.trace_plan();
+    let trace = Trace::new(config.trace_plan()).map_err(BuildError::NotLinked)?;
     let look =
         Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace, hooks, make_job };
     let shared = Arc::new(Shared::new(policy, count, class, look));

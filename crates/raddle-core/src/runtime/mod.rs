@@ -121,7 +121,7 @@ impl Runtime {
         self.shared.workers().iter().map(|worker| worker.loads.snapshot()).collect()
     }
 
-    /// Writes what has been recorded into a file `.rdt`: [`trace::dump`](crate::trace::dump) for this runtime.
+    /// Writes what has been recorded into a file `.rdt`: `raddle::trace::dump` for this runtime.
     ///
     /// # Errors
     /// If nothing has been recorded, or the file cannot be written.

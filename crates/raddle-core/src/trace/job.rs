@@ -1,15 +1,9 @@
-//! Owns: by what a trace knows jobs: a number while they are open, a name while they run.
-//! May use: the address of a job's node; the name of its closure's type.
-//! Never: what the node holds.
+//! Owns: what a trace is told of jobs: what becomes of them, and their names while they run.
+//! May use: `worker`; the name of a closure's type.
+//! Never: what a job holds.
 
 use crate::worker::Worker;
-use raddle_protocol::protocol::jobs::Node;
 use raddle_trace::Event;
-
-/// The number of a job: of all that are open or run at one time, no two have the same, if they lie within 64 GiB.
-pub fn number_of_job(node: *const Node) -> u32 {
-    (node.addr() >> 4) as u32
-}
 
 /// Something has become of a job of that number, here.
 #[cold]

@@ -2,42 +2,9 @@
 //! May use: the calling worker's ring.
 //! Never: a record of a thread that is no worker: there is no ring for it.
 
-use super::tracer;
+use crate::tracer::{Mark, place_of_mark};
 use crate::worker::Worker;
 use raddle_trace::{Event, Level};
-use std::panic::Location;
-
-/// The name of a mark, a counter or a span: a static of the program's. [`span!`], [`mark!`] and [`counter!`] make it.
-///
-/// It stands for the place in the source at which it was made, too.
-///
-/// [`span!`]: crate::trace::span!
-/// [`mark!`]: crate::trace::mark!
-/// [`counter!`]: crate::trace::counter!
-#[derive(Debug)]
-pub struct Mark {
-    name: &'static str,
-    file: &'static str,
-    line: u32,
-}
-
-impl Mark {
-    /// A name.
-    #[track_caller]
-    pub const fn new(name: &'static str) -> Mark {
-        let site = Location::caller();
-        Mark::at(name, site.file(), site.line())
-    }
-
-    /// A name that stands for this place in the source.
-    pub const fn at(name: &'static str, file: &'static str, line: u32) -> Mark {
-        Mark { name, file, line }
-    }
-
-    pub(super) fn text(&self) -> String {
-        format!("{} ({}:{})", self.name, self.file, self.line)
-    }
-}
 
 /// Records a span from here to the end of what it returns: [`enter`] with a name.
 ///
@@ -81,7 +48,7 @@ macro_rules! __trace_counter {
 
 fn record(event: Event, mark: &'static Mark, value: u32) {
     if let Some(worker) = Worker::current().filter(|worker| worker.traces_at(Level::User)) {
-        worker.tracer.record(event, tracer::place_of_mark(mark), value);
+        worker.tracer.record(event, place_of_mark(mark), value);
     }
 }
 

@@ -29,6 +29,7 @@
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
 //! | `trace` | what is recorded of all that |
+//! | `recording` | what the recorder is told and asked |
 
 mod boundary;
 mod callback;
@@ -43,6 +44,7 @@ pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;
 pub(crate) mod promote;
+pub mod recording;
 mod search;
 mod seeded;
 mod seen;
@@ -63,7 +65,7 @@ use crate::idle_times::IdleTimes;
 use crate::ids::Ids;
 use crate::observe::Seeded;
 use crate::policy::Futures;
-use crate::trace::Tracer;
+use crate::tracer::Tracer;
 use crate::worker::jobs::{Chunks, Slots};
 use crate::worker::load::Loads;
 use crate::worker::timer::Timers;

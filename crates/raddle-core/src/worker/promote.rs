@@ -22,7 +22,7 @@
 use super::Worker;
 use crate::counters::Counters;
 use crate::orphan;
-use crate::trace::number_of_job;
+use crate::tracer::number_of_job;
 use crate::worker::jobs;
 use raddle_protocol::header::{Header, Runnable};
 use raddle_protocol::protocol::jobs::{Forks, Node};

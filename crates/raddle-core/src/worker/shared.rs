@@ -7,12 +7,12 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::orphan;
 use crate::policy::Policy;
-use crate::trace::{Plan, Session};
 use crate::worker::Worker;
 use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
 use crate::worker::live::Live;
 use crate::worker::load::{Always, Sampler};
+use crate::worker::recording::Trace;
 use crate::worker::shared_queue::SharedQueue;
 use crate::worker::timer::{Alarm, AlarmId};
 use raddle_context::SizeClass;
@@ -37,7 +37,7 @@ pub(crate) struct Looks {
     pub(crate) scatters: bool,
     pub(crate) only_threads: bool,
     pub(crate) follows_seed: bool,
-    pub(crate) trace: Plan,
+    pub(crate) trace: Trace,
     pub(crate) hooks: Hooks,
     pub(crate) make_job: MakeJob,
 }
@@ -59,7 +59,7 @@ pub struct Shared {
     pub(crate) scatters: bool,
     /// Each process is a thread.
     pub(crate) only_threads: bool,
-    pub(crate) trace: Session,
+    pub(crate) trace: Trace,
     pub(crate) sampler: Sampler,
     pub(crate) live: Live,
     pub hooks: Hooks,
@@ -105,7 +105,7 @@ impl Shared {
             measure_stacks: looks.measure_stacks,
             scatters: looks.scatters,
             only_threads: looks.only_threads,
-            trace: Session::new(looks.trace),
+            trace: looks.trace,
             sampler: Sampler::new(),
             live: Live::default(),
             hooks: looks.hooks,
@@ -331,7 +331,7 @@ impl Shared {
     }
 
     /// This runtime, held. By one of its own, or for the default one.
-    pub(crate) fn hold(&self) -> Arc<Shared> {
+    pub fn hold(&self) -> Arc<Shared> {
         self.worker(0).hold_runtime()
     }
 

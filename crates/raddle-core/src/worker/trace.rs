@@ -1,5 +1,5 @@
 //! Owns: what a worker records of itself, and what that costs where nothing is recorded.
-//! May use: `trace`'s rings.
+//! May use: `tracer`'s rings.
 //! Never: a lock, an allocation or a system call, but for the name of a thread that is given one.
 //!
 //! Without a trace a switch tests one byte on a line that it touches anyway, and a wait another time; spawns and wakes
@@ -14,7 +14,7 @@ use super::{OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
 use crate::counters::Stats;
 use crate::describe::Wait;
-use crate::trace;
+use crate::tracer;
 use crate::worker::load::Always;
 use raddle_context::Context;
 use raddle_protocol::header::{Header, Kind, OWN_TLS};
@@ -37,7 +37,7 @@ impl Worker {
     }
 
     /// Records from now on what belongs to `level`. From any thread; the rings are there.
-    pub(crate) fn set_trace_level(&self, level: Level) {
+    pub fn set_trace_level(&self, level: Level) {
         let policy = &self.shared().policy;
         let off = level == Level::Off;
         self.spawns_stay.store(policy.spawns_stay() && off, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Worker {
 
     /// An engine's process is about to stop: see [`Turn::stops`](engine::Turn::stops).
     pub(crate) fn note_engine_stop(&self, reason: StopReason, site: u32) {
-        self.tracer.note_reason(reason, 0, (site, trace::SITE_OF_ENGINE));
+        self.tracer.note_reason(reason, 0, (site, tracer::SITE_OF_ENGINE));
     }
 
     /// Records that what `next` is of runs now.
@@ -113,7 +113,7 @@ impl Worker {
     /// What traces call it. An engine's gets its name with its number.
     fn number_of(&self, header: &Header) -> u32 {
         let is_new = header.kind == Kind::Engine && header.number.get() == 0;
-        let number = trace::number_of(header);
+        let number = tracer::number_of(header);
         if is_new {
             // SAFETY: the kind says that it is a link, and whoever records of it has it.
             unsafe { engine::name_of(header) }.inspect(|name| self.tracer.keep_name(number, name));
@@ -208,7 +208,7 @@ impl Worker {
     /// What runs begins an operation that is worth to be seen whether or not it waits.
     pub(crate) fn trace_operation(&self, name: &'static str) {
         if self.traces_at(Level::Sync) {
-            self.tracer.record(Event::Operation, trace::place_of_text(name), name.len() as u32);
+            self.tracer.record(Event::Operation, tracer::place_of_text(name), name.len() as u32);
         }
     }
 
@@ -224,7 +224,7 @@ impl Worker {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let running = unsafe { current_header().as_ref() };
         if let Some(process) = running.filter(|running| running.kind == Kind::Process) {
-            self.tracer.keep_name(trace::number_of(process), name);
+            self.tracer.keep_name(tracer::number_of(process), name);
         }
     }
 

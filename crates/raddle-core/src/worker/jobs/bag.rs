@@ -3,7 +3,7 @@
 //! Never: a future run; who asks for it, or takes its job, does.
 
 use super::chunks;
-use crate::trace::number_of_job;
+use crate::tracer::number_of_job;
 use crate::worker::Worker;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::bag::{Chunk, Place};

@@ -2,11 +2,11 @@
 //! May use: the workers' rings and names; `raddle-trace`'s writer.
 //! Never: a record twice.
 
-use super::outside::Outside;
-use super::session::Birth;
-use super::tracer::{PLACE_OF_SITE, mark_at, site_at, text_at};
-use crate::runtime::Shared;
-use crate::worker::Worker;
+use crate::outside::Outside;
+use crate::session::{Birth, Session};
+use raddle_core::runtime::Shared;
+use raddle_core::tracer::{PLACE_OF_SITE, mark_at, site_at, text_at};
+use raddle_core::worker::Worker;
 use raddle_trace::clock::{Reading, Source};
 use raddle_trace::event::{pack, unpack};
 use raddle_trace::file::{Sample, Writer};
@@ -21,13 +21,13 @@ const RECORDS_A_CHUNK: usize = 1 << 16;
 
 /// What the helper has seen, for the file.
 #[derive(Default)]
-pub(super) struct Seen {
-    pub(super) clock: Vec<Reading>,
-    pub(super) samples: Vec<Sample>,
+pub(crate) struct Seen {
+    pub(crate) clock: Vec<Reading>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// A file on its way.
-pub(super) struct Output<W: Write> {
+pub(crate) struct Output<W: Write> {
     writer: Writer<W>,
     /// How far each worker's rings and names have been written.
     done: Vec<Done>,
@@ -46,7 +46,7 @@ struct Done {
 }
 
 impl<W: Write> Output<W> {
-    pub(super) fn begin(out: W, about: &[(&str, String)]) -> io::Result<Output<W>> {
+    pub(crate) fn begin(out: W, about: &[(&str, String)]) -> io::Result<Output<W>> {
         let writer = Writer::begin(out, about.iter().map(|(key, value)| (*key, value.as_str())))?;
         Ok(Output {
             writer,
@@ -60,7 +60,13 @@ impl<W: Write> Output<W> {
     }
 
     /// Writes what is new since the last time.
-    pub(super) fn drain(&mut self, shared: &Shared, births: &[Birth], seen: &Seen) -> io::Result<()> {
+    pub(crate) fn drain(
+        &mut self,
+        session: &Session,
+        shared: &Shared,
+        births: &[Birth],
+        seen: &Seen,
+    ) -> io::Result<()> {
         self.done.resize(shared.workers().len(), Done::default());
         let clock = seen.clock.get(self.clock..).unwrap_or(&[]);
         self.clock = seen.clock.len();
@@ -70,8 +76,8 @@ impl<W: Write> Output<W> {
         self.threads(shared, births)?;
         self.writer.samples(seen.samples.get(self.samples..).unwrap_or(&[]))?;
         self.samples = seen.samples.len();
-        self.outside(&shared.trace.outside)?;
-        shared.workers().iter().try_for_each(|worker| self.records(worker))
+        self.outside(&session.outside)?;
+        shared.workers().iter().try_for_each(|worker| self.records(session, worker))
     }
 
     /// What OS threads did that are no workers. In the ring stand their numbers, in a file the strings of their names.
@@ -106,13 +112,13 @@ impl<W: Write> Output<W> {
         named.extend(outside.iter().map(|birth| (birth.number, birth.name())));
         self.births_outside = births.len();
         for (worker, done) in shared.workers().iter().zip(&mut self.done) {
-            let Some(rings) = worker.tracer.rings() else { continue };
+            let Some(rings) = worker.tracer().rings() else { continue };
             let births = rings.births.copy(done.births, usize::MAX);
             done.births = births.first + births.records.len();
             // SAFETY: places of sites are all that this process's workers put into a ring of births.
             let site = |birth: Record| Some((birth.a, unsafe { site_at(birth.b) }?.to_string()));
             named.extend(births.records.into_iter().filter_map(site));
-            let names = worker.tracer.names_from(done.names);
+            let names = worker.tracer().names_from(done.names);
             done.names += names.len();
             named.extend(names.into_iter().map(|(number, name)| (number, name.to_string())));
         }
@@ -134,14 +140,14 @@ impl<W: Write> Output<W> {
         })
     }
 
-    fn records(&mut self, worker: &Worker) -> io::Result<()> {
-        let Some(rings) = worker.tracer.rings() else { return Ok(()) };
+    fn records(&mut self, session: &Session, worker: &Worker) -> io::Result<()> {
+        let Some(rings) = worker.tracer().rings() else { return Ok(()) };
         let end = rings.records.head();
         let mut next = self.done[worker.index].records;
         while next < end {
             let mut copied = rings.records.copy(next, RECORDS_A_CHUNK);
             let mut new = Vec::new();
-            copied.records.iter_mut().for_each(|record| self.resolve(worker.shared(), record, &mut new));
+            copied.records.iter_mut().for_each(|record| self.resolve(session, record, &mut new));
             self.writer.strings(new.iter().map(|(number, text)| (*number, text.as_str())))?;
             self.writer.records(worker.index as u32, copied.first, &copied.records)?;
             let before = next;
@@ -155,7 +161,7 @@ impl<W: Write> Output<W> {
     }
 
     /// Some records hold the place of a name: in a file, it is the number of a string.
-    fn resolve(&mut self, shared: &Shared, record: &mut Record, new: &mut Vec<(u32, String)>) {
+    fn resolve(&mut self, session: &Session, record: &mut Record, new: &mut Vec<(u32, String)>) {
         let own = [Event::SpanBegin, Event::SpanEnd, Event::Mark, Event::Counter];
         if own.iter().any(|event| *event as u8 == record.number()) {
             // SAFETY: places of marks are all that this process's workers put into such records.
@@ -168,15 +174,15 @@ impl<W: Write> Output<W> {
         } else if record.number() == Event::Site as u8 {
             // SAFETY: places of sites are all that this process's workers put into such records.
             let here = |place| unsafe { site_at(place) }.map_or_else(String::new, Location::to_string);
-            let text = if record.b == PLACE_OF_SITE { here(record.a) } else { shared.trace.site(record.a) };
+            let text = if record.b == PLACE_OF_SITE { here(record.a) } else { session.site(record.a) };
             (record.a, record.b) = (self.string(text, new), 0);
         }
     }
 
     /// The last chunks: the counters, and that this is all.
-    pub(super) fn end(mut self, shared: &Shared) -> io::Result<W> {
+    pub(crate) fn end(mut self, shared: &Shared) -> io::Result<W> {
         for worker in shared.workers() {
-            let entries: Vec<(String, u64)> = counters_of(worker);
+            let entries = worker.counted();
             self.writer
                 .counters(worker.index as u32, entries.iter().map(|(name, value)| (name.as_str(), *value)))?;
         }
@@ -184,15 +190,8 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Level 0: all that is always counted.
-fn counters_of(worker: &Worker) -> Vec<(String, u64)> {
-    let always = worker.always();
-    let plain = always.stats.entries().map(|(name, value)| (name.to_owned(), value));
-    plain.chain(always.beside()).collect()
-}
-
 /// What stands in the file of the program.
-pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
+pub(crate) fn about(session: &Session, shared: &Shared) -> Vec<(&'static str, String)> {
     let arguments: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let mut about = vec![
@@ -202,9 +201,9 @@ pub(super) fn about(shared: &Shared) -> Vec<(&'static str, String)> {
         ("cores", thread::available_parallelism().map_or(0, usize::from).to_string()),
         ("clock", Source::of_this_machine().name().to_owned()),
         ("stamp_ns", format!("{:.1}", Source::of_this_machine().stamp_ns())),
-        ("policy", format!("{:?}", shared.policy)),
-        ("whole", if shared.trace.is_whole() { "yes" } else { "no" }.to_owned()),
+        ("policy", format!("{:?}", shared.policy())),
+        ("whole", if session.is_whole() { "yes" } else { "no" }.to_owned()),
     ];
-    about.extend(shared.hooks.door.map(|door| ("door", door.to_owned())));
+    about.extend(shared.language().map(|door| ("door", door.to_owned())));
     about
 }

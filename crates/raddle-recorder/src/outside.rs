@@ -7,24 +7,23 @@
 //! its OS thread by a number, of which the thread remembers the last. What runs on a worker of another runtime, or is
 //! away from its own for a call that blocks, may have thread-local storage that moves: it is asked for anew each time.
 
-use crate::worker::current_header;
+use raddle_core::worker::current_header;
 use raddle_trace::clock::Source;
 use raddle_trace::event::pack;
 use raddle_trace::{Event, Record, Ring};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// So many names of OS threads are kept; others have none.
 const NAMES_MAX: usize = 1 << 20;
 
 /// What is recorded of OS threads that are no workers.
-pub(super) struct Outside {
+pub(crate) struct Outside {
     /// Tells this runtime's from others'.
     number: u32,
-    is_on: AtomicBool,
     ring: OnceLock<Ring>,
     writer: Mutex<Threads>,
 }
@@ -44,11 +43,10 @@ thread_local! {
 }
 
 impl Outside {
-    pub(super) fn new() -> Outside {
+    pub(crate) fn new() -> Outside {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Outside {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            is_on: AtomicBool::new(false),
             ring: OnceLock::new(),
             writer: Mutex::default(),
         }
@@ -58,30 +56,22 @@ impl Outside {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records from now on, or no more: in a ring of so many records, once it is made.
-    pub(super) fn switch(&self, on: bool, records: usize) {
-        if on {
-            self.ring.get_or_init(|| Ring::new(records));
-        }
-        self.is_on.store(on, Ordering::Relaxed);
+    /// Makes the ring, for so many records, if it is not there.
+    pub(crate) fn make_ring(&self, records: usize) {
+        self.ring.get_or_init(|| Ring::new(records));
     }
 
-    #[inline]
-    pub(super) fn is_on(&self) -> bool {
-        self.is_on.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn ring(&self) -> Option<&Ring> {
+    pub(crate) fn ring(&self) -> Option<&Ring> {
         self.ring.get()
     }
 
     /// The names of all that have written; that of number `n` at place `n - 1`.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.writer().names.clone()
     }
 
     /// The calling OS thread does this to a thread, for that worker.
-    pub(super) fn record(&self, event: Event, thread: u32, worker: u8) {
+    pub(crate) fn record(&self, event: Event, thread: u32, worker: u8) {
         let Some(ring) = self.ring.get() else { return };
         let mut writer = self.writer();
         let who = self.own_number(&mut writer);
@@ -145,7 +135,7 @@ mod tests {
     #[test]
     fn each_os_thread_writes_under_its_name() {
         let outside = Outside::new();
-        outside.switch(true, 16);
+        outside.make_ring(16);
         let write = |name: &str, threads: &[u32]| {
             let thread = std::thread::Builder::new().name(name.to_owned());
             std::thread::scope(|scope| {

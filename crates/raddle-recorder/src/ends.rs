@@ -2,7 +2,7 @@
 //! May use: the runtimes that have a trace; one handler of the program's exit, one of the signal.
 //! Never: more than an addition in the handler of the signal.
 
-use crate::runtime::Shared;
+use raddle_core::runtime::Shared;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -25,7 +25,7 @@ pub(crate) fn sessions() -> SessionsGuard {
 }
 
 /// From now on this runtime's trace becomes a file at the program's exit, and is asked for by the signal.
-pub(super) fn watch_over(shared: &Arc<Shared>) {
+pub(crate) fn watch_over(shared: &Arc<Shared>) {
     let mut sessions = sessions();
     if !std::mem::replace(&mut sessions.handlers_are_there, true) {
         register_exit();
@@ -35,7 +35,7 @@ pub(super) fn watch_over(shared: &Arc<Shared>) {
 }
 
 /// How often `SIGUSR2` has come until now.
-pub(super) fn signals() -> usize {
+pub(crate) fn signals() -> usize {
     SIGNALS.load(Ordering::Relaxed)
 }
 
@@ -44,7 +44,7 @@ fn register_exit() {
     extern "C" fn at_exit() {
         let traced = std::mem::take(&mut sessions().traced);
         for shared in traced.iter().filter_map(Weak::upgrade) {
-            shared.trace.finish(&shared, false);
+            shared.trace().finish(&shared, false);
             // Whoever holds it last would free workers that still run.
             std::mem::forget(shared);
         }

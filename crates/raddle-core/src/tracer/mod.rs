@@ -5,10 +5,16 @@
 //! What a thread is called is not part of the ring, where the spawns of long ago are overwritten: where it was spawned
 //! stands in a smaller ring of births, and a name that it was given in a list.
 
-use super::user::Mark;
+mod place;
+
+pub use place::{Mark, mark_at, site_at, text_at};
+pub(crate) use place::{place_of_mark, place_of_text};
+
 use crate::block::Block;
 use crate::ids;
+use place::place_of;
 use raddle_protocol::header::{Header, Kind};
+use raddle_protocol::protocol::jobs::Node;
 use raddle_trace::clock::Source;
 use raddle_trace::event::pack;
 use raddle_trace::{Event, Record, Ring, StopReason};
@@ -25,12 +31,12 @@ const BIRTHS_MIN: usize = 1 << 12;
 /// No reason noted down.
 const NONE: u32 = u32::MAX;
 /// The second word of a record of a place, in a ring: the first is a place of the program's, as [`place_of`] counts.
-pub(super) const PLACE_OF_SITE: u32 = 0;
+pub const PLACE_OF_SITE: u32 = 0;
 /// The first is the number of one that an engine has named.
 pub(crate) const SITE_OF_ENGINE: u32 = 1;
 
 /// A name that a thread was given.
-pub(super) type Named = (u32, Arc<str>);
+pub type Named = (u32, Arc<str>);
 
 /// What calls are by, as far as this worker has met them: the place of a call's name, and the kind of its waits.
 ///
@@ -51,7 +57,7 @@ impl Calls {
 }
 
 /// What one worker records.
-pub(crate) struct Tracer {
+pub struct Tracer {
     source: Source,
     /// Why the running one will stop, packed as in the record. Touched by the worker's OS thread.
     stop: Cell<u32>,
@@ -65,9 +71,11 @@ pub(crate) struct Tracer {
 }
 
 /// Where it records.
-pub(super) struct Rings {
-    pub(super) records: Ring,
-    pub(super) births: Ring,
+pub struct Rings {
+    /// What it does.
+    pub records: Ring,
+    /// Where what it spawns was spawned.
+    pub births: Ring,
 }
 
 /// What traces call a runnable: the number of a process, else one that it gets when it is first asked for.
@@ -88,6 +96,11 @@ pub(crate) fn number_of(header: &Header) -> u32 {
             header.number.get()
         }
     }
+}
+
+/// The number of a job: of all that are open or run at one time, no two have the same, if they lie within 64 GiB.
+pub fn number_of_job(node: *const Node) -> u32 {
+    (node.addr() >> 4) as u32
 }
 
 /// What kind of wait a call is, by the end of its name.
@@ -113,66 +126,6 @@ fn reason(what: &str) -> StopReason {
     }
 }
 
-/// Where a spawn site lies, counted from one of this crate: 32 bits are enough within one program. 0 if not.
-pub(super) fn place_of(site: &'static Location<'static>) -> u32 {
-    let distance = std::ptr::from_ref(site).expose_provenance().wrapping_sub(origin()) as isize;
-    i32::try_from(distance).map_or(0, |distance| distance as u32)
-}
-
-/// Undoes [`place_of`].
-///
-/// # Safety
-/// `place` came from it, in this process.
-pub(super) unsafe fn site_at(place: u32) -> Option<&'static Location<'static>> {
-    let address = origin().wrapping_add_signed(place as i32 as isize);
-    let site = std::ptr::with_exposed_provenance::<Location<'static>>(address);
-    // SAFETY: the caller vouches that there was a location of the program there, and those stay.
-    (place != 0).then(|| unsafe { &*site })
-}
-
-/// As [`place_of`], of the name of a mark.
-pub(super) fn place_of_mark(mark: &'static Mark) -> u32 {
-    let distance = std::ptr::from_ref(mark).expose_provenance().wrapping_sub(origin()) as isize;
-    i32::try_from(distance).map_or(0, |distance| distance as u32)
-}
-
-/// Undoes [`place_of_mark`].
-///
-/// # Safety
-/// `place` came from it, in this process.
-pub(super) unsafe fn mark_at(place: u32) -> Option<&'static Mark> {
-    let address = origin().wrapping_add_signed(place as i32 as isize);
-    let mark = std::ptr::with_exposed_provenance::<Mark>(address);
-    // SAFETY: the caller vouches that there was a mark of the program there, and those stay.
-    (place != 0).then(|| unsafe { &*mark })
-}
-
-/// As [`place_of`], of a text in the program.
-pub(crate) fn place_of_text(text: &'static str) -> u32 {
-    let distance = text.as_ptr().expose_provenance().wrapping_sub(origin()) as isize;
-    i32::try_from(distance).map_or(0, |distance| distance as u32)
-}
-
-/// Undoes [`place_of_text`].
-///
-/// # Safety
-/// `place` came from it, in this process, and the text has so many bytes.
-pub(super) unsafe fn text_at(place: u32, bytes: u32) -> Option<&'static str> {
-    let address = origin().wrapping_add_signed(place as i32 as isize);
-    let first = std::ptr::with_exposed_provenance::<u8>(address);
-    if place == 0 {
-        return None;
-    }
-    // SAFETY: the caller vouches that there was a text of the program there, and those stay.
-    let bytes = unsafe { std::slice::from_raw_parts(first, bytes as usize) };
-    std::str::from_utf8(bytes).ok()
-}
-
-fn origin() -> usize {
-    static HERE: &Location<'static> = Location::caller();
-    std::ptr::from_ref(HERE).addr()
-}
-
 impl Tracer {
     pub(crate) fn new() -> Tracer {
         Tracer {
@@ -191,22 +144,24 @@ impl Tracer {
         self.os_thread.store(raddle_syscall::thread_number(), Ordering::Relaxed);
     }
 
-    pub(super) fn os_thread(&self) -> i32 {
+    /// The kernel's number of its OS thread; 0 before it runs.
+    pub fn os_thread(&self) -> i32 {
         self.os_thread.load(Ordering::Relaxed)
     }
 
     /// Makes the rings, if they are not there: for so many records.
-    pub(super) fn make_rings(&self, records: usize) {
+    pub fn make_rings(&self, records: usize) {
         let births = (records / RECORDS_A_BIRTH).max(BIRTHS_MIN);
         self.rings.get_or_init(|| Rings { records: Ring::new(records), births: Ring::new(births) });
     }
 
-    pub(super) fn rings(&self) -> Option<&Rings> {
+    /// Where it records, once the rings are made.
+    pub fn rings(&self) -> Option<&Rings> {
         self.rings.get()
     }
 
     /// The names from this place in the list on.
-    pub(super) fn names_from(&self, from: usize) -> Vec<Named> {
+    pub fn names_from(&self, from: usize) -> Vec<Named> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.get(from..).unwrap_or(&[]).to_vec()
     }
@@ -275,15 +230,6 @@ impl Tracer {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_site_is_found_again() {
-        let here = Location::caller();
-        // SAFETY: the place was just made.
-        assert_eq!(unsafe { site_at(place_of(here)) }, Some(here));
-        // SAFETY: 0 is no place.
-        assert_eq!(unsafe { site_at(0) }, None);
-    }
 
     #[test]
     fn calls_have_reasons() {

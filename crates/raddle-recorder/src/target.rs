@@ -1,16 +1,16 @@
 //! Owns: where the file of a trace lies, and that it is there whole or not at all.
-//! May use: the file system.
+//! May use: the file system; standard error, if there can be no file.
 //! Never: a pipe or a device replaced by a file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// `%p` is the number of the process; a name that a program uses again gets a 2 before its extension, and so on.
-pub(super) fn name_of_file(wanted: &Path) -> PathBuf {
+pub(crate) fn name_of_file(wanted: &Path) -> PathBuf {
     static USED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let name = PathBuf::from(with_number(wanted.as_os_str(), std::process::id()));
     let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ fn with_number(wanted: &OsStr, number: u32) -> OsString {
 }
 
 /// Has `write` fill the file: under another name until it is whole, so that an earlier file stays if this fails.
-pub(super) fn write_whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return write(File::create(path)?);
     }
@@ -48,10 +48,16 @@ pub(super) fn write_whole(path: &Path, write: impl FnOnce(File) -> io::Result<()
     written
 }
 
+/// A trace was asked for and cannot be written.
+pub(crate) fn say_refused(path: &Path, cause: &io::Error) {
+    let path = path.display();
+    let _unwritable = writeln!(io::stderr(), "raddle: the trace cannot be written to {path}: {cause}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read as _, Write as _};
+    use std::io::Read as _;
 
     fn path(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("raddle-target-{}-{name}", std::process::id()))

@@ -2,35 +2,32 @@
 //! May use: the workers' public half, `/proc/self/task`.
 //! Never: a sample of a program that is idle.
 
-use crate::runtime::Shared;
-use crate::worker::Worker;
+use raddle_core::runtime::Shared;
+use raddle_core::worker::Worker;
 use raddle_trace::clock::Source;
 use raddle_trace::file::Sample;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::sync::atomic::Ordering;
 
 /// What Linux counts for each worker's OS thread.
 #[derive(Default)]
-pub(super) struct Waits {
+pub(crate) struct Waits {
     files: Vec<Option<File>>,
 }
 
 impl Waits {
     /// A sample of each worker; none while all sleep.
-    pub(super) fn sample(&mut self, shared: &Shared) -> Vec<Sample> {
+    pub(crate) fn sample(&mut self, shared: &Shared) -> Vec<Sample> {
         let workers = shared.workers();
-        if shared.idle.sleepers() == workers.len() {
+        if shared.sleepers() == workers.len() {
             return Vec::new();
         }
         let ticks = Source::of_this_machine().ticks();
         self.files.resize_with(workers.len(), || None);
-        let of_one = |(worker, file): (&Worker, &mut Option<File>)| Sample {
-            ticks,
-            worker: worker.index as u32,
-            ready: worker.published.ready.load(Ordering::Relaxed) as u32,
-            backlog_ns: worker.published.backlog_ns.load(Ordering::Relaxed),
-            kernel_wait_ns: kernel_wait_ns(file, worker.tracer.os_thread()),
+        let of_one = |(worker, file): (&Worker, &mut Option<File>)| {
+            let (ready, backlog_ns) = worker.backlog();
+            let kernel_wait_ns = kernel_wait_ns(file, worker.tracer().os_thread());
+            Sample { ticks, worker: worker.index as u32, ready: ready as u32, backlog_ns, kernel_wait_ns }
         };
         workers.iter().zip(&mut self.files).map(of_one).collect()
     }

@@ -1,8 +1,9 @@
 //! The scheduler without its observers: this program links `raddle-core` alone, and names no crate above it.
 #![cfg(not(loom))]
 
-use raddle_core::observe::{OnDeadlock, WATCHER};
+use raddle_core::observe::OnDeadlock;
 use raddle_core::stamp::Stamp;
+use raddle_core::worker::watching::WATCHER;
 use raddle_core::{Builder, Runtime};
 use std::time::Duration;
 

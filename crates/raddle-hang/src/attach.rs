@@ -4,8 +4,9 @@
 
 use crate::runtimes::{self, Runtimes};
 use crate::watch;
-use raddle_core::observe::{HangPlan, HeldOverFork, OnDeadlock, WATCHER, Watcher};
+use raddle_core::observe::{HangPlan, OnDeadlock};
 use raddle_core::runtime::Shared;
+use raddle_core::worker::watching::{HeldOverFork, WATCHER, Watcher};
 use std::sync::Arc;
 
 struct Hangs;

@@ -13,7 +13,6 @@ use crate::process_table::{How, ProcessTable};
 use crate::report::{Kind, Report};
 use crate::runtimes::Watched;
 use raddle_core::message;
-use raddle_core::observe;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -93,7 +92,7 @@ impl Partial {
 
 /// All control blocks that show a wait, and in which frame: nothing is followed.
 fn who_waits() -> HashSet<(usize, usize)> {
-    let blocks = observe::blocks();
+    let blocks = raddle_core::block::blocks();
     let mut waiting = HashSet::new();
     if blocks.count() <= BLOCKS_MAX {
         blocks.for_each(|block| {

@@ -16,7 +16,7 @@
 //! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
 
 use crate::runtimes::runtimes;
-use raddle_core::observe::spares_are_idle;
+use raddle_core::blocking::spares_are_idle;
 use raddle_core::os_thread::{self, Role};
 use std::sync::atomic::{Ordering, fence};
 

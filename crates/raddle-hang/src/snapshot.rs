@@ -15,7 +15,7 @@ use crate::walks::Walks;
 use raddle_context::Stack;
 use raddle_context::walk::kept;
 use raddle_core::block::Block;
-use raddle_core::observe::{self, Blocks};
+use raddle_core::block::Blocks;
 use raddle_core::os_thread::{self, Record, Records, Role};
 use raddle_core::runtime::Shared;
 use raddle_core::stack_search::{Candidate, Reached, Search};
@@ -50,7 +50,7 @@ impl ProcessTable {
         let shared = || runtimes.iter().map(Watched::shared);
         let live = Workers(shared().map(Shared::workers).collect());
         let workers = live.0.iter().map(|workers| workers.len()).sum();
-        let blocks = observe::blocks();
+        let blocks = raddle_core::block::blocks();
         let records = os_thread::records();
         let most = blocks.count();
         let mut table = ProcessTable {
@@ -98,7 +98,7 @@ impl ProcessTable {
             let worker = record.worker().addr();
             let is_live = live.has(record.worker().cast());
             // SAFETY: a worker of a runtime that lives.
-            let index = if is_live { unsafe { (*record.worker()).index } } else { usize::MAX };
+            let index = if is_live { unsafe { (*record.worker().cast::<Worker>()).index } } else { usize::MAX };
             let (header, stands_at, frames) = if record.tid() == own_thread {
                 (own, 0, 0..0)
             } else if stopped.has(record) {
@@ -271,7 +271,7 @@ impl ProcessTable {
         }
         for record in records.iter().filter(|record| record.is(Role::Program) && record.sleeps().is_some()) {
             // SAFETY: it sleeps for good, so that its frame stays.
-            let Some(wait) = (unsafe { record.wait().as_ref() }) else { continue };
+            let Some(wait) = (unsafe { record.wait().cast::<Wait<'_>>().as_ref() }) else { continue };
             let (waits, at, stack) = (self.copy(wait), record.wait().addr(), record.stack());
             let frames = if stack.contains(&at) { at..stack.end } else { 0..0 };
             let (address, os_thread) = (record.address(), record.tid());

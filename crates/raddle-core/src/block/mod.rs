@@ -4,6 +4,7 @@
 
 mod control;
 mod current;
+mod inspect;
 mod name;
 pub(crate) mod payload;
 pub(crate) mod pool;
@@ -11,5 +12,6 @@ pub(crate) mod pool;
 pub use control::{Block, EXPIRED};
 pub(crate) use control::{Body, end_life};
 pub use current::current_header;
+pub use inspect::{Blocks, blocks};
 pub use name::describe_process;
 pub(crate) use name::{cannot_start, no_start};

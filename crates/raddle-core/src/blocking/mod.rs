@@ -179,3 +179,8 @@ unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> Result<T>) -> Result<T> 
     flags.set(flags.get() & !AWAY);
     result
 }
+
+/// Whether no spare OS thread has anything to do.
+pub fn spares_are_idle() -> bool {
+    lock_pool().is_idle()
+}

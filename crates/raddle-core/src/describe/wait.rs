@@ -320,7 +320,7 @@ enum Before {
     /// Nobody looks at what a cell, or one that is away, waits for.
     Nothing,
     Process(&'static Block, *mut ()),
-    OsThread(*const Wait<'static>),
+    OsThread(*const ()),
 }
 
 impl Drop for Shown<'_> {

@@ -9,17 +9,15 @@
 //! observers read.
 
 mod dump;
-mod inspect;
 mod seed;
 mod trace;
 mod watcher;
 
 pub use dump::{Content, Dump};
-pub use inspect::{Blocks, blocks, spares_are_idle};
 pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
 pub use trace::TracePlan;
 pub(crate) use watcher::note_change;
-pub use watcher::{DeadlockHandler, HangPlan, HeldOverFork, OnDeadlock, WATCH_WORD, WATCHER, Watcher};
+pub use watcher::{DeadlockHandler, HangPlan, OnDeadlock, WATCH_WORD};
 
 use std::fmt;
 use std::sync::OnceLock;

@@ -6,33 +6,11 @@
 //! goes: waits (`describe`), OS threads (`os_thread`), sleeping workers. When all sleep, so does the watcher, and
 //! whoever gets up, or goes to sleep outside of a worker, wakes it by the word ([`note_change`]).
 
-use super::{Dump, Slot};
-use crate::runtime::Shared;
+use super::Dump;
 use raddle_protocol::protocol::watch::WatchWord;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Who looks for hangs.
-pub trait Watcher: Sync {
-    /// A runtime has begun. Until it [ends](Self::runtime_ends) it stays where it is.
-    fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan);
-
-    /// A runtime is about to end: when this returns, nobody looks at it any more.
-    fn runtime_ends(&self, runtime: &Shared);
-
-    /// The caller is about to fork. Nobody looks at anything until what is returned goes.
-    fn hold_over_fork(&self) -> Box<dyn HeldOverFork>;
-}
-
-/// What a watcher keeps others from over a fork.
-pub trait HeldOverFork {
-    /// By the forked child, which has none of its parent's runtimes and of its OS threads only the caller.
-    fn in_child(&mut self);
-}
-
-/// The watcher, if the program has linked one.
-pub static WATCHER: Slot<dyn Watcher> = Slot::new();
 
 /// Here the watcher sleeps.
 pub static WATCH_WORD: WatchWord = WatchWord::new();

@@ -15,6 +15,6 @@ mod sleep;
 mod stack;
 
 pub use record::{Record, Records, Registration, Role, records};
-pub(crate) use record::{forget, show_wait};
+pub(crate) use record::{forget, own_address, show_wait};
 pub(crate) use sleep::{Asleep, note_wake};
 pub use sleep::{sleeps, wakes};

@@ -12,9 +12,8 @@
 //! | `arrived`, `running`, where it was interrupted | an observer's signal handler on it; who has stopped it reads |
 
 use super::stack::own_stack;
+use crate::block::current_header;
 use crate::orphan;
-use crate::wait::Wait;
-use crate::worker::Worker;
 use raddle_context::walk::{Interrupted, REGISTERS};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::gate::Arrived;
@@ -42,12 +41,12 @@ pub enum Role {
 pub struct Record {
     tid: AtomicI32,
     role: AtomicU8,
-    worker: AtomicPtr<Worker>,
+    worker: AtomicPtr<()>,
     /// By which a lock knows it as its holder.
     address: AtomicPtr<()>,
     /// Odd while it sleeps, without a deadline, until somebody wakes it.
     pub(super) sleep_count: AtomicU64,
-    wait: AtomicPtr<Wait<'static>>,
+    wait: AtomicPtr<()>,
     /// At which stop of the workers it stands.
     pub arrived: Arrived,
     /// What ran there when it was stopped.
@@ -114,7 +113,7 @@ impl Record {
     }
 
     /// The worker that it is, by its address.
-    pub fn worker(&self) -> *const Worker {
+    pub fn worker(&self) -> *const () {
         self.worker.load(Ordering::Relaxed)
     }
 
@@ -144,7 +143,7 @@ impl Record {
     }
 
     /// What it has said that it waits for. To be followed only if it certainly sleeps.
-    pub fn wait(&self) -> *const Wait<'static> {
+    pub fn wait(&self) -> *const () {
         self.wait.load(Ordering::Relaxed)
     }
 }
@@ -156,11 +155,11 @@ impl Registration {
     }
 
     /// Registers the calling OS thread, which is about to be this worker.
-    pub(crate) fn of_worker(worker: &Worker) -> Registration {
+    pub(crate) fn of_worker(worker: *const ()) -> Registration {
         Registration::at(Role::Worker, worker)
     }
 
-    fn at(role: Role, worker: *const Worker) -> Registration {
+    fn at(role: Role, worker: *const ()) -> Registration {
         let tid = raddle_syscall::thread_number();
         let mut records = records();
         let free = records.iter().copied().find(|record| record.tid() == 0);
@@ -171,7 +170,7 @@ impl Registration {
         });
         record.role.store(role as u8, Ordering::Relaxed);
         record.worker.store(worker.cast_mut(), Ordering::Relaxed);
-        record.address.store(crate::wait::who_runs().0, Ordering::Relaxed);
+        record.address.store(who_runs(), Ordering::Relaxed);
         record.wait.store(std::ptr::null_mut(), Ordering::Relaxed);
         record.arrived.forget();
         let has_frames = matches!(role, Role::Worker | Role::Program);
@@ -209,7 +208,22 @@ pub(super) fn own_record() -> Option<&'static Record> {
     OWN.try_with(find).ok().flatten()
 }
 
+/// By which a lock knows the calling OS thread as its holder: the header of what runs there, or an address of its own.
+fn who_runs() -> *mut () {
+    let header = current_header();
+    if header.is_null() { own_address() } else { header.cast() }
+}
+
+/// An address that no other OS thread has: its name where nothing of ours runs.
+#[inline(always)]
+pub(crate) fn own_address() -> *mut () {
+    thread_local! {
+        static OS_THREAD: u8 = const { 0 };
+    }
+    OS_THREAD.with(|name| std::ptr::from_ref(name).cast_mut().cast())
+}
+
 /// The calling OS thread of the program shows what it waits for. Returns what it showed before.
-pub(crate) fn show_wait(wait: *const Wait<'static>) -> *const Wait<'static> {
+pub(crate) fn show_wait(wait: *const ()) -> *const () {
     own_record().map_or(std::ptr::null(), |record| record.wait.swap(wait.cast_mut(), Ordering::Relaxed))
 }

@@ -3,6 +3,7 @@
 //! Never: a lock, but for the first sleep of an OS thread.
 
 use super::record::{Record, own_record};
+use crate::block::current_header;
 use crate::observe::note_change;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,7 +40,7 @@ pub(crate) struct Asleep(Option<&'static Record>);
 impl Asleep {
     /// The calling OS thread goes to sleep, without a deadline if `for_good`.
     pub(crate) fn new(for_good: bool) -> Asleep {
-        let record = (for_good && crate::worker::current_header().is_null()).then(own_record).flatten();
+        let record = (for_good && current_header().is_null()).then(own_record).flatten();
         if let Some(record) = record {
             // Release pairs with the acquire in `Record::sleeps`.
             record.sleep_count.fetch_add(1, Ordering::Release);

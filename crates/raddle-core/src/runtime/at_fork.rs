@@ -30,13 +30,13 @@
 
 use crate::block::pool;
 use crate::blocking;
-use crate::observe::{HeldOverFork, WATCHER};
 use crate::orphan;
 use crate::os_thread::{self, Records};
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use crate::worker::jobs;
 use crate::worker::recording::RECORDER;
+use crate::worker::watching::{HeldOverFork, WATCHER};
 use raddle_context::tls;
 use raddle_protocol::header::OWN_TLS;
 use std::any::Any;

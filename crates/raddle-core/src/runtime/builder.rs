@@ -4,22 +4,23 @@
 
 use crate::config::{Config, ConfigError};
 use crate::message;
-use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock, WATCHER};
+use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock};
 use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
 use crate::os_thread::Registration;
 use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::process::make::make_job;
 use crate::report;
 use crate::runtime::{Runtime, Shared};
-use crate::trace::Level;
 use crate::worker::Worker;
 use crate::worker::hooks::{Hooks, Launch};
 use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
+use crate::worker::watching::WATCHER;
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
 use raddle_protocol::prim::fence_is_asymmetric;
+use raddle_trace::Level;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -479,7 +480,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
-    let _registration = Registration::of_worker(shared.worker(index));
+    let _registration = Registration::of_worker(std::ptr::from_ref(shared.worker(index)).cast());
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.

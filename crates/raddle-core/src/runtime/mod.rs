@@ -26,16 +26,16 @@ pub use default::{forget as forget_default, here, install as install_default, st
 use crate::counters::Stats;
 use crate::idle_times::{DECADES, IdleDecade};
 use crate::message;
-use crate::observe::WATCHER;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
 use crate::process::make::run_in;
 use crate::process::make::spawn_in;
 use crate::report;
-use crate::trace::Level;
 use crate::wait::park;
 use crate::worker::Worker;
 use crate::worker::load::Load;
+use crate::worker::watching::WATCHER;
+use raddle_trace::Level;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;

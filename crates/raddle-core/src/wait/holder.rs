@@ -12,6 +12,7 @@
 //! workers, 0.997 and 0.996. No note at all: 0.974.
 
 use crate::describe::Held;
+use crate::os_thread;
 use crate::worker::{OPERATIONS, SEEDED, Worker, current_header};
 use std::panic::Location;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -24,11 +25,6 @@ pub struct Holder {
     /// The worker on which it was taken; null for OS threads.
     worker: AtomicPtr<()>,
     site: AtomicPtr<Location<'static>>,
-}
-
-thread_local! {
-    /// Its address is the name of an OS thread.
-    static OS_THREAD: u8 = const { 0 };
 }
 
 /// Who runs here, and on which worker: right until it waits.
@@ -51,8 +47,7 @@ impl Running {
 
     #[inline(always)]
     fn on_os_thread() -> Running {
-        let who = OS_THREAD.with(|name| std::ptr::from_ref(name).cast_mut().cast());
-        Running { who, worker: std::ptr::null_mut() }
+        Running { who: os_thread::own_address(), worker: std::ptr::null_mut() }
     }
 
     /// Whether its worker follows a seed, or records every operation.

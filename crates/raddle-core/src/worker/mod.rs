@@ -55,6 +55,7 @@ mod submit;
 pub mod timer;
 mod trace;
 mod turn;
+pub mod watching;
 
 use crate::block::Block;
 pub use crate::block::current_header;

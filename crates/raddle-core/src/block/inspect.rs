@@ -1,12 +1,9 @@
-//! Owns: what observers may ask of runtimes, workers and control blocks, and of nobody's state.
-//! May use: the public halves of all three; the list of all control blocks.
-//! Never: a change to what is looked at.
+//! Owns: what an observer may read of control blocks.
+//! May use: `raddle-context`.
+//! Never: a word that the process itself does not write for others.
 
-use crate::block::Block;
-use crate::block::pool::{self, DepotGuard};
-use crate::blocking;
-use crate::runtime::Shared;
-use crate::worker::Worker;
+use super::Block;
+use super::pool::{self, DepotGuard};
 use raddle_context::Context;
 use std::panic::Location;
 
@@ -27,35 +24,6 @@ impl Blocks {
     /// Shows all, in a life or not.
     pub fn for_each(&self, look: impl FnMut(&'static Block)) {
         self.0.for_each_block(look);
-    }
-}
-
-/// Whether no spare OS thread has anything to do.
-pub fn spares_are_idle() -> bool {
-    blocking::lock_pool().is_idle()
-}
-
-impl Shared {
-    /// How many processes and cells live.
-    pub fn count_alive(&self) -> u64 {
-        self.alive(&self.total())
-    }
-
-    /// Whether all its workers sleep.
-    pub fn all_workers_sleep(&self) -> bool {
-        self.idle.all_asleep().is_some()
-    }
-
-    /// Whether the worker of this number sleeps, at a glance.
-    pub fn worker_sleeps(&self, index: usize) -> bool {
-        self.idle.is_asleep(index)
-    }
-}
-
-impl Worker {
-    /// Whether it follows a seed.
-    pub fn follows_seed(&self) -> bool {
-        self.seeded.is_some()
     }
 }
 

@@ -1,0 +1,53 @@
+//! Owns: what the scheduler tells and asks who watches for hangs, and what it shows it of runtimes and workers.
+//! May use: `observe`.
+//! Never: a call from a place that is frequent.
+
+use super::shared::Shared;
+use crate::observe::{HangPlan, Slot};
+use crate::worker::Worker;
+use std::sync::Arc;
+
+/// Who looks for hangs.
+pub trait Watcher: Sync {
+    /// A runtime has begun. Until it [ends](Self::runtime_ends) it stays where it is.
+    fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan);
+
+    /// A runtime is about to end: when this returns, nobody looks at it any more.
+    fn runtime_ends(&self, runtime: &Shared);
+
+    /// The caller is about to fork. Nobody looks at anything until what is returned goes.
+    fn hold_over_fork(&self) -> Box<dyn HeldOverFork>;
+}
+
+/// What a watcher keeps others from over a fork.
+pub trait HeldOverFork {
+    /// By the forked child, which has none of its parent's runtimes and of its OS threads only the caller.
+    fn in_child(&mut self);
+}
+
+/// The watcher, if the program has linked one.
+pub static WATCHER: Slot<dyn Watcher> = Slot::new();
+
+impl Shared {
+    /// How many processes and cells live.
+    pub fn count_alive(&self) -> u64 {
+        self.alive(&self.total())
+    }
+
+    /// Whether all its workers sleep.
+    pub fn all_workers_sleep(&self) -> bool {
+        self.idle.all_asleep().is_some()
+    }
+
+    /// Whether the worker of this number sleeps, at a glance.
+    pub fn worker_sleeps(&self, index: usize) -> bool {
+        self.idle.is_asleep(index)
+    }
+}
+
+impl Worker {
+    /// Whether it follows a seed.
+    pub fn follows_seed(&self) -> bool {
+        self.seeded.is_some()
+    }
+}

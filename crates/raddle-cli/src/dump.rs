@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::program::Error;
+use crate::refusal::Error;
 
 /// How long to wait for the beginning of the answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

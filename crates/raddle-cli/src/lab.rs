@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::Error;
+use crate::refusal::Error;
 
 /// `raddle lab`.
 #[derive(clap::Args)]

@@ -14,6 +14,7 @@ mod lab;
 mod occam;
 mod program;
 mod project;
+mod refusal;
 mod settings;
 mod top;
 mod trace;
@@ -26,7 +27,7 @@ use clap::Parser as _;
 use args::{Arguments, Command, RunResult};
 use check::CheckResult;
 use occam::{Ended, Refused};
-use program::Error;
+use refusal::Error;
 use trace::Report;
 
 /// The exit code when `raddle` did not start the program; `env` and `timeout` use the same numbers above 2.

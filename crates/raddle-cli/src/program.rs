@@ -3,34 +3,13 @@
 //! Never: exit codes.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::project;
-
-/// Why a program did not run. The text says what was seen and what to try.
-#[derive(Debug)]
-pub(crate) enum Error {
-    /// There is nothing at the path.
-    NotFound(String),
-    /// There is something, but nothing that this build can run.
-    CannotRun(String),
-    /// It could not be built.
-    Build(String),
-    /// A setting of the runtime has a value that it cannot have.
-    Setting(String),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text) | Error::Setting(text)) =
-            self;
-        f.write_str(text)
-    }
-}
+use crate::refusal::Error;
 
 /// An executable file, ready to be started.
 #[derive(Debug)]

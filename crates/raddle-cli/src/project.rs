@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::program::Error;
+use crate::refusal::Error;
 
 /// The kinds of targets that make an executable, each with cargo's option for it.
 const RUNNABLE: [(&str, &str); 2] = [("example", "--example"), ("bin", "--bin")];

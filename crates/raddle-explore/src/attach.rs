@@ -2,10 +2,10 @@
 //! May use: `raddle_core::observe`.
 //! Never: a choice.
 
-use crate::Schedule;
 use crate::board::Board;
-use crate::run::Plan;
+use crate::plan::Plan;
 use crate::schedule::NoSchedule;
+use crate::schedule::Schedule;
 use crate::seeded::seeded;
 use raddle_core::observe::{EXPLORER, Explorer, Seed, Seeded};
 use std::sync::Arc;

@@ -11,7 +11,7 @@
 //! ordered events bring about with a probability of at least 1 in `n * k^(depth - 1)`, for `n` processes and `k` steps.
 //! The paper takes `k` from an earlier run; here it is drawn from the powers of two, so that a seed alone says it all.
 
-use crate::Strategy;
+use crate::options::Strategy;
 use crate::schedule::Schedule;
 
 /// Random numbers from a seed.

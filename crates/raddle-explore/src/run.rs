@@ -2,14 +2,11 @@
 //! May use: `runtime`.
 //! Never: a run in a runtime in which an earlier one has left something.
 
-use crate::Strategy;
 use crate::attach::ByOrder;
 use crate::board::{Asked, Board, Outcome};
-use crate::chance::Chooser;
 use crate::failure::Cause;
-use crate::schedule::Schedule;
+use crate::plan::Plan;
 use raddle_core::Runtime;
-use raddle_core::observe::Seed;
 use raddle_core::process::make::spawn_first;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,33 +14,6 @@ use std::time::Duration;
 
 /// After so long without a step something is outside of the seed's reach.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Where the choices of a runtime come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
-    Seed(u64, Strategy),
-    Steps(Schedule),
-}
-
-impl Plan {
-    /// The plan of a runtime with this seed.
-    ///
-    /// # Panics
-    /// If it is no schedule, which [`is_schedule`](raddle_core::observe::Explorer::is_schedule) has seen.
-    pub(crate) fn of(seed: &Seed) -> Plan {
-        match seed {
-            Seed::Number(seed) => Plan::Seed(*seed, Strategy::Mixed),
-            Seed::Schedule(text) => Plan::Steps(text.parse().unwrap_or_else(|error| panic!("{error}"))),
-        }
-    }
-
-    pub(crate) fn chooser(&self) -> Chooser {
-        match self {
-            Plan::Seed(seed, strategy) => Chooser::new(*strategy, *seed),
-            Plan::Steps(schedule) => Chooser::Steps(schedule.clone()),
-        }
-    }
-}
 
 /// What is explored.
 pub(crate) type Subject = Arc<dyn Fn() + Send + Sync>;

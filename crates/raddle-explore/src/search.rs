@@ -2,10 +2,11 @@
 //! May use: `run`.
 //! Never: a failure told of that was not seen.
 
-use crate::Options;
 use crate::board::{Asked, Outcome};
 use crate::failure::{Cause, Failure};
-use crate::run::{Plan, Runs};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::run::Runs;
 use crate::schedule::Schedule;
 
 /// Shrinking stops after so many runs.

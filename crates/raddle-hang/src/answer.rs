@@ -7,7 +7,7 @@
 //! asks when several such wait gets none. Standard error may be a pipe that nobody reads, too.
 
 use crate::report::Report;
-use crate::watch::block_signals;
+use crate::signals::block_signals;
 use raddle_core::message;
 use raddle_core::observe::Content as _;
 use raddle_core::os_thread::{Registration, Role};

@@ -37,6 +37,7 @@ mod quiescence;
 mod quit;
 mod report;
 mod runtimes;
+mod signals;
 mod slow;
 mod snapshot;
 mod stop;
@@ -48,10 +49,8 @@ mod watch;
 pub use raddle_core::observe::{Dump, OnDeadlock};
 
 use process_table::How;
+pub use report::DEADLOCK_EXIT_CODE;
 use report::{Kind, Report};
-
-/// With this code a program exits whose processes wait for each other, and nothing can wake them.
-pub const DEADLOCK_EXIT_CODE: i32 = 3;
 
 /// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
 ///

@@ -2,7 +2,7 @@
 //! May use: what `snapshot` has noted.
 //! Never: a look at anybody: what stands here is a copy.
 
-use crate::walks::Walks;
+use crate::walks::{Span, Walks};
 use raddle_core::stack_search::Reached;
 use raddle_core::stamp::Stamp;
 use raddle_core::wait::Thing;
@@ -22,9 +22,6 @@ pub(crate) enum How {
     /// Certainly nothing runs, and nothing ever will.
     Quiescent,
 }
-
-/// A piece of the table's text, or of its lists.
-pub(crate) type Span = Range<u32>;
 
 /// What one is at.
 #[derive(Clone, Debug)]

@@ -2,7 +2,6 @@
 //! May use: `process_table`, `cycle`, `text`, `json`; a file among the temporary ones, if a screen is too small.
 //! Never: a look at anybody.
 
-use crate::DEADLOCK_EXIT_CODE;
 use crate::cycle::Cycle;
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
@@ -12,6 +11,9 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// With this code a program exits whose processes wait for each other, and nothing can wake them.
+pub const DEADLOCK_EXIT_CODE: i32 = 3;
 
 /// What led to a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

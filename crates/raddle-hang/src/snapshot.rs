@@ -8,9 +8,10 @@
 //! or sleep for good.
 
 use crate::age;
-use crate::process_table::{How, OsThreadRow, ProcessTable, Row, Running, Span, State, Text, Waiting};
+use crate::process_table::{How, OsThreadRow, ProcessTable, Row, Running, State, Text, Waiting};
 use crate::runtimes::Watched;
 use crate::stop::{self, Stopped};
+use crate::walks::Span;
 use crate::walks::Walks;
 use raddle_context::Stack;
 use raddle_context::walk::kept;
@@ -98,7 +99,8 @@ impl ProcessTable {
             let worker = record.worker().addr();
             let is_live = live.has(record.worker().cast());
             // SAFETY: a worker of a runtime that lives.
-            let index = if is_live { unsafe { (*record.worker().cast::<Worker>()).index } } else { usize::MAX };
+            let index =
+                if is_live { unsafe { (*record.worker().cast::<Worker>()).index } } else { usize::MAX };
             let (header, stands_at, frames) = if record.tid() == own_thread {
                 (own, 0, 0..0)
             } else if stopped.has(record) {

@@ -5,13 +5,15 @@
 //! A walk takes a microsecond or two. So a number of processes are walked as they come, and after that the first of
 //! each place: those who were spawned at one place and wait at one place are mostly in the same functions.
 
-use crate::process_table::Span;
 use raddle_context::walk::{Tables, walk, walk_interrupted};
 use raddle_core::block::Block;
 use raddle_core::os_thread::Record;
 use raddle_protocol::header::{Header, Kind};
 use std::collections::HashSet;
 use std::ops::Range;
+
+/// A piece of the table's text, or of its lists.
+pub(crate) type Span = Range<u32>;
 
 /// So many return addresses of each are kept.
 const FRAMES_EACH: usize = 32;

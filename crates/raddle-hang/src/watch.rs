@@ -12,11 +12,14 @@
 use crate::partial::Partial;
 use crate::process_table::How;
 use crate::quiescence::{self, Counts};
+use crate::report::DEADLOCK_EXIT_CODE;
 use crate::report::{Kind, Report};
 use crate::runtimes::{Watched, runtimes};
+use crate::signals::block_signals;
 use crate::slow::Slow;
-use crate::{DEADLOCK_EXIT_CODE, Dump, age, answer};
+use crate::{age, answer};
 use raddle_core::message;
+use raddle_core::observe::Dump;
 use raddle_core::observe::{DeadlockHandler, OnDeadlock, WATCH_WORD};
 use raddle_core::orphan;
 use raddle_core::os_thread::{self, Registration, Role};
@@ -50,16 +53,6 @@ pub(crate) fn start() {
         let _registration = Registration::new(Role::Helper);
         watch();
     }));
-}
-
-/// The program's signals are for its own threads.
-pub(crate) fn block_signals() {
-    // SAFETY: a set of bits, for which all zeroes is a value.
-    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: writes the set.
-    unsafe { libc::sigfillset(&raw mut all) };
-    // SAFETY: reads the set. The C library leaves out what it needs itself.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
 }
 
 /// Asks for a dump, on standard error if no process asks. By a signal's handler, too.

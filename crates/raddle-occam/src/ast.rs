@@ -6,7 +6,7 @@
 //! facts in a plain vector beside it: the type of expression 7 is `types[7]`. What could not be read is an `Error`
 //! node, about which no later stage complains again.
 
-pub use crate::operator::{Dyadic, Monadic};
+pub use crate::operator::{Basic, Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
 
@@ -77,20 +77,6 @@ impl Shared {
             Self::Both => true,
         }
     }
-}
-
-/// The predefined types of values.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "each is the type of that name")]
-pub enum Basic {
-    Bool,
-    Byte,
-    Int,
-    Int16,
-    Int32,
-    Int64,
-    Real32,
-    Real64,
 }
 
 /// A type as written.

@@ -9,6 +9,7 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::lex::{Kind, Line, Token};
+use crate::operator::{Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
 
@@ -108,7 +109,7 @@ impl Layout<'_> {
         } else if self.depth > 0 && deeper && last.kind == Kind::Colon {
             self.joined = true;
         } else {
-            let asks = last.kind.continues() && tokens[0].kind != Kind::Directive;
+            let asks = continues(last.kind) && tokens[0].kind != Kind::Directive;
             self.joined = next.is_some() && (asks || self.depth > 0 && deeper);
             if self.joined {
                 return;
@@ -197,6 +198,35 @@ impl Layout<'_> {
         self.push(Kind::End, Span::new(end, end));
         self.out
     }
+}
+
+/// Whether a line that ends with this token goes on in the next one.
+fn continues(kind: Kind) -> bool {
+    use Kind::*;
+    Dyadic::of(kind).is_some()
+        || Monadic::of(kind).is_some()
+        || matches!(
+            kind,
+            Operator
+                | Assign
+                | Comma
+                | Semi
+                | Colons
+                | Open
+                | OpenSquare
+                | Is
+                | From
+                | For
+                | Step
+                | Retypes
+                | Reshapes
+                | At
+                | Round
+                | Trunc
+                | Ampersand
+                | Bar
+                | In
+        )
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 pub mod ast;
 pub mod check;
+mod checked;
 mod condition;
 pub mod diag;
 pub mod layout;
@@ -25,6 +26,7 @@ pub mod symbol;
 pub mod types;
 pub mod usage;
 
+pub use checked::{Analysis, Checked};
 use diag::{Code, Diagnostic};
 use pre::{Files, Preprocessor};
 use source::{FileId, Sources};
@@ -37,68 +39,6 @@ pub struct Options {
     pub defines: Vec<String>,
     /// A variable used before it has a value is a warning, as in KRoC, whose test suite does so; otherwise an error.
     pub undefined_warns: bool,
-}
-
-/// All that the front end found out about a program. Only [`analyse`] makes one.
-pub struct Analysis {
-    program: program::Program,
-    diagnostics: Vec<Diagnostic>,
-}
-
-/// A program that every stage accepted, the search for races included; the only thing that [`lower::lower`] takes.
-/// Only [`Analysis::checked`] makes one:
-///
-/// ```compile_fail,E0451
-/// use raddle_occam::{Checked, Options, analyse, pre::NoFiles, source::Sources};
-///
-/// let mut sources = Sources::new();
-/// let root = sources.add("race.occ", "PROC main ()\n  SKIP\n:\n").unwrap();
-/// let program = analyse(&mut sources, root, &Options::default(), &mut NoFiles).into_program();
-/// let checked = Checked { program, warnings: Vec::new() };
-/// ```
-pub struct Checked {
-    program: program::Program,
-    warnings: Vec<Diagnostic>,
-}
-
-impl Checked {
-    /// The program.
-    pub fn program(&self) -> &program::Program {
-        &self.program
-    }
-
-    /// What the author will want to know all the same.
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
-}
-
-impl Analysis {
-    /// The program as far as it was understood.
-    pub fn program(&self) -> &program::Program {
-        &self.program
-    }
-
-    /// The program itself; with an error among the diagnostics some of it may be missing or without a type.
-    pub fn into_program(self) -> program::Program {
-        self.program
-    }
-
-    /// Complaints, in the order of their places.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// The program as a proof that nothing was wrong with it.
-    ///
-    /// # Errors
-    /// The complaints, if there is an error among them.
-    pub fn checked(self) -> Result<Checked, Vec<Diagnostic>> {
-        if self.diagnostics.iter().any(Diagnostic::is_error) {
-            return Err(self.diagnostics);
-        }
-        Ok(Checked { program: self.program, warnings: self.diagnostics })
-    }
 }
 
 /// Runs every stage over the program whose outermost file is `root`.
@@ -135,7 +75,7 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
     }
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
-    Analysis { program, diagnostics }
+    Analysis::new(program, diagnostics)
 }
 
 /// Puts the predefined routines that are written in occam before a program that mentions one.

@@ -14,12 +14,12 @@
     reason = "who makes a protocol's word says so; nobody wants one by default"
 )]
 
-pub mod fifo;
 pub mod glance;
-pub mod header;
 pub mod order;
 pub mod prim;
 pub mod protocol;
 
 #[cfg(loom)]
 pub mod model;
+
+pub use protocol::{fifo, header};

@@ -7,8 +7,8 @@
 //! reads and marks the payload. So a runnable that is run twice, run before its maker's writes are visible, or never
 //! run, is a failure of the model, and not only a wrong count.
 
-use crate::fifo::Chain;
-use crate::header::{Header, Kind, Runnable};
+use crate::protocol::fifo::Chain;
+use crate::protocol::header::{Header, Kind, Runnable};
 use crate::protocol::{fresh, idle, inbox, jobs, join, selection, short, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
@@ -89,7 +89,7 @@ fn run_all(chain: Chain) -> Vec<usize> {
 }
 
 fn chain_of(rights: impl IntoIterator<Item = Right>) -> Chain {
-    let fifo = crate::fifo::Fifo::new();
+    let fifo = crate::protocol::fifo::Fifo::new();
     rights.into_iter().for_each(|right| fifo.push(right.0));
     fifo.drain()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use raddle_occam::pre::Files;
 
-use crate::program::Error;
+use crate::refusal::Error;
 
 /// The first bytes of a bytecode file.
 const BYTECODE: &[u8] = b"RDLB";

@@ -19,7 +19,7 @@ use raddle_occam::diag::Diagnostic;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse};
 
-use crate::program::Error;
+use crate::refusal::Error;
 use files::Disk;
 use human::Human;
 

@@ -17,7 +17,7 @@ use raddle_occam::{Options, analyse, lower};
 
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
-use crate::program::Error;
+use crate::refusal::Error;
 use crate::settings::option_name;
 
 /// How an occam program is compiled.

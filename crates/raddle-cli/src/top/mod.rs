@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use crate::program::Error;
+use crate::refusal::Error;
 use page::{Page, TerminalSize, cut_to_size, frame};
 
 /// The name of the runtime's page among a program's open files.

@@ -16,7 +16,7 @@ use raddle_trace::export::{self, ExportOptions};
 use raddle_trace::log::Log;
 use raddle_trace::view;
 
-use crate::program::Error;
+use crate::refusal::Error;
 
 /// `raddle trace`.
 #[derive(clap::Args)]

@@ -1,8 +1,7 @@
 //! Owns: the kinds of token, and the table of words and symbols.
-//! May use: `operator`, `source`, `symbol`.
+//! May use: `source`, `symbol`.
 //! Never: grammar.
 
-use crate::operator::{Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
 
@@ -103,35 +102,6 @@ pub struct Token {
 }
 
 impl Kind {
-    /// Whether a line that ends with this token goes on in the next one.
-    pub fn continues(self) -> bool {
-        use Kind::*;
-        Dyadic::of(self).is_some()
-            || Monadic::of(self).is_some()
-            || matches!(
-                self,
-                Operator
-                    | Assign
-                    | Comma
-                    | Semi
-                    | Colons
-                    | Open
-                    | OpenSquare
-                    | Is
-                    | From
-                    | For
-                    | Step
-                    | Retypes
-                    | Reshapes
-                    | At
-                    | Round
-                    | Trunc
-                    | Ampersand
-                    | Bar
-                    | In
-            )
-    }
-
     /// Whether it begins one of the predefined types' names.
     pub fn is_basic_type(self) -> bool {
         use Kind::*;

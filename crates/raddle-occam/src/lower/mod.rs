@@ -41,8 +41,8 @@ mod watch;
 use raddle_bytecode::Module;
 use raddle_bytecode::build::{FunctionId, ModuleBuilder};
 
-use crate::Checked;
 use crate::ast::Ast;
+use crate::checked::Checked;
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, Program, RoutineId};
 use crate::source::{Sources, Span};

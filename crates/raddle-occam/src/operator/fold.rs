@@ -2,7 +2,7 @@
 //! May use: `ast`'s types.
 //! Never: wraps silently; `None` is what would stop a program.
 
-use crate::ast::Basic;
+use super::basic::Basic;
 
 /// The smallest and largest value of a whole-number type.
 pub(crate) fn range(basic: Basic) -> (i64, i64) {

@@ -6,14 +6,15 @@
 //! checker, the folding of constants, the search for races, the lowering and the messages derive from the row: they
 //! match on its columns, not on operators.
 
+mod basic;
 mod fold;
 mod table;
 
 pub(crate) use fold::{in_range, range, wrap};
 pub use table::{Dyadic, Monadic};
 
-use crate::ast::Basic;
 use crate::lex::Kind;
+pub use basic::Basic;
 use raddle_bytecode::Op;
 
 /// What an operator takes. Two operands are of the same type, except for a shift.

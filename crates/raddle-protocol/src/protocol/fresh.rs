@@ -13,9 +13,9 @@
 //! runnable when both see each other, why one stolen range is all that the owner ever has to know, and which slots
 //! may be written again.
 
-use crate::header::{Header, Runnable};
 use crate::order;
 use crate::prim::{AtomicBool, AtomicPtr, AtomicUsize, Guarded, Ordering, spin_loop};
+use crate::protocol::header::{Header, Runnable};
 use std::cell::Cell;
 
 const FIRST_CAPACITY: usize = if cfg!(loom) { 4 } else { 256 };

@@ -20,10 +20,10 @@
 //! compares against a list element that it did not just read, and a push onto a list that was taken and refilled in
 //! between is as good as any other push.
 
-use crate::fifo::Chain;
-use crate::header::{Header, Runnable};
 use crate::order;
 use crate::prim::{AtomicPtr, Ordering};
+use crate::protocol::fifo::Chain;
+use crate::protocol::header::{Header, Runnable};
 
 /// Many pushers, one owner. Alone on its lines: the owner looks at it between any two runnables.
 #[derive(Debug)]

@@ -10,10 +10,10 @@
 //! The owner writes slots at quantum boundaries only (50 us and more apart), so an idle worker that looks at them
 //! disturbs nobody.
 
-use crate::fifo::Chain;
-use crate::header::Header;
 use crate::order;
 use crate::prim::{AtomicPtr, Ordering, overwrite};
+use crate::protocol::fifo::Chain;
+use crate::protocol::header::Header;
 
 const SLOTS: usize = 4;
 

@@ -4,8 +4,8 @@
 
 use super::forks::Reclaimed;
 use super::queue::JobQueue;
-use crate::header::Header;
 use crate::prim::Link;
+use crate::protocol::header::Header;
 use crate::protocol::join::JoinWord;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;

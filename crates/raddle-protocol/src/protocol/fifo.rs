@@ -6,7 +6,7 @@
 //! ones as they pass, since only those are surplus.
 
 use crate::glance::GlanceUsize;
-use crate::header::{Header, MOVABLE, Runnable};
+use crate::protocol::header::{Header, MOVABLE, Runnable};
 use std::cell::Cell;
 
 /// How a push of what was woken counts beside the push: in the same addition. PERF: a counter of its own would be one

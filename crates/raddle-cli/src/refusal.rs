@@ -1,0 +1,26 @@
+//! Owns: why a program did not run, or a command could not do its work.
+//! May use: nothing.
+//! Never: an exit code; `main` decides it.
+
+use std::fmt;
+
+/// Why a program did not run. The text says what was seen and what to try.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// There is nothing at the path.
+    NotFound(String),
+    /// There is something, but nothing that this build can run.
+    CannotRun(String),
+    /// It could not be built.
+    Build(String),
+    /// A setting of the runtime has a value that it cannot have.
+    Setting(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Error::NotFound(text) | Error::CannotRun(text) | Error::Build(text) | Error::Setting(text)) =
+            self;
+        f.write_str(text)
+    }
+}

@@ -1,5 +1,8 @@
 //! A shared library by `cargo xtask link-shared`, and a C program that is linked against it.
 
+// The library is built for programs, by flags of its own.
+#![cfg(not(any(raddle_twin, raddle_asan, raddle_tsan)))]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,5 +1,8 @@
 //! The door from C: an adaptor (`tests/door`), linked to a shared library and preloaded into C programs.
 
+// The library is built for programs, by flags of its own.
+#![cfg(not(any(raddle_twin, raddle_asan, raddle_tsan)))]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;

@@ -33,6 +33,7 @@
 
 #![warn(clippy::disallowed_methods)]
 
+mod asked;
 mod attach;
 mod board;
 mod chance;

@@ -1,8 +1,8 @@
 //! Owns: what is explored, how far, and by which strategy.
-//! May use: `board`.
+//! May use: `asked`.
 //! Never: a choice.
 
-use crate::board::{Asked, TURNS_MAX};
+use crate::asked::{Asked, TURNS_MAX};
 
 /// How choices follow from a seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //! May use: `runtime`.
 //! Never: a run in a runtime in which an earlier one has left something.
 
+use crate::asked::Asked;
 use crate::attach::ByOrder;
-use crate::board::{Asked, Board, Outcome};
+use crate::board::{Board, Outcome};
 use crate::failure::Cause;
 use crate::plan::Plan;
 use raddle_core::Runtime;

@@ -2,7 +2,8 @@
 //! May use: `run`.
 //! Never: a failure told of that was not seen.
 
-use crate::board::{Asked, Outcome};
+use crate::asked::Asked;
+use crate::board::Outcome;
 use crate::failure::{Cause, Failure};
 use crate::options::Options;
 use crate::plan::Plan;

@@ -6,7 +6,8 @@
 //! *step*; the steps, with how many there were to choose from and who was chosen, make up the hash by which two
 //! runs are told apart.
 
-use crate::board::{Asked, Board, Outcome};
+use crate::asked::Asked;
+use crate::board::{Board, Outcome};
 use crate::chance::{Chooser, mix};
 use crate::ending::Ending;
 use crate::failure::Cause;

@@ -2,7 +2,7 @@
 //! May use: `known` to name a process, `stuck` to tell what those who wait wait for.
 //! Never: a choice.
 
-use crate::board::Asked;
+use crate::asked::Asked;
 use crate::chance::Chooser;
 use crate::failure::Cause;
 use crate::known::Known;

@@ -20,8 +20,6 @@
 
 mod attach;
 mod ends;
-mod helper;
-mod output;
 mod outside;
 mod session;
 mod target;

@@ -7,7 +7,7 @@
 //! a panicking process, whose stack may be small, only asks and waits.
 
 use crate::ends;
-use crate::output::{Output, Seen, about};
+use crate::session::output::{Output, Seen, about};
 use crate::session::{KEPT_MAX, Session};
 use crate::target;
 use crate::waits::Waits;

@@ -2,8 +2,11 @@
 //! May use: the workers' public half, files.
 //! Never: a lock that a worker takes for anything but a failure, or for a spawn from outside.
 
-use crate::helper::Control;
+mod helper;
+mod output;
+
 use crate::outside::Outside;
+use crate::session::helper::Control;
 use crate::target;
 use raddle_core::observe::TracePlan;
 use raddle_core::orphan;

@@ -1,5 +1,5 @@
 //! Owns: scenes and the text that they are written in.
-//! May use: text.
+//! May use: `vector`.
 //! Never: a file; the caller reads it.
 //!
 //! One object per line; `#` begins a comment. Numbers are decimal, vectors are three of them.

@@ -1,5 +1,5 @@
 //! Owns: moving delivered orders from the trees to the archive.
-//! May use: the tables.
+//! May use: `tables`.
 //! Never: an order that is not delivered.
 
 use crate::tables::District;

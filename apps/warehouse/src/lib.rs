@@ -1,5 +1,5 @@
 //! Owns: a middle-tier business workload, written from the public description of SPECjbb2000 (which is proprietary).
-//! May use: `raddle`'s threads, locks and counters.
+//! May use: nothing.
 //! Never: a choice that does not come from the seed, except how many transactions a timed run completes.
 //!
 //! Each warehouse is one [`raddle::thread`] that performs [transactions] against its own [tables], with a yield after

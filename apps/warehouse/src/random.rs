@@ -1,5 +1,5 @@
 //! Owns: the random numbers of the transactions: a stream from a seed, and TPC-C's non-uniform distribution.
-//! May use: arithmetic.
+//! May use: nothing.
 //! Never: anything that differs from run to run.
 
 /// A stream of numbers (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014: `SplitMix64`).

@@ -1,5 +1,5 @@
 //! Owns: the report of a run, in the style of SPECjbb2000's.
-//! May use: the outcome.
+//! May use: `consistency`, `run`, `transactions`, `raddle-measure`.
 //! Never: a figure that the outcome does not hold.
 
 use std::fmt::{self, Display, Formatter};

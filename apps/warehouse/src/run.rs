@@ -1,5 +1,5 @@
 //! Owns: a run: its threads, its beginning and end, and what is counted in between.
-//! May use: `raddle::thread`, the clock, the counters of the runtime.
+//! May use: `consistency`, `items`, `plan`, `random`, `transactions`, `ledger`, `raddle`.
 //! Never: waiting within a transaction, except for the lock on the shared items.
 //!
 //! A timed run is controlled by an OS thread outside the runtime: it sleeps during warm-up and measurement, and reads

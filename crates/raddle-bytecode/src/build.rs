@@ -1,5 +1,5 @@
 //! Owns: how a compiler makes a [`Module`].
-//! May use: the table, `module`.
+//! May use: `insn`, `module`, `table`.
 //! Never: checks what `verify` checks.
 //!
 //! ```

@@ -1,5 +1,5 @@
 //! Owns: a module as bytes.
-//! May use: `module`, `insn`.
+//! May use: `insn`, `module`, `table`.
 //! Never: trusts a byte: a length is believed when as many bytes are there.
 
 use crate::NUMBERING;

@@ -1,5 +1,5 @@
 //! Owns: `Op`, `Form` and `Insn`, the eight bytes of an instruction.
-//! May use: the table, `effect`.
+//! May use: `effect`, `table`.
 //! Never: what an instruction does.
 
 use crate::effect::Effect;

@@ -1,5 +1,5 @@
 //! Owns: Raddle's portable bytecode.
-//! May use: `core` and `alloc` only.
+//! May use: nothing.
 //! Never: runs a program; `raddle-vm` does.
 //!
 //! `FORMAT.md` beside this crate is the page about the machine and the file. Everything about an instruction stands

@@ -1,5 +1,5 @@
 //! Owns: `Verified`, the proof that a module cannot lead the machine outside its own memory.
-//! May use: `module`, `effect`, the table.
+//! May use: `effect`, `insn`, `module`, `names`.
 //! Never: changes a module.
 //!
 //! One pass over the code, no state: what is proved is a property of each instruction alone. `FORMAT.md` says what that

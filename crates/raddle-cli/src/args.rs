@@ -1,5 +1,6 @@
 //! Owns: the grammar of the command line and its help.
-//! May use: clap.
+//! May use: `check`, `dump`, `explain`, `lab`, `occam`, `program`, `refusal`, `settings`, `top`, `trace`,
+//! `clap`.
 //! Never: performing the command.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Owns: `raddle dump`, which asks a running program for the state of its processes.
-//! May use: `/proc`, a signal, a pipe.
+//! May use: `refusal`, `libc`.
 //! Never: a signal to a program that it would kill.
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes

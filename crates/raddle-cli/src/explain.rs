@@ -1,5 +1,5 @@
 //! Owns: `raddle explain`: the long texts of the codes.
-//! May use: raddle-occam's table of codes.
+//! May use: `raddle-occam`.
 //! Never: text of its own about a code; that is in the table.
 
 use std::fmt::Write as _;

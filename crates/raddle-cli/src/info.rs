@@ -1,5 +1,5 @@
 //! Owns: the report of `raddle info`.
-//! May use: `/proc`, `/sys`, the environment.
+//! May use: `raddle`.
 //! Never: starting a runtime.
 //!
 //! Every fact is one that decides something in the runtime, and the line says what. A fact that cannot be read is

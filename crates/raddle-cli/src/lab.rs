@@ -1,5 +1,5 @@
 //! Owns: `raddle lab`: it builds and starts the laboratory.
-//! May use: the source tree, cargo, `execve`.
+//! May use: `refusal`.
 //! Never: measuring.
 //!
 //! The laboratory is `raddle-lab`, in the workspace of the rivals, which depend on whole runtimes: without it `raddle`

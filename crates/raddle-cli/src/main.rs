@@ -1,9 +1,11 @@
 //! Owns: the command `raddle`, and alone its exit codes.
-//! May use: arguments, files, the environment, the terminal, cargo.
+//! May use: `clap`.
 //! Never: scheduling; what a setting means is the runtime's business.
 //!
 //! `raddle run` prepares the program and then *becomes* it (`execve`), instead of staying its parent: so signals, the
 //! terminal, pipes and the exit status are the program's own, without any forwarding.
+//!
+//! It uses arguments, files, the environment, the terminal, cargo.
 
 mod args;
 mod check;

@@ -1,5 +1,5 @@
 //! Owns: finding out what a path given to `raddle run` is, and executing it.
-//! May use: the file system, `project` for Rust sources, `execve`.
+//! May use: `project`, `refusal`.
 //! Never: exit codes.
 
 use std::ffi::OsString;

@@ -1,5 +1,5 @@
 //! Owns: building the executable of a Rust file with its Cargo package.
-//! May use: cargo, as a program.
+//! May use: `refusal`, `serde_json`.
 //! Never: reading manifests itself.
 //!
 //! The manifest above a file is found by walking up; cargo says which of the workspace's targets has that file as

@@ -1,5 +1,5 @@
 //! Owns: the runtime's settings as options of the command line.
-//! May use: clap, the runtime's own table of settings.
+//! May use: `clap`, `raddle`.
 //! Never: its own check of a value.
 //!
 //! The runtime's table checks each value when the line is parsed, so that an error names what was typed. Contradictions
@@ -7,6 +7,8 @@
 //!
 //! An option is its variable in another spelling: `RADDLE_STACK_SIZE` is `--stack-size`. So a new setting of the
 //! runtime automatically has an option.
+//!
+//! It uses clap, the runtime's own table of settings.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,5 @@
 //! Owns: `Context`, a suspended or primed flow of control, and `transfer` between two.
-//! May use: `arch` for the instructions, `Stack` for the bounds.
+//! May use: `arch::machine`, `stack`, `tools`.
 //! Never: allocation; a decision about who runs next.
 //!
 //! A context is in one of three states, and only its two words tell which:

@@ -1,5 +1,5 @@
 //! Owns: stacks and the switch between them.
-//! May use: `libc` for memory, signals and thread-local storage, the assembler.
+//! May use: nothing.
 //! Never: queues, workers, wakes, names; it does not know what a process is.
 //!
 //! The modules, each usable alone:
@@ -35,8 +35,6 @@
 //! pool.give(stack);
 //! # Ok::<(), raddle_context::StackError>(())
 //! ```
-//!
-//! It uses `libc` for memory, signals and thread-local storage, the assembler.
 
 #![warn(clippy::disallowed_methods)]
 

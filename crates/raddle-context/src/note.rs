@@ -1,5 +1,5 @@
 //! Owns: notes: a number and three words that a context leaves where it is suspended, for hang reports.
-//! May use: `arch`, which pushes the words in place of registers that need not be saved.
+//! May use: `arch::machine`, `context`, `stack`, `walk`.
 //! Never: a note of a context that runs; a write that its resume would have to undo.
 //!
 //! A context that waits on a hot path records what it waits for with four extra instructions: two words that it has in

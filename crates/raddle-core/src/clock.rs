@@ -1,8 +1,10 @@
 //! Owns: the runtime's clock, nanoseconds since it started.
-//! May use: the operating system's monotonic clock.
+//! May use: nothing.
 //! Never: being read on the fast path; a read costs about 20 ns.
 //!
 //! The clock of a runtime that follows a seed stands still until its worker says what time it is.
+//!
+//! It uses the operating system's monotonic clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

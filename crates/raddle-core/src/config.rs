@@ -1,5 +1,5 @@
 //! Owns: `Config`: what a runtime is asked to be, by the program and by `RADDLE_*`, and the refusal of nonsense.
-//! May use: `policy`, the environment, `raddle-context`'s size classes.
+//! May use: `observe`, `policy`, `raddle-context`, `raddle-trace`.
 //! Never: starting anything.
 //!
 //! One table, [`SETTINGS`], names every variable, what it may be, and how it is read; parsing, the error that lists

@@ -1,5 +1,5 @@
 //! Owns: what is always counted, for each worker.
-//! May use: relaxed atomics, each written by one worker only.
+//! May use: `policy`.
 //! Never: a read-modify-write; a count must cost no more than an addition in cache.
 //!
 //! One table names the counters; the struct, the snapshot and the printed report derive from it. The counters that only
@@ -7,6 +7,8 @@
 //!
 //! `--cfg raddle_uncounted` leaves them out, with idle times, samples and all of the recorder: only beside such a build
 //! can be measured what they cost (the command stands in `docs/TRACE.md`). Tests do not pass in it.
+//!
+//! It uses relaxed atomics, each written by one worker only.
 
 use crate::policy::Victim;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Owns: the door for engines: what another crate may run on our workers, and the way in from outside.
-//! May use: `worker::engine`, `runtime`.
+//! May use: `runtime`, `worker::engine`, `worker::shared`, `raddle-protocol`, `raddle-trace`.
 //! Never: knowing what an engine's processes are.
 
 pub use crate::runtime::Caller;

@@ -1,8 +1,10 @@
 //! Owns: how often and how long a worker was idle, by decade of the length. Always counted.
-//! May use: relaxed atomics, each written by one worker only.
+//! May use: nothing.
 //! Never: a clock; who is idle reads it anyway.
 //!
 //! The histogram of the K42 study of thread migration: idle incidents of 0-10 us, 10-100 us, and so on.
+//!
+//! It uses relaxed atomics, each written by one worker only.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,8 @@
 //! Owns: the numbers of processes and cells.
-//! May use: one atomic for the whole program.
+//! May use: nothing.
 //! Never: giving a number twice.
+//!
+//! It uses one atomic for the whole program.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

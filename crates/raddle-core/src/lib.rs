@@ -1,5 +1,5 @@
 //! Owns: who runs, where and when.
-//! May use: `raddle-context` for stacks and the switch.
+//! May use: nothing.
 //! Never: arguments, the terminal; files, but for a trace that was asked for.
 //!
 //! The scheduler of Raddle. Its users are the crate `raddle`, which is the public face, and later the other doors

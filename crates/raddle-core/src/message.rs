@@ -1,5 +1,5 @@
 //! Owns: the lines that the scheduler itself writes on standard error, and how it ends when it is wrong.
-//! May use: standard error.
+//! May use: `observe`.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
 use crate::observe::Slot;

@@ -1,5 +1,5 @@
 //! Owns: how a process that has forked the program finds out that it is alone in the child.
-//! May use: the word of `raddle-context`.
+//! May use: `libc`, `raddle-context`.
 //! Never: a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};

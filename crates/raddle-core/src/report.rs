@@ -1,5 +1,6 @@
 //! Owns: what the scheduler itself says on standard error, and how it names a process there.
-//! May use: standard error.
+//! May use: `block::control`, `block::name`, `describe::wait`, `message`, `worker`, `raddle-context`,
+//! `raddle-protocol`.
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
 use crate::block::{Block, describe_process};

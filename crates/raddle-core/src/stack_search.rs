@@ -1,5 +1,5 @@
 //! Owns: `Search`: on whose stacks there are pointers to the things that others wait for.
-//! May use: the words on the stacks of those who stand still.
+//! May use: `describe::thing`, `raddle-context`.
 //! Never: an allocation while it looks; more than *could*: see below.
 //!
 //! Nobody notes who has the other end of a channel, since that would cost each use of it (`wait::Thing`). But who has
@@ -10,6 +10,8 @@
 //!   writes there) is found as well. So who waits for the very same thing itself is left out; then come those who do
 //!   not just wait for others to end, and of these the youngest first: ends go from makers to children.
 //! - An end in a box, a vector or a cell is not found: then nothing is said, or that it is on no other stack.
+//!
+//! It uses the words on the stacks of those who stand still.
 
 use crate::wait::Thing;
 use raddle_context::walk::words;

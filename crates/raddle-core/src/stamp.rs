@@ -1,11 +1,13 @@
 //! Owns: `Stamp`, when somebody began to wait, and the word that it is copied from.
-//! May use: one atomic word.
+//! May use: nothing.
 //! Never: a clock, read by who waits: 20 ns, as much as the whole communication that it waits for.
 //!
 //! An observer that looks at a clock now and then writes into the word what time it is; who begins to wait copies the
 //! word into its frame: one load of what all share and nobody changes, one store. What the number means is the
 //! observer's; 0 says that there is none. A worker's own clock, which it reads at its boundaries, costs the same and
 //! would be finer, but stands still during a slice: who waits after an hour's work would have waited for that hour.
+//!
+//! It uses one atomic word.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

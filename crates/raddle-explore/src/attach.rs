@@ -1,5 +1,5 @@
 //! Owns: what the scheduler finds when a program has linked this crate.
-//! May use: `raddle_core::observe`.
+//! May use: `board`, `plan`, `schedule`, `seeded`, `raddle-core`.
 //! Never: a choice.
 
 use crate::board::Board;

@@ -1,5 +1,5 @@
 //! Owns: `Board`, by which the explorer's OS thread and the worker that runs tell each other what to do.
-//! May use: locks of the standard library.
+//! May use: `asked`, `chance`, `failure`, `schedule`.
 //! Never: anything about how choices are made.
 
 use crate::asked::Asked;

@@ -1,5 +1,5 @@
 //! Owns: how a choice follows from a seed: at random, by priorities, or as a schedule says.
-//! May use: `schedule`.
+//! May use: `options`, `schedule`.
 //! Never: anything but its own state: the same calls give the same choices, on every machine.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).

@@ -1,5 +1,5 @@
 //! Owns: `Ending`, how a run ends that somebody explores: what is left in it unwinds.
-//! May use: `cancel`: each process of an explored run is in a region of the run's own.
+//! May use: `board`, `raddle-core`, `raddle-protocol`.
 //! Never: a choice: what happens in an ending is no part of the run, and of no seed.
 //!
 //! A run that has failed leaves processes behind that wait for ever. They would keep their stacks and what lies on

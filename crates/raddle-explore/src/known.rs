@@ -1,6 +1,8 @@
 //! Owns: `Known`, what reports say of one process or cell.
-//! May use: the block of a process, while it is held, for its name and the place of its spawn.
+//! May use: `site`, `raddle-core`, `raddle-protocol`.
 //! Never: a look at a block that may have ended.
+//!
+//! It uses the block of a process, while it is held, for its name and the place of its spawn.
 
 use crate::site::Site;
 use raddle_core::block::Block;

@@ -1,5 +1,5 @@
 //! Owns: schedules from a seed, and the search among them for one that fails.
-//! May use: `raddle-core`, which asks it at every choice; `hang::reach`.
+//! May use: `raddle-core`.
 //! Never: a cost to a program that uses no seed but one branch an operation.
 //!
 //! A runtime that was given a seed ([`Builder::seed`](raddle_core::Builder::seed), or `RADDLE_SEED`) has one worker

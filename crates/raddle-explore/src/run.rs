@@ -1,5 +1,5 @@
 //! Owns: `Runs`: one run of a closure by a plan after the other, in one runtime as long as nothing is left in it.
-//! May use: `runtime`.
+//! May use: `asked`, `attach`, `board`, `failure`, `plan`, `raddle-core`.
 //! Never: a run in a runtime in which an earlier one has left something.
 
 use crate::asked::Asked;

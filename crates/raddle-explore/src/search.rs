@@ -1,5 +1,5 @@
 //! Owns: many runs: to find one that fails, to see that it repeats, to make it short, to tell of it.
-//! May use: `run`.
+//! May use: `asked`, `board`, `failure`, `options`, `plan`, `run`, `schedule`.
 //! Never: a failure told of that was not seen.
 
 use crate::asked::Asked;

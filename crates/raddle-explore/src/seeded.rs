@@ -1,5 +1,6 @@
 //! Owns: `WorkerSchedule`, what a worker that follows a seed asks at every choice.
-//! May use: `state`, `ending`, the board.
+//! May use: `asked`, `board`, `chance`, `ending`, `failure`, `known`, `state`, `raddle-core`,
+//! `raddle-protocol`.
 //! Never: shared with another OS thread, but for its hash and its board.
 //!
 //! Who can run lies in one pool, first in first out, whatever queue it came from. Each choice among several is a

@@ -1,6 +1,8 @@
 //! Owns: where in the user's own code an operation is called, for reports.
-//! May use: a backtrace of the caller's own stack.
+//! May use: `raddle-core`.
 //! Never: work in a run that nobody will read about; a backtrace costs microseconds, and its names milliseconds.
+//!
+//! It uses a backtrace of the caller's own stack.
 
 use raddle_core::message::OWN_CRATES;
 use std::backtrace::{Backtrace, BacktraceStatus};

@@ -1,5 +1,5 @@
 //! Owns: `State`, what one run has come to: who can run, who is who, what was chosen.
-//! May use: `known` to name a process, `stuck` to tell what those who wait wait for.
+//! May use: `asked`, `chance`, `failure`, `known`, `schedule`, `site`, `stuck`, `raddle-protocol`.
 //! Never: a choice.
 
 use crate::asked::Asked;

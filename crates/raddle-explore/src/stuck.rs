@@ -1,5 +1,5 @@
 //! Owns: `Stuck`: who waits when nothing can run any more, for what, and who could have ended it.
-//! May use: the blocks of processes that have not ended, on a worker that runs nothing; `stack_search`.
+//! May use: `failure`, `known`, `site`, `raddle-core`, `raddle-protocol`.
 //! Never: a look at what has ended.
 
 use crate::failure::{Cause, Waiting};

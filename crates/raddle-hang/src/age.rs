@@ -1,5 +1,5 @@
 //! Owns: since when somebody waits, to a tenth of a second.
-//! May use: the word that those who begin to wait copy (`raddle_core::stamp`); the watcher writes it at each tick.
+//! May use: `raddle-core`.
 //! Never: a clock read by who waits.
 //!
 //! While all workers sleep the watcher does, too, and the word is the number of that *sleep*. Who waits with that

@@ -1,10 +1,12 @@
 //! Owns: to whom a dump goes that was asked for by a signal, and how.
-//! May use: an OS thread for each answer, a few at a time.
+//! May use: `report`, `signals`, `libc`, `raddle-core`, `raddle-syscall`.
 //! Never: the watcher, kept by somebody who does not read.
 //!
 //! `raddle dump` holds a pipe open, which the owner of the program may write into through `/proc`. Who reads slowly, or
 //! not at all, gets the answer from an OS thread of its own, which gives up when nothing has been read for a while; who
 //! asks when several such wait gets none. Standard error may be a pipe that nobody reads, too.
+//!
+//! It uses an OS thread for each answer, a few at a time.
 
 use crate::report::Report;
 use crate::signals::block_signals;

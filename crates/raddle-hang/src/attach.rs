@@ -1,5 +1,5 @@
 //! Owns: how the scheduler comes to know the watcher: by a function that runs before `main` wherever this is linked.
-//! May use: the list of runtimes, the watcher.
+//! May use: `quit`, `runtimes`, `watch`, `raddle-core`.
 //! Never: anything started before a runtime begins.
 
 use crate::runtimes::{self, Runtimes};

@@ -1,5 +1,5 @@
 //! Owns: a table of processes as JSON, by the schema in `docs/HANGS.md`.
-//! May use: `process_table`, `cycle`.
+//! May use: `age`, `cycle`, `process_table`, `symbol`, `text`.
 //! Never: another schema under the same number.
 
 use crate::age;

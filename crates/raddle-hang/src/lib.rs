@@ -1,5 +1,5 @@
 //! Owns: why a program hangs: who waits for what, and who holds it; the report of a deadlock, and dumps.
-//! May use: what the scheduler shows of those who wait, of runtimes, and of OS threads (`raddle_core::observe`).
+//! May use: `raddle-core`.
 //! Never: a cost where nothing is asked for; a guess.
 //!
 //! When nothing can run any more, ever, the program is told who waits for whom, and ends with code 3. Whoever wants to

@@ -1,5 +1,5 @@
 //! Owns: cycles of locks and joins while others run.
-//! May use: a snapshot, seldom.
+//! May use: `cycle`, `process_table`, `report`, `runtimes`, `raddle-core`.
 //! Never: a report of what time, or somebody else, could still resolve.
 //!
 //! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher

@@ -1,5 +1,5 @@
 //! Owns: `ProcessTable`, what all live processes did at one moment.
-//! May use: what `snapshot` has noted.
+//! May use: `walks`, `raddle-core`.
 //! Never: a look at anybody: what stands here is a copy.
 
 use crate::walks::{Span, Walks};

@@ -1,5 +1,5 @@
 //! Owns: whether the program stands still for good: nothing runs, and nothing ever will.
-//! May use: the list of runtimes, records of OS threads, the kernel's list of OS threads.
+//! May use: `runtimes`, `raddle-core`.
 //! Never: a false alarm.
 //!
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
@@ -11,9 +11,11 @@
 //! 3. no OS thread has been woken that has not noticed it.
 //!
 //! Who sleeps can only be woken by one that runs. All slept at both looks, and the counts of sleeps are the same:
-//! so all slept at every moment between, and nobody is left who could wake anybody. (DESIGN.md counted as outstanding
+//! so all slept at every moment between, and nobody is left who could wake anybody. (The design counted as outstanding
 //! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
 //! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
+//!
+//! It uses the list of runtimes, records of OS threads, the kernel's list of OS threads.
 
 use crate::runtimes::runtimes;
 use raddle_core::blocking::spares_are_idle;

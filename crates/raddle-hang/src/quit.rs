@@ -1,5 +1,5 @@
 //! Owns: which signals are ours, and `SIGQUIT`, which asks for a dump.
-//! May use: `sigaction`.
+//! May use: `watch`, `libc`.
 //! Never: a signal that the program handles itself.
 
 use crate::watch;

@@ -1,5 +1,5 @@
 //! Owns: `Report`, the content of a dump: the table of processes, the cycles of waits in it, and what led to it.
-//! May use: `process_table`, `cycle`, `text`, `json`; a file among the temporary ones, if a screen is too small.
+//! May use: `cycle`, `process_table`, `runtimes`, `raddle-core`.
 //! Never: a look at anybody.
 
 use crate::cycle::Cycle;

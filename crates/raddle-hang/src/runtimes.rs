@@ -1,5 +1,5 @@
 //! Owns: the list of the runtimes that live, each with what it wants to be watched for.
-//! May use: a lock of the standard library.
+//! May use: `raddle-core`.
 //! Never: a runtime on the list that has ended.
 
 use raddle_core::observe::HangPlan;

@@ -1,5 +1,5 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: what a worker shows from outside (`worker::seen`), `/proc`, a snapshot for the place.
+//! May use: `process_table`, `runtimes`, `symbol`, `libc`, `raddle-core`.
 //! Never: a second report for one place; a report of what the kernel has not let run.
 
 use crate::process_table::{How, ProcessTable};

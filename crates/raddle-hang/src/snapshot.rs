@@ -1,5 +1,6 @@
 //! Owns: the snapshot: how a `ProcessTable` comes about. The workers are stopped, and each that lives is looked at.
-//! May use: the list of all control blocks, records of OS threads, `stop`, `walks`.
+//! May use: `age`, `process_table`, `runtimes`, `stop`, `walks`, `raddle-context`, `raddle-core`,
+//! `raddle-protocol`, `raddle-syscall`.
 //! Never: an allocation while the workers stand: one of them may hold the allocator's lock.
 //!
 //! Control blocks stay with the program, so that all that have ever lived can be walked (`observe::blocks`): those with

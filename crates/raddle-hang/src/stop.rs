@@ -1,5 +1,5 @@
 //! Owns: the gate at which workers stand still while somebody looks at what they run, and the signal that leads there.
-//! May use: signals, futexes, records of OS threads.
+//! May use: `quit`, `libc`, `raddle-context`, `raddle-core`, `raddle-protocol`, `raddle-syscall`.
 //! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
 //!
 //! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
@@ -21,6 +21,8 @@
 //! A worker that does not come within a second (its OS thread has the signal blocked, or the machine is that busy)
 //! makes the look a shallow one: nothing is followed. Signals may end a system call early with `EINTR`, where
 //! `SA_RESTART` does not help: that is the price, and only somebody's wish for a dump brings it about.
+//!
+//! It uses signals, futexes, records of OS threads.
 
 use raddle_context::walk::Interrupted;
 use raddle_core::os_thread::{Record, Role};

@@ -1,5 +1,5 @@
 //! Owns: the names of functions by addresses, from the symbol tables of the program and its libraries.
-//! May use: `dladdr`, files, `rustc-demangle`.
+//! May use: `libc`, `raddle-core`, `rustc-demangle`.
 //! Never: a file read twice for one address; debug information: a name and a distance are enough to find a loop.
 
 use raddle_core::message::OWN_CRATES;

@@ -1,5 +1,5 @@
 //! Owns: the words of reports: the cycle first, then groups of those who wait alike, then each alone.
-//! May use: `process_table`, `cycle`.
+//! May use: `age`, `cycle`, `process_table`, `symbol`, `raddle-core`.
 //! Never: more lines than a screen has, in the summary.
 
 use crate::age;

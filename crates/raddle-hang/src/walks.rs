@@ -1,5 +1,5 @@
 //! Owns: `Walks`, the functions in which those of a snapshot are: return addresses, noted while all stand still.
-//! May use: `raddle_context::walk`; what the handler of `stop` has noted in a record.
+//! May use: `raddle-context`, `raddle-core`, `raddle-protocol`.
 //! Never: an allocation while it walks; a walk for each of a million, which would keep the workers for seconds.
 //!
 //! A walk takes a microsecond or two. So a number of processes are walked as they come, and after that the first of

@@ -1,5 +1,6 @@
 //! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
-//! May use: reports, the runtimes' public half.
+//! May use: `age`, `answer`, `partial`, `process_table`, `quiescence`, `report`, `runtimes`, `signals`,
+//! `slow`, `raddle-core`.
 //! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
 //! What a deadlock is, `quiescence` says.
@@ -8,6 +9,8 @@
 //! an OS thread that goes to sleep in a call of ours, which may be the last that could have woken anybody. Nobody
 //! notices that an OS thread ends which has never used anything of ours. So as long as the program could hang
 //! unnoticed, the watcher sleeps for twice as long each time, up to a minute.
+//!
+//! It uses reports, the runtimes' public half.
 
 use crate::partial::Partial;
 use crate::process_table::How;

@@ -1,5 +1,5 @@
 //! Owns: a run on one worker: the machine's own scheduler on the caller's thread.
-//! May use: `raddle_vm::solo`, the clock.
+//! May use: `outcome`, `screen`, `watch`, `world`, `raddle-bytecode`, `raddle-vm`.
 //! Never: another OS thread, except the one that reads keys.
 
 use crate::outcome::RunOutcome;

@@ -1,6 +1,8 @@
 //! Owns: the buffer of the screen.
-//! May use: a lock of the standard library, held for a copy.
+//! May use: `world`, `raddle-vm`.
 //! Never: keeps a byte for longer than the watcher's tick, or past the end of the program.
+//!
+//! It uses a lock of the standard library, held for a copy.
 
 use crate::world::World;
 use raddle_vm::Port;

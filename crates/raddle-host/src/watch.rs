@@ -1,8 +1,10 @@
 //! Owns: the messages to the watcher of a program, and the thread that reads keys.
-//! May use: a channel of the standard library, one OS thread that reads keys.
+//! May use: `world`.
 //! Never: runs a process.
 //!
 //! Keys come through a channel of the standard library, from one OS thread that reads them.
+//!
+//! It uses a channel of the standard library, one OS thread that reads keys.
 
 use crate::world::World;
 use std::sync::Arc;

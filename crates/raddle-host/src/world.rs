@@ -1,5 +1,5 @@
 //! Owns: `World`, the input and output of a program.
-//! May use: nothing.
+//! May use: `raddle-vm`.
 //! Never: decides what a key or a screen is.
 
 use raddle_vm::Port;

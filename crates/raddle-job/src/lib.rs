@@ -1,5 +1,5 @@
 //! Owns: work that may run in parallel and costs a call when it does not: `join`, scopes, futures, loops, pools.
-//! May use: `raddle-core` for workers and processes; `raddle-protocol` for the hand-over of a job.
+//! May use: nothing.
 //! Never: foreign work on the stack of one who waits.
 //!
 //! The public interface is the crate `raddle`, which exports all this as it is.

@@ -11,8 +11,8 @@ pub struct Analysis {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A program that every stage accepted, the search for races included; the only thing that [`lower`](crate::lower::lower) takes.
-/// Only [`Analysis::checked`] makes one:
+/// A program that every stage accepted, the search for races included; the only thing that
+/// [`lower`](crate::lower::lower) takes. Only [`Analysis::checked`] makes one:
 ///
 /// ```compile_fail,E0451
 /// use raddle_occam::{Checked, Options, analyse, pre::NoFiles, source::Sources};

@@ -1,5 +1,5 @@
 //! Owns: the conditions of #IF.
-//! May use: `lex` tokens, `operator`, the defined names.
+//! May use: `lex::token`, `operator`, `source`, `symbol`.
 //! Never: complains; `None` says that the condition cannot be read.
 
 use crate::ast::Basic;

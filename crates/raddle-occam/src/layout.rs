@@ -1,5 +1,5 @@
 //! Owns: physical lines to the token stream that the parser reads.
-//! May use: `lex`, `diag`.
+//! May use: `diag`, `lex`, `operator::table`, `source`, `symbol`.
 //! Never: looks into files; `pre` has put the lines together.
 //!
 //! Three rules. A line goes on in the next one when its last token asks for more, or when a bracket is open and the

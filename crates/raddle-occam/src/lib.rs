@@ -1,5 +1,5 @@
 //! Owns: occam 2.1 and occam-pi source to a checked program.
-//! May use: std only.
+//! May use: nothing.
 //! Never: reads or writes files, prints, or runs a program.
 //!
 //! The stages, each a pure function that returns what it understood together with its complaints:

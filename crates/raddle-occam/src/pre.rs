@@ -1,5 +1,5 @@
 //! Owns: #INCLUDE, #USE, #IF, #DEFINE: one list of lines from many files.
-//! May use: `source`, `lex`, `layout` for the list, `diag`.
+//! May use: `condition`, `diag`, `layout`, `lex`, `library`, `source`, `symbol`.
 //! Never: reads files; it asks the caller's `Files`.
 //!
 //! Included lines take their place under the directive, indented as it is. A library named by #USE is spliced in at

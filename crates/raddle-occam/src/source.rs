@@ -1,5 +1,5 @@
 //! Owns: the texts under check and every position in them.
-//! May use: std only.
+//! May use: nothing.
 //! Never: reads a file; the caller hands texts in.
 //!
 //! All texts share one line of positions: a text added later starts where the one before it ended. A [`Span`] is

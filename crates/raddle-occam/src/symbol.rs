@@ -1,5 +1,5 @@
 //! Owns: the one number that stands for each different name.
-//! May use: std only.
+//! May use: nothing.
 //! Never: forgets a name; numbers stay valid as long as the table.
 //!
 //! Names are compared and looked up millions of times, so each spelling becomes a small number once. The hash is

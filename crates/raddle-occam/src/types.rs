@@ -1,5 +1,5 @@
 //! Owns: the types of a program, each once.
-//! May use: `ast` for the predefined types and directions, `symbol`.
+//! May use: `ast`, `operator::basic`, `symbol`.
 //! Never: looks at expressions.
 //!
 //! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal

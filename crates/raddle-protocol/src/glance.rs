@@ -1,5 +1,5 @@
 //! Owns: cells of one owner at which other threads may glance.
-//! May use: atomics, relaxed.
+//! May use: nothing.
 //! Never: a decision that needs more than one such word; they come without any order.
 //!
 //! To its owner such a cell is a [`Cell`](std::cell::Cell): reading and writing it are plain instructions. Who reports

@@ -1,5 +1,5 @@
 //! Owns: the words through which threads meet, each a protocol with its own page, its models and its orderings.
-//! May use: atomics, the futex, `membarrier`; loom in their place when built with `--cfg loom`.
+//! May use: nothing.
 //! Never: a scheduler, a stack, a clock, a policy; whoever uses a protocol brings those.
 //!
 //! Not for programs: the public interface is the crate `raddle`. Nothing here is semver-stable.

@@ -1,5 +1,5 @@
 //! Owns: the face of the protocols for `tests/loom`, in a build with `--cfg loom`.
-//! May use: the protocols, `order`, `loom`.
+//! May use: `order`, `prim`, `protocol`, `loom`.
 //! Never: a decision. What a model tests is the protocol itself; this only opens doors.
 //!
 //! The protocols are private to the crate, and hold runnables. Here a runnable is a [`Thing`]: a header and a payload

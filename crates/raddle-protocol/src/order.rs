@@ -1,5 +1,5 @@
 //! Owns: every memory ordering stronger than relaxed that a protocol of this crate relies on, in one table.
-//! May use: `prim`.
+//! May use: `prim::model`, `prim::real`, `loom`.
 //! Never: an entry without its partner on the other side and the reason.
 //!
 //! x86 hides ordering bugs, so an ordering here is a claim that must be able to fail. Each row names the site, the

@@ -1,5 +1,5 @@
 //! Owns: the one place from which protocols import atomics, cells and spinning.
-//! May use: `std`, or `loom` in its place when built with `--cfg loom`.
+//! May use: nothing.
 //! Never: a policy or a data structure.
 //!
 //! A protocol that imports from here runs unchanged on the machine and inside loom's exhaustive search.

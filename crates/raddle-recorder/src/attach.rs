@@ -1,5 +1,5 @@
 //! Owns: what the scheduler finds when a program has linked this crate.
-//! May use: `raddle_core::worker::recording`.
+//! May use: `ends`, `session`, `raddle-core`.
 //! Never: a record.
 
 use crate::ends;

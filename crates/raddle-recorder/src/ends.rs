@@ -1,6 +1,8 @@
 //! Owns: what asks for files from outside of a runtime: the program's exit, and `SIGUSR2`.
-//! May use: the runtimes that have a trace; one handler of the program's exit, one of the signal.
+//! May use: `libc`, `raddle-core`.
 //! Never: more than an addition in the handler of the signal.
+//!
+//! It uses the runtimes that have a trace; one handler of the program's exit, one of the signal.
 
 use raddle_core::runtime::Shared;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
 //! Owns: the recorder: when what is recorded is switched, and how the workers' records become a file.
-//! May use: `raddle-core` by what it shows a recorder; `raddle-trace`; one helper thread, files that a user asked for.
+//! May use: `raddle-core`.
 //! Never: a decision of the scheduler; a file written by a worker, but at its program's end.
 //!
 //! A trace is a flight recorder: each worker overwrites its oldest records, and the last of them become a file at the

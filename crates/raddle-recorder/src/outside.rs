@@ -1,11 +1,13 @@
 //! Owns: `Outside`, what OS threads do to a runtime that are no workers of it: whom they wake, what they make.
-//! May use: a lock that no worker takes; the system's names of OS threads.
+//! May use: `libc`, `raddle-core`, `raddle-syscall`, `raddle-trace`.
 //! Never: a worker's ring.
 //!
 //! All of them share one ring, and take turns at it by a lock: to wake somebody from outside takes a lock and most
 //! often a system call anyway, so that a ring for each would save little, and there may be many of them. A record names
 //! its OS thread by a number, of which the thread remembers the last. What runs on a worker of another runtime, or is
 //! away from its own for a call that blocks, may have thread-local storage that moves: it is asked for anew each time.
+//!
+//! It uses a lock that no worker takes; the system's names of OS threads.
 
 use raddle_core::worker::current_header;
 use raddle_trace::clock::Source;

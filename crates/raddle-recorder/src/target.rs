@@ -1,6 +1,8 @@
 //! Owns: where the file of a trace lies, and that it is there whole or not at all.
-//! May use: the file system; standard error, if there can be no file.
+//! May use: nothing.
 //! Never: a pipe or a device replaced by a file.
+//!
+//! It uses the file system; standard error, if there can be no file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

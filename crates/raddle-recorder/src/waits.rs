@@ -1,5 +1,5 @@
 //! Owns: what the helper reads of each worker once a tick: what it publishes, and what Linux counts for its OS thread.
-//! May use: the workers' public half, `/proc/self/task`.
+//! May use: `raddle-core`, `raddle-trace`.
 //! Never: a sample of a program that is idle.
 
 use raddle_core::runtime::Shared;

@@ -1,5 +1,5 @@
 //! Owns: what threads and processes share and communicate by: locks, channels, and the channels of CSP.
-//! May use: `raddle-core` to wait and to wake; `raddle-protocol` for the words.
+//! May use: nothing.
 //! Never: deciding who runs.
 //!
 //! The public interface is the crate `raddle`, which exports these modules as they are:

@@ -1,5 +1,5 @@
 //! Owns: `spawn` and `Builder`: how a thread is made.
-//! May use: `process::Builder`.
+//! May use: `handle`, `raddle-core`.
 //! Never: a stack; a thread gets one when it starts.
 
 use super::handle::JoinHandle;

@@ -1,5 +1,5 @@
 //! Owns: `Thread`, by which anybody can unpark one, and `JoinHandle`, by which one can wait for its end.
-//! May use: the handles of `process`.
+//! May use: `id`, `wait`, `raddle-core`.
 //! Never: a block.
 
 use super::id::ThreadId;

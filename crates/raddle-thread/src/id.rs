@@ -1,5 +1,5 @@
 //! Owns: `ThreadId`, one space of numbers for threads of ours and of the operating system.
-//! May use: the standard library's thread numbers.
+//! May use: nothing.
 //! Never: a table of threads.
 //!
 //! Threads of ours have odd numbers, OS threads even ones: twice the number that `std` gave them. `std` does not show

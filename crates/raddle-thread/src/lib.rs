@@ -1,5 +1,5 @@
 //! Owns: threads, by the names, the bounds and the behaviour of `std::thread`.
-//! May use: `process`, whose blocks and handles these are.
+//! May use: nothing.
 //! Never: a mechanism of its own.
 //!
 //! A thread is to its program what a POSIX thread is, with thread-local storage of its own, and to the machine a

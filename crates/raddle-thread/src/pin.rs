@@ -1,6 +1,8 @@
 //! Owns: the guard that keeps a thread on its worker.
-//! May use: the header's flags, which the one who runs may write.
+//! May use: `handle`, `raddle-core`, `raddle-protocol`.
 //! Never: another thread's flags.
+//!
+//! It uses the header's flags, which the one who runs may write.
 
 use super::handle::{Thread, current};
 use raddle_core::block::Block;

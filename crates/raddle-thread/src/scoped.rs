@@ -1,5 +1,5 @@
 //! Owns: `scope`: threads that may borrow from their maker, because it waits for them.
-//! May use: `process::scope`, which counts and waits.
+//! May use: `builder`, `handle`, `wait`, `raddle-core`.
 //! Never: returning, even by a panic, while a thread of the scope runs.
 
 use super::builder::Builder;

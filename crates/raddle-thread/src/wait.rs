@@ -1,5 +1,5 @@
 //! Owns: `std::thread`'s ways to wait, by its names.
-//! May use: `process::wait`.
+//! May use: `raddle-core`, `raddle-syscall`.
 //! Never: another meaning than `process::wait` gives them.
 
 use raddle_core::region;

@@ -1,5 +1,5 @@
 //! Owns: traces: the events, the ring buffers they are recorded in, the file format, the analysis and the exporters.
-//! May use: nothing of the scheduler.
+//! May use: nothing.
 //! Never: a scheduling decision; this crate only records and analyses.
 //!
 //! A trace answers one question: why is this program no faster on more workers? A worker writes 16-byte [`Record`]s

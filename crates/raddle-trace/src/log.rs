@@ -1,5 +1,5 @@
 //! Owns: `Log`: the records of all workers in their order, in nanoseconds, with the names of things.
-//! May use: `file`, `clock`.
+//! May use: `clock`, `event`, `file`.
 //! Never: interpretation; that is `analysis`.
 
 use crate::clock::Scale;

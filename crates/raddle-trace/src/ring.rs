@@ -1,5 +1,5 @@
 //! Owns: `Ring`, a ring buffer that one worker writes and others may copy.
-//! May use: atomics.
+//! May use: `event`, `libc`, `loom`.
 //! Never: a lock, an allocation or a system call by the writer; waiting on either side.
 //!
 //! A single writer overwrites the oldest record. A reader reads the head, copies, and reads the head again: records

@@ -1,5 +1,5 @@
 //! Owns: `Recorder`, which records the spans and events of `tracing` in Raddle's trace.
-//! May use: `raddle::trace`, `tracing-core`.
+//! May use: `raddle`, `tracing-core`.
 //! Never: a lock, an allocation or formatting when an event is recorded.
 //!
 //! ```

@@ -1,5 +1,5 @@
 //! Owns: ALT: enabling, waiting, disabling, and which guard is chosen.
-//! May use: `comm`'s words, `atom`.
+//! May use: `atom`, `comm`, `interp`, `machine`, `process`, `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory.
 //!
 //! **ALT.** The word `alt` of the one who inputs goes `IDLE` -> `ENABLING` -> `WAITING`; who has something for it

@@ -1,5 +1,5 @@
 //! Owns: arithmetic that is more than one operator: shifts, roundings, the predefined routines.
-//! May use: `libm`.
+//! May use: `libm`, `raddle-bytecode`.
 //! Never: the machine's state.
 
 use core::fmt;

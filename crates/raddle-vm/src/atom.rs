@@ -1,5 +1,5 @@
 //! Owns: read-modify-writes that cost nothing where one OS thread runs the machine.
-//! May use: `prim`.
+//! May use: `prim`, `loom`.
 //! Never: an ordering of its own; the protocols say what pairs with what.
 //!
 //! `SHARED` says whether several OS threads run the machine. If not, a load and a store do, which a microcontroller

@@ -1,5 +1,5 @@
 //! Owns: channels: who waits in a channel's word, who may take whom, and the copy.
-//! May use: `atom`, `process`, `memory`.
+//! May use: `atom`, `interp`, `machine`, `process`, `races::shadow`, `loom`, `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory. What a process waits for lies outside.
 //!
 //! A channel's word is one of

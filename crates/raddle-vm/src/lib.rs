@@ -1,11 +1,11 @@
 //! Owns: the machine that runs verified bytecode.
-//! May use: `core`, `alloc`; `libm` for functions on reals.
+//! May use: nothing.
 //! Never: files, threads, the clock; a `Scheduler` brings them.
 //!
 //! A [`Machine`] is a program with its memory and its processes; a [`Scheduler`] says who runs. [`solo`] is one that
-//! needs no operating system. A process is 40 bytes beside its frame: no stack. Read `raddle-bytecode`'s `FORMAT.md`
-//! for the machine that a program sees; here `memory`, `process`, `interp`, then the protocols `comm`, `alt`, `par`,
-//! `lock`, `quiet`.
+//! needs no operating system. A process is 40 bytes beside its frame: no stack. Read `raddle-bytecode`'s
+//! `crates/raddle-bytecode/FORMAT.md` for the machine that a program sees; here `memory`, `process`, `interp`, then the
+//! protocols `comm`, `alt`, `par`, `lock`, `quiet`.
 #![cfg_attr(not(loom), no_std)]
 
 extern crate alloc;

@@ -1,5 +1,5 @@
 //! Owns: the locks of shared channel ends, and who queues for them.
-//! May use: `atom`, `spin`.
+//! May use: `atom`, `interp`, `machine`, `process`, `loom`, `raddle-bytecode`.
 //! Never: trusts a lock's word: it lies in the program's memory.
 //!
 //! | word | meaning |

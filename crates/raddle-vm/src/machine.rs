@@ -1,5 +1,5 @@
 //! Owns: `Machine`, one program with its memory and its processes.
-//! May use: all the parts.
+//! May use: `heap`, `lock`, `memory`, `process`, `races`, `spin`, `raddle-bytecode`.
 //! Never: chooses who runs next; a `Scheduler` does.
 
 use crate::heap::Heap;

@@ -1,5 +1,5 @@
 //! Owns: the machine's memory: one run of words, and checked access to it.
-//! May use: relaxed atomics.
+//! May use: `loom`.
 //! Never: an address that was not compared with the size.
 //!
 //! Every word is an atomic, accessed relaxed, which costs what a plain access costs: a program that races (by

@@ -1,6 +1,8 @@
 //! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
-//! May use: the protocols as they are; a scheduler that only notes who was made ready.
+//! May use: `comm`, `interp`, `machine`, `prim`, `process`, `quiet`, `loom`, `raddle-bytecode`.
 //! Never: the interpreter.
+//!
+//! It uses the protocols as they are; a scheduler that only notes who was made ready.
 
 use crate::comm::Message;
 use crate::interp::Step;

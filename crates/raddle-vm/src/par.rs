@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of processes.
-//! May use: `process`, `atom`, `memory`.
+//! May use: `atom`, `interp`, `machine`, `memory`, `process`, `raddle-bytecode`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
 //! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes

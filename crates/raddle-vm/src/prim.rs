@@ -1,5 +1,5 @@
 //! Owns: the atomic words of the machine's protocols, and the orderings that they rely on.
-//! May use: `core`; under `--cfg loom` loom, for the models.
+//! May use: `loom`.
 //! Never: an ordering without its partner and the reason.
 //!
 //! x86 hides ordering bugs, so an ordering here is a claim that must be able to fail: the models weaken each row and

@@ -1,5 +1,5 @@
 //! Owns: `Process`, all that the machine knows of one process, and the table of them.
-//! May use: `spin`, atomics.
+//! May use: `machine`, `spin`, `loom`.
 //! Never: moves or frees a process while the machine lives: a number that a program made up must lead to one.
 //!
 //! | field | who may touch it, and when |

@@ -1,5 +1,5 @@
 //! Owns: whether a machine that several workers run stands still: nobody runs, and every process waits.
-//! May use: `prim`, the processes' records.
+//! May use: `machine`, `prim`, `process`, `loom`.
 //! Never: stops a worker, or waits for one.
 //!
 //! Each worker counts its visits to the machine: the count goes up when it enters and when it leaves, so it is odd

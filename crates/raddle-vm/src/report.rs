@@ -1,5 +1,5 @@
 //! Owns: the account of a run-time error or a deadlock: which process, where, waiting for what and for whom.
-//! May use: the table of processes and the module's names, while nothing runs.
+//! May use: nothing.
 //! Never: an assumption about the program's memory: what is found there is looked at, not believed.
 //!
 //! Who would have to serve a channel is not written anywhere. So each process is followed through all that it may
@@ -8,6 +8,8 @@
 //!
 //! A circle is named only if it is certain: each of it waits for the next, and nobody else could come. What nobody
 //! could end is said to be that. Otherwise it may be a group of whom each waits for some others of it.
+//!
+//! It uses the table of processes and the module's names, while nothing runs.
 
 mod absint;
 mod draw;

@@ -1,5 +1,5 @@
 //! Owns: the scheduler for one thread, which needs no operating system.
-//! May use: `machine`; a `World` that the host brings.
+//! May use: `interp`, `machine`, `process`, `raddle-bytecode`.
 //! Never: a lock, an atomic exchange, a thread.
 //!
 //! It can give a program back that has work for more than one: when, for [`SLACK_US`], somebody was always left in

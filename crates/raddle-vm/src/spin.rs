@@ -1,8 +1,10 @@
 //! Owns: a lock for the few places that several workers share and that are touched rarely.
-//! May use: one atomic flag.
+//! May use: `loom`.
 //! Never: held over anything that waits, calls the host or panics.
 //!
 //! Without an operating system there is nothing to sleep on. Held for tens of nanoseconds, by workers of one machine.
+//!
+//! It uses one atomic flag.
 
 use crate::prim::{AtomicBool, Ordering};
 use core::cell::UnsafeCell;

@@ -1,5 +1,5 @@
 //! Owns: instructions that are more than a line in the loop: ALT, waiting for time, routines on words, the host.
-//! May use: everything of the machine.
+//! May use: `arith`, `atom`, `comm`, `interp`, `machine`, `process`, `raddle-bytecode`.
 //! Never: a slot; the loop has them.
 
 use crate::arith;

@@ -1,5 +1,6 @@
 //! Owns: the public Rust face of Raddle.
-//! May use: the crates of what users hold and of what observes it, whose items it re-exports.
+//! May use: `raddle-core`, `raddle-explore`, `raddle-hang`, `raddle-job`, `raddle-macros`, `raddle-recorder`,
+//! `raddle-sync`, `raddle-thread`.
 //! Never: a mechanism of its own.
 //!
 //! Raddle runs programs made of very many very small concurrent pieces on all the cores of a machine, at a cost close
@@ -73,6 +74,8 @@
 //! The default runtime starts on first use, with as many workers as affinity and cgroup give cores.
 //! [`Runtime::builder`] makes others, [`Builder::build_global`] configures the default one, and the environment
 //! configures all of them; a wrong value is an error that lists what is allowed.
+//!
+//! It uses the crates of what users hold and of what observes it, whose items it re-exports.
 #![doc = settings_table!()]
 //! # Features
 //!

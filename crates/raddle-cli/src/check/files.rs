@@ -1,6 +1,8 @@
 //! Owns: reading the texts of `raddle check`: programs and included files.
-//! May use: the file system, standard input.
+//! May use: `refusal`, `raddle-occam`.
 //! Never: guessing the encoding of bytes that are not UTF-8.
+//!
+//! It uses the file system, standard input.
 
 use std::ffi::OsStr;
 use std::io;

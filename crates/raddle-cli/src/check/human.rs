@@ -1,9 +1,11 @@
 //! Owns: a diagnostic as text, in rustc's style.
-//! May use: annotate-snippets; the environment and the terminal, for colours.
+//! May use: `annotate-snippets`, `raddle-occam`.
 //! Never: writing it anywhere.
 //!
 //! The renderer gets only the lines that a diagnostic is about, since it would scan the whole file for each diagnostic.
 //! Places that are far apart therefore have snippets of their own.
+//!
+//! It uses annotate-snippets; the environment and the terminal, for colours.
 
 use std::env;
 use std::io::{self, IsTerminal as _};

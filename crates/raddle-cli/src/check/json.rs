@@ -1,5 +1,5 @@
 //! Owns: a diagnostic as one line of JSON, for editors and scripts.
-//! May use: serde_json.
+//! May use: `raddle-occam`, `serde_json`.
 //! Never: renaming or dropping a field, which scripts rely on; new ones may come.
 
 use raddle_occam::diag::{Diagnostic, Label, Severity};

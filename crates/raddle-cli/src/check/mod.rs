@@ -1,5 +1,5 @@
 //! Owns: `raddle check`: its options, and the check of each file.
-//! May use: raddle-occam, `files` for texts, `human` and `json` for output.
+//! May use: `refusal`, `clap`, `raddle-occam`.
 //! Never: exit codes; deciding what is wrong with a program.
 //!
 //! Each file is a program of its own, checked with what it includes. A file that cannot be read does not keep the

@@ -1,5 +1,6 @@
 //! Owns: `raddle run`, `build` and `disasm` for occam sources and bytecode.
-//! May use: raddle-occam, raddle-bytecode, raddle-host; `check` for files and diagnostics.
+//! May use: `check::files`, `check::human`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`,
+//! `raddle-occam`.
 //! Never: exit codes.
 
 mod terminal;

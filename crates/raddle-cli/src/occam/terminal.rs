@@ -1,5 +1,5 @@
 //! Owns: signals and the terminal's mode while an occam program runs.
-//! May use: libc: `sigaction`, `tcsetattr`; `unsafe` for them.
+//! May use: `libc`.
 //! Never: leaves the terminal otherwise than it was found: at the end, in a panic, or when a signal ends the program.
 //!
 //! An interrupt sets a flag that the host reads some tens of times per second; it then writes the output and ends. A

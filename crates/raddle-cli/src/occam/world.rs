@@ -1,5 +1,5 @@
 //! Owns: keyboard, screen and arguments of an occam program.
-//! May use: standard streams, `terminal`.
+//! May use: `libc`, `raddle-host`.
 //! Never: a buffer; the host has one and flushes it in time.
 
 use std::ffi::OsString;

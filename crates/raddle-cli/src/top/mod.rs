@@ -1,5 +1,5 @@
 //! Owns: `raddle top`: its options, its interval, and the search for programs.
-//! May use: clap, `/proc`, the terminal.
+//! May use: `refusal`, `terminal_size`.
 //! Never: a signal to the program, a stop of it, a figure that is not on its page.
 
 mod page;

@@ -1,5 +1,5 @@
 //! Owns: the parsed page of a program, and the frame made of two pages.
-//! May use: nothing.
+//! May use: `raddle`, `raddle-trace`.
 //! Never: the clock; a page contains its time.
 
 use std::collections::HashMap;

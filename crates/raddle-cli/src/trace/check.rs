@@ -1,5 +1,5 @@
 //! Owns: the checks of `raddle trace check`.
-//! May use: the log and its analysis.
+//! May use: `raddle-trace`.
 //! Never: a repair.
 
 use std::fmt::Write as _;

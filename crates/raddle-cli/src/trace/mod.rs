@@ -1,5 +1,5 @@
 //! Owns: `raddle trace`: its options, its files and its output.
-//! May use: clap, `raddle-trace`'s reader, analysis and exporters.
+//! May use: `refusal`, `clap`, `raddle`, `raddle-trace`.
 //! Never: a figure that `raddle-trace` did not compute.
 
 mod check;

@@ -1,4 +1,4 @@
-//! `raddle run FILE.rs`: the file is found in its package, built and run.
+//! `raddle run` with a Rust source: the file is found in its package, built and run.
 
 use std::process::Output;
 

@@ -1,5 +1,5 @@
 //! Owns: the switch on aarch64 (AAPCS64).
-//! May use: `Context`'s two words.
+//! May use: `context`, `walk`, `libc`.
 //! Never: memory other than those words and the two stacks.
 //!
 //! A suspended context is its stack pointer; everything else lies on its stack, as `switch` stored it:

@@ -1,5 +1,5 @@
 //! Owns: the choice of the assembly that this machine runs.
-//! May use: one file per architecture.
+//! May use: `libc`.
 //! Never: a difference that a caller could see.
 
 #[cfg_attr(all(target_arch = "x86_64", not(raddle_tsan)), path = "x86_64.rs")]

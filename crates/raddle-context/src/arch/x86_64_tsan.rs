@@ -1,5 +1,5 @@
 //! Owns: the switch on x86-64 under ThreadSanitizer.
-//! May use: `Context`'s words, ThreadSanitizer's fiber calls.
+//! May use: `context`, `tools`.
 //! Never: anything that the plain file does not do, except those calls.
 //!
 //! As `x86_64.rs`, whose story holds, with two calls between saving and loading the stack pointer: the
@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *mut Context, sto
     )
 }
 
-// SAFETY: as `sanitizer/tsan_interface.h` declares them.
+// SAFETY: as `llvm:sanitizer/tsan_interface.h` declares them.
 unsafe extern "C" {
     fn __tsan_switch_to_fiber(fiber: *mut core::ffi::c_void, flags: u32);
     fn __tsan_destroy_fiber(fiber: *mut core::ffi::c_void);

@@ -1,5 +1,5 @@
 //! Owns: no notes: this build's switch keeps none.
-//! May use: nothing.
+//! May use: `context`, `stack`.
 //! Never: a note.
 
 use crate::{Context, Stack, transfer_here};

@@ -1,5 +1,5 @@
 //! Owns: the alternate signal stack of a worker's fault handler.
-//! May use: mmap, sigaltstack.
+//! May use: `stack`, `libc`, `raddle-syscall`.
 //! Never: another OS thread's alternate stack.
 
 use core::marker::PhantomData;

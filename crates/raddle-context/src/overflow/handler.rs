@@ -1,5 +1,5 @@
 //! Owns: the process's handler of SIGSEGV and SIGBUS.
-//! May use: the list of slabs, `RawWriter`, the current word.
+//! May use: `current`, `stack`, `libc`.
 //! Never: a fault that is not a stack overflow of ours; it goes to the previous handler.
 
 use super::RawWriter;

@@ -1,5 +1,5 @@
 //! Owns: the report of a stack overflow.
-//! May use: signals, the list of slabs, the current word.
+//! May use: nothing.
 //! Never: locks or allocation once a fault has happened.
 //!
 //! A stack that is used up ends at its guard page; touching that is a memory fault. rustc touches every
@@ -13,6 +13,8 @@
 //! | in a guard page of ours | in or just below that slot | report an overflow, abort |
 //! | in a guard page of ours | elsewhere | report a wild access, then call the previous handler |
 //! | elsewhere | | call the previous handler (std's reports overflows of OS threads) |
+//!
+//! It uses signals, the list of slabs, the current word.
 
 mod alt_stack;
 mod handler;

@@ -1,5 +1,5 @@
 //! Owns: text written from a signal handler.
-//! May use: the kernel's `write`.
+//! May use: `libc`, `raddle-syscall`.
 //! Never: locks, allocation, standard error's buffer.
 
 use core::fmt;

@@ -1,6 +1,8 @@
 //! Owns: the free stacks that are in no worker's pool, and the slabs that new ones are cut from.
-//! May use: slabs; one lock per size class.
+//! May use: `libc`.
 //! Never: the fast path; a worker takes many stacks at a time.
+//!
+//! It uses slabs; one lock per size class.
 
 use super::error::FailedStep;
 use super::slab::{self, Slab};

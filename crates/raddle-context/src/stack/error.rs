@@ -1,5 +1,5 @@
 //! Owns: the error when no stack can be made.
-//! May use: `SizeClass`.
+//! May use: `libc`.
 //! Never: allocation, which may be what failed.
 
 use super::SizeClass;

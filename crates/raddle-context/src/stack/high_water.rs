@@ -1,10 +1,12 @@
 //! Owns: how deep a stack was used, on request.
-//! May use: the memory of a stack that nobody runs on.
+//! May use: nothing.
 //! Never: the ordinary path; it costs touching the whole stack.
 //!
 //! Every word of a stack is set to a pattern before it is used; the lowest word that has changed since is
 //! the high-water mark. A frame that reserves bytes and writes none of them is not seen, so the mark is a
 //! lower bound.
+//!
+//! It uses the memory of a stack that nobody runs on.
 
 use super::Stack;
 

@@ -1,5 +1,5 @@
 //! Owns: `Stack`, the right to run on one guarded piece of memory.
-//! May use: slabs through the depot.
+//! May use: nothing.
 //! Never: the memory of a stack that is taken, except to fill it on request before it is used.
 //!
 //! ```text
@@ -10,6 +10,8 @@
 //! A slab is a reservation for many stacks; a slot of it is a guard page and, above, the usable bytes. A
 //! slot gets its guard when it is first handed out, and keeps it. Nothing is ever unmapped while the depot
 //! lives; see [`StackDepot::trim`] for what goes back to the kernel, and when.
+//!
+//! It uses slabs through the depot.
 
 mod class;
 mod depot;

@@ -1,9 +1,11 @@
 //! Owns: a worker's pool of free stacks.
-//! May use: the depot, once for many stacks.
+//! May use: `libc`.
 //! Never: an atomic or a system call on the fast path; the memory of a stack that is given back.
 //!
 //! Last in, first out, so that the next process runs on the lines and pages that the last one left in the
 //! cache.
+//!
+//! It uses the depot, once for many stacks.
 
 use super::{SizeClass, Stack, StackDepot, StackError};
 use core::ptr::NonNull;

@@ -1,5 +1,5 @@
 //! Owns: the list of all slabs of the process, for the fault handler.
-//! May use: atomics.
+//! May use: nothing.
 //! Never: a lock, freed memory, or anything else that is unsafe in a signal handler.
 //!
 //! A singly linked list that only grows at its head; its nodes are leaked, and reused when a slab is

@@ -1,5 +1,5 @@
 //! Owns: slabs, the reservations that stacks are cut from.
-//! May use: mmap, madvise, mprotect.
+//! May use: `tools::valgrind`, `libc`.
 //! Never: a slot after it was cut; that belongs to whoever holds the `Stack`.
 //!
 //! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space
@@ -8,6 +8,8 @@
 //! The guard at the low end of a slot is a *guard region* where the kernel supports them (Linux 6.13,
 //! `MADV_GUARD_INSTALL`): a mark in the page table, so that the mapping stays one piece. Before that it is
 //! a page without access rights, which splits the mapping in two and so counts against `vm.max_map_count`.
+//!
+//! It uses mmap, madvise, mprotect.
 
 use super::error::FailedStep;
 use super::{Guard, PAGE, SizeClass, ranges};

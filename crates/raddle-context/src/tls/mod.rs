@@ -1,5 +1,5 @@
 //! Owns: thread-local storage that belongs to a context and moves with it from one OS thread to another.
-//! May use: the C library's own functions for such storage; one file per C library or build, chosen on one line.
+//! May use: nothing.
 //! Never: a guess; if the start-up probe finds anything unexpected, all of it is [`Unsupported`].
 //!
 //! Compilers compute the address of a thread-local variable once and keep it, since to them a function runs on one
@@ -22,6 +22,9 @@
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
 //! | `setuid` and its relatives | `glibc/setuid.rs`, `glibc/host.rs` |
+//!
+//! It uses the C library's own functions for such storage; one file per C library or build, chosen on one
+//! line.
 
 #[cfg_attr(raddle_twin, path = "twin.rs")]
 #[cfg_attr(all(not(raddle_twin), target_os = "linux", target_env = "gnu"), path = "glibc/mod.rs")]

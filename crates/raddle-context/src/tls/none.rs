@@ -1,5 +1,5 @@
 //! Owns: the stand-in of builds that cannot give contexts storage of their own.
-//! May use: nothing.
+//! May use: `stack`, `libc`.
 //! Never: a block.
 
 use super::Unsupported;

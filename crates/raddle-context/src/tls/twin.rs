@@ -1,5 +1,5 @@
 //! Owns: the twin's stand-in: each context is an OS thread there, and so has storage of its own.
-//! May use: nothing.
+//! May use: `stack`, `libc`.
 //! Never: a register.
 
 use super::Unsupported;

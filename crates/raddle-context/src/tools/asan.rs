@@ -1,5 +1,5 @@
 //! Owns: the calls that tell AddressSanitizer of switches.
-//! May use: its fiber interface, `arch`.
+//! May use: `arch`, `context`, `stack`, `libc`.
 //! Never: locals between the two calls around a switch, beyond the one that carries its answer.
 //!
 //! AddressSanitizer wants to know which stack it is on, for its reports and for the "fake stack" that

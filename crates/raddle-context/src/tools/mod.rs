@@ -1,5 +1,5 @@
 //! Owns: the calls that tell debugging tools of our stacks and switches.
-//! May use: one file per tool; `fibers` is chosen on one line.
+//! May use: nothing.
 //! Never: an effect on the program's behaviour.
 //!
 //! | tool | told of | when |

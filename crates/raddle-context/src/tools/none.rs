@@ -1,5 +1,5 @@
 //! Owns: the stand-in for builds without a sanitizer.
-//! May use: `arch`.
+//! May use: `arch::machine`, `context`, `stack`.
 //! Never: a cost.
 
 use crate::context::{Context, Entry};

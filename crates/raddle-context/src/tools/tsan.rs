@@ -1,5 +1,5 @@
 //! Owns: the calls that tell ThreadSanitizer of contexts and switches.
-//! May use: its fiber interface, the assembly that calls it.
+//! May use: `arch::machine`, `context`, `stack`, `tls::world`, `libc`.
 //! Never: an instrumented frame between the announcement of a switch and the switch.
 //!
 //! Each primed context is a fiber of ThreadSanitizer's, made when it is primed and destroyed by whoever it
@@ -12,6 +12,8 @@
 //! `arch/x86_64_tsan.rs`.
 //!
 //! At most about 8000 fibers can be alive at once: that is ThreadSanitizer's limit.
+//!
+//! It uses its fiber interface, the assembly that calls it.
 
 use crate::context::{Context, Entry};
 use crate::stack::Stack;
@@ -19,7 +21,7 @@ use core::ffi::{c_int, c_void};
 use core::ops::Range;
 use core::ptr::null_mut;
 
-// SAFETY: as `sanitizer/tsan_interface.h` declares them.
+// SAFETY: as `llvm:sanitizer/tsan_interface.h` declares them.
 unsafe extern "C" {
     fn __tsan_get_current_fiber() -> *mut c_void;
     fn __tsan_create_fiber(flags: u32) -> *mut c_void;

@@ -1,5 +1,5 @@
 //! Owns: the calls that tell Valgrind of our stacks.
-//! May use: Valgrind's client requests, which are a few rotations that do nothing outside of it.
+//! May use: nothing.
 //! Never: a cost on a path that is taken more than once per stack.
 //!
 //! Valgrind takes a jump of the stack pointer between two known stacks for a switch, and any other large
@@ -7,6 +7,8 @@
 //!
 //! A client request is a sequence of instructions without effect that Valgrind's translator recognises: it
 //! finds the address of six words (request, five arguments) in one register and puts its answer into another.
+//!
+//! It uses Valgrind's client requests, which are a few rotations that do nothing outside of it.
 
 use core::ops::Range;
 

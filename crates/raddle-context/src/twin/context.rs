@@ -1,5 +1,5 @@
 //! Owns: the twin of `context.rs` on OS threads.
-//! May use: threads, locks and condition variables of the standard library.
+//! May use: `current`, `stack`.
 //! Never: assembly, a stack of ours, speed.
 //!
 //! Model checkers and race detectors follow OS threads, not our switch. Under `--cfg raddle_twin` each started context
@@ -18,6 +18,8 @@
 //!
 //! A primed context that is never started costs nothing. One that is suspended and never resumed leaves
 //! its OS thread waiting for ever.
+//!
+//! It uses threads, locks and condition variables of the standard library.
 
 use crate::current;
 use crate::stack::Stack;

@@ -1,5 +1,5 @@
 //! Owns: the stack walk of a suspended context: the functions that it is in.
-//! May use: the registers that `arch` has saved; the unwind tables (`tables`, `rows`).
+//! May use: `arch::machine`, `context`, `stack`.
 //! Never: a read outside of the context's own stack and of those tables; an allocation, or a lock, while it walks.
 //!
 //! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to its

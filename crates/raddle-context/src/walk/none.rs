@@ -1,5 +1,5 @@
 //! Owns: the stand-in where no stack can be walked: in the twin build and under ThreadSanitizer.
-//! May use: nothing.
+//! May use: `context`, `stack`.
 //! Never: a frame.
 
 use crate::{Context, Stack};

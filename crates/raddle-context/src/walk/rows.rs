@@ -1,5 +1,5 @@
 //! Owns: the interpreter of a function's unwind information, which gives the `Row` for an instruction.
-//! May use: the bytes that `tables` has found.
+//! May use: nothing.
 //! Never: a byte beyond their end; a DWARF expression, which only the loader's stubs use: the walk ends there.
 //!
 //! The unwind information is a program that builds rows, one for each change of the frame (DWARF 5, 6.4.2). It is

@@ -1,10 +1,12 @@
 //! Owns: `Tables`, the unwind tables of the program and its libraries, and the row for an address.
-//! May use: the loader's list of what is loaded.
+//! May use: `libc`.
 //! Never: a byte outside the loaded segment that holds the tables.
 //!
 //! `.eh_frame_hdr` is a sorted list of functions, which all linkers write in the same form; only that is read here. It
 //! leads to a function's entry in `.eh_frame`, and that to a part that several functions share (Linux Standard Base,
 //! Core, 10.6; DWARF 5, 6.4).
+//!
+//! It uses the loader's list of what is loaded.
 
 use super::rows::{Bytes, Row, UnwindProgram};
 use core::ffi::{c_int, c_void};

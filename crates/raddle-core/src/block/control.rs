@@ -1,5 +1,5 @@
 //! Owns: `Block`, the control block of a light process.
-//! May use: `header`, `protocol`, `raddle-context`.
+//! May use: `raddle-context`, `raddle-protocol`.
 //! Never: being freed. A block's memory is type-stable (see `pool`), so an old handle may always look at its token.
 //!
 //! | fields | who may touch them, and when |

@@ -1,5 +1,5 @@
 //! Owns: the way from an OS thread to what runs there.
-//! May use: the word of `raddle-context`.
+//! May use: `raddle-context`, `raddle-protocol`.
 //! Never: keeping it over a switch.
 
 use raddle_protocol::header::Header;

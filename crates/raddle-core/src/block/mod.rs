@@ -1,5 +1,5 @@
 //! Owns: control blocks: what there is of a process beside its stack, and where blocks come from.
-//! May use: `raddle-context` for stack and context; `raddle-protocol` for the words.
+//! May use: nothing.
 //! Never: being freed. A block's memory is type-stable, so that an old handle may always look at its token.
 
 mod control;

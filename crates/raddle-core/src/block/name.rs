@@ -1,6 +1,8 @@
 //! Owns: what a process is called in a message.
-//! May use: standard error, for one that cannot start.
+//! May use: `raddle-context`, `raddle-protocol`.
 //! Never: a process that others may be changing.
+//!
+//! It uses standard error, for one that cannot start.
 
 use super::Block;
 use raddle_context::StackError;

@@ -1,5 +1,5 @@
 //! Owns: `Payload`, the room in a block for the closure before it runs and for the result after.
-//! May use: the standard library.
+//! May use: nothing.
 //! Never: knowing which of the two is inside; the join word's protocol says that.
 //!
 //! Most closures and results are small: 56 bytes are inline, and a spawn then allocates nothing. What is larger, or

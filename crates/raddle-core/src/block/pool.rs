@@ -1,10 +1,11 @@
 //! Owns: where blocks come from and go to: a free list for each worker, a depot for all.
-//! May use: `process::block`.
+//! May use: `libc`, `raddle-context`, `raddle-protocol`.
 //! Never: giving memory back. A block stays a block for ever.
 //!
 //! A handle to a process holds the block's address and the generation of its token. It may outlive the process, the
 //! runtime even, and still reads the token. So blocks come from slabs that are never freed ("type-stable memory",
-//! Greenwald and Cheriton 1996), and the end of a life only raises the generation. `reclaim.md` argues it.
+//! Greenwald and Cheriton 1996), and the end of a life only raises the generation.
+//! `crates/raddle-core/src/process/reclaim.md` argues it.
 //!
 //! Blocks are cut from regions that double up to two mebibytes, as huge pages where the kernel gives them: with small
 //! pages the faults of the blocks alone cost 100 to 300 ns a process (PERF: bench `alive`).

@@ -1,5 +1,5 @@
 //! Owns: the way of a thread with storage of its own to a spare OS thread and back.
-//! May use: `worker` to be left, the transfer of `raddle-context`.
+//! May use: `block::control`, `worker`, `raddle-context`, `raddle-protocol`.
 //! Never: a light process, whose thread-locals are its worker's.
 //!
 //! The thread itself goes: it leaves its worker, as for any wait; the next context hands it to a spare, which enters it

@@ -1,5 +1,6 @@
 //! Owns: `blocking`: a call that may block an OS thread is made on a spare one, and the caller's worker goes on.
-//! May use: `spare`, the OS threads; `process::wait`, to wait for the call's end.
+//! May use: `block::control`, `describe::wait`, `orphan`, `wait::park`, `worker`, `raddle-context`,
+//! `raddle-protocol`.
 //! Never: a worker that waits for the call.
 //!
 //! | caller | what runs the function |

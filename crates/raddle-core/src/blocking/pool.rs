@@ -1,10 +1,12 @@
 //! Owns: which spare OS threads are idle, how many there are, and the calls that wait for one.
-//! May use: a lock of the standard library, for a few instructions.
+//! May use: nothing.
 //! Never: a call made under the lock.
 //!
 //! One pool for the program, whatever its runtimes. The spare that became idle last is used first: it is warm, and the
 //! others come to their time-out. A spare takes itself off the list when its time is over, unless it has been given a
 //! job by then.
+//!
+//! It uses a lock of the standard library, for a few instructions.
 
 use super::spare::{self, Bed, Job};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! Owns: a spare OS thread: where it waits, and what it is given to do.
-//! May use: `pool`, to be found.
+//! May use: `message`, `os_thread::record`, `raddle-context`.
 //! Never: a worker's private half. It is no worker.
 
 use super::pool;

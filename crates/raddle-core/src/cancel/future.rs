@@ -1,5 +1,5 @@
 //! Owns: `Cancellable`, a future that is dropped when its token is cancelled.
-//! May use: `cancel::node`.
+//! May use: `region`.
 //! Never: a wait.
 
 use crate::cancel::Cancelled;

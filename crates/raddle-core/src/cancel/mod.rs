@@ -1,5 +1,5 @@
 //! Owns: cancellation: tokens, regions, deadlines for whole regions, shields; and how a cancelled flow ends.
-//! May use: `process` and `cell::sleep`; the waits ask this module, not the other way round.
+//! May use: `region`, `task::sleep`, `worker::choice`.
 //! Never: stopping anybody who does not wait; a look at a flag on the way of one who is in no region.
 //!
 //! A [`Token`] is cancelled once. What runs inside of [`Token::run`], and all processes and threads that are spawned in

@@ -1,5 +1,5 @@
 //! Owns: a scope whose children are cancelled together, or one by one.
-//! May use: `process::scope`.
+//! May use: `process::handle`, `region`, `spawn`.
 //! Never: cancelling the one who has opened it.
 
 use super::{Cancelled, Deadline, Token};

@@ -1,5 +1,5 @@
 //! Owns: the calls whose waits are noted in the switch itself, and their subject: a channel, by its address alone.
-//! May use: `wait::describe`.
+//! May use: nothing.
 //! Never: following that address.
 //!
 //! A light process that waits at a one-to-one channel leaves three words and the number of its call in the switch

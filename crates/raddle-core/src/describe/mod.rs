@@ -1,5 +1,5 @@
 //! Owns: what somebody waits for, in the words of a report.
-//! May use: `block`, to which a wait is shown.
+//! May use: nothing.
 //! Never: following what is not waited for any more.
 
 mod held;

@@ -1,5 +1,5 @@
 //! Owns: `Thing`, by which others could end a wait, and where it lies; `FirstOf`, the several of an alternation.
-//! May use: nothing but addresses.
+//! May use: nothing.
 //! Never: following one.
 //!
 //! A mutex knows its holder. A channel does not know who has its other end, nor a barrier who has not come: to note

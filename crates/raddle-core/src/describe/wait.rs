@@ -1,5 +1,5 @@
 //! Owns: `Wait`, what somebody waits for, as a report tells it: in which call, for what, and where in the program.
-//! May use: `process::block`, `worker` to find who runs.
+//! May use: `block::control`, `block::current`, `os_thread`, `stamp`, `raddle-context`, `raddle-protocol`.
 //! Never: an allocation, or a lock, while somebody waits; following what is not waited for any more.
 //!
 //! A [`Wait`] lies in the frame of the one who waits, and its control block points to it from [`show`](Wait::show)

@@ -1,5 +1,5 @@
 //! Owns: the places at which an observer is attached to the scheduler: hang reports, exploration, the recorder.
-//! May use: what the scheduler shows of itself.
+//! May use: nothing.
 //! Never: knowing an observer; what it is told and asked is a trait that stands here.
 //!
 //! An observer is a crate above this one. It attaches itself before `main` begins, from a function that its object file

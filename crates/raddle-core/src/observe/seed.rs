@@ -1,5 +1,5 @@
 //! Owns: what the scheduler asks of whoever decides for a runtime that follows a seed.
-//! May use: `header`.
+//! May use: `raddle-protocol`.
 //! Never: how a choice is made.
 //!
 //! A runtime that was given a seed has one worker, and that worker has a [`SeededSchedule`]: it puts everything that

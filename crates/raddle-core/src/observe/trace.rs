@@ -1,5 +1,5 @@
 //! Owns: `TracePlan`, what the settings say of a trace.
-//! May use: nothing of the scheduler.
+//! May use: `raddle-trace`.
 //! Never: what is done about it.
 
 use raddle_trace::Level;

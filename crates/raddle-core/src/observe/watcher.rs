@@ -1,5 +1,5 @@
 //! Owns: where the watcher is attached, which looks for hangs; what it is told; and the word by which it is woken.
-//! May use: `protocol::watch`.
+//! May use: `raddle-protocol`.
 //! Never: what a hang is, or how it is told.
 //!
 //! The watcher is told when a runtime begins and when it ends. What it looks at meanwhile the scheduler writes as it

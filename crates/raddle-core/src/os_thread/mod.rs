@@ -1,5 +1,5 @@
 //! Owns: the OS threads that the scheduler knows: workers, spares, helpers, and those of the program that wait here.
-//! May use: the kernel's and the C library's word on the calling OS thread.
+//! May use: nothing.
 //! Never: a cost for an OS thread that does not wait.
 //!
 //! | file | what |
@@ -9,6 +9,8 @@
 //! | `stack` | where the stack of one lies |
 //!
 //! The scheduler writes these words itself; observers read them.
+//!
+//! It uses the kernel's and the C library's word on the calling OS thread.
 
 mod record;
 mod sleep;

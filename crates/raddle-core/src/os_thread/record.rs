@@ -1,5 +1,5 @@
 //! Owns: `Record`, what is known of one OS thread: its number, its role, in what call it sleeps; and their list.
-//! May use: a lock of the standard library, when an OS thread comes or goes.
+//! May use: `block::current`, `orphan`, `raddle-context`, `raddle-protocol`, `raddle-syscall`.
 //! Never: freeing a record: a signal that comes late may still look at it.
 //!
 //! Workers, spare OS threads and our helpers register when they begin. An OS thread of the program registers when it
@@ -10,6 +10,8 @@
 //! | `tid`, `role`, `worker`, `address`, `stack` | written under the lock of the list, by who registers or ends |
 //! | `sleep_count`, `wait` | the OS thread itself; anybody reads |
 //! | `arrived`, `running`, where it was interrupted | an observer's signal handler on it; who has stopped it reads |
+//!
+//! It uses a lock of the standard library, when an OS thread comes or goes.
 
 use super::stack::own_stack;
 use crate::block::current_header;

@@ -1,6 +1,8 @@
 //! Owns: the marks of OS threads that sleep until somebody wakes them, and how often that has happened.
-//! May use: the record of the calling OS thread.
+//! May use: `block::current`, `observe::watcher`.
 //! Never: a lock, but for the first sleep of an OS thread.
+//!
+//! It uses the record of the calling OS thread.
 
 use super::record::{Record, own_record};
 use crate::block::current_header;

@@ -1,6 +1,8 @@
 //! Owns: where the stack of the calling OS thread lies.
-//! May use: the C library's list of OS threads.
+//! May use: `orphan`, `libc`, `raddle-syscall`.
 //! Never: a list of all mappings read for the program's first stack, if the loader says where it began.
+//!
+//! It uses the C library's list of OS threads.
 
 use crate::orphan;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Owns: `block_on`: a future run to its end by whoever calls.
-//! May use: `process` and `wait` to park.
+//! May use: `process`, `wait::park`.
 //! Never: a worker blocked by it.
 
 use crate::process::{self, Process};

@@ -1,5 +1,5 @@
 //! Owns: `JoinHandle`, a future of a cell's output.
-//! May use: a lock for the moment of meeting.
+//! May use: nothing.
 //! Never: the cell itself; the two share only the slot.
 
 use std::fmt;

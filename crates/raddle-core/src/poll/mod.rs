@@ -1,5 +1,5 @@
 //! Owns: Rust futures as runnables: the allocation behind one, its state, its handle; and running one to its end.
-//! May use: `worker` to be queued, `wait` to park.
+//! May use: nothing.
 //! Never: two polls at once.
 //!
 //! A *task* is a future that was spawned. It has no stack: a worker polls it on its own. What programs call is `task`.

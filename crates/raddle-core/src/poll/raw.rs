@@ -1,5 +1,5 @@
 //! Owns: `Cell`, the allocation behind a spawned future, and its table of functions.
-//! May use: `cell::state`, `header`, `worker`.
+//! May use: `message`, `orphan`, `worker`, `raddle-protocol`.
 //! Never: two polls at once; the state word sees to that.
 
 use crate::orphan;

@@ -1,5 +1,5 @@
 //! Owns: `State`, the word that says who may poll a cell and who frees it.
-//! May use: atomics.
+//! May use: `message`.
 //! Never: the future.
 //!
 //! | bits | meaning |

@@ -1,5 +1,5 @@
 //! Owns: what runs at the base of a process's stack, from its first instruction to its last.
-//! May use: `worker` to leave, `protocol::join` to end.
+//! May use: `block::control`, `message`, `orphan`, `region`, `worker`, `raddle-context`, `raddle-protocol`.
 //! Never: a panic past the base; `extern "C"` would abort.
 //!
 //! The order at the end matters, see `reclaim.md`: what the exit still needs is copied out of the block before the

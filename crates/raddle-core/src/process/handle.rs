@@ -1,5 +1,5 @@
 //! Owns: `Process`, by which anybody can unpark one, and `JoinHandle`, by which one can wait for its end.
-//! May use: `process::block`, `process::wait`.
+//! May use: `block`, `describe::held`, `orphan`, `wait::park`, `worker`, `raddle-context`, `raddle-protocol`.
 //! Never: a process's stack.
 
 use crate::block::Block;

@@ -1,5 +1,6 @@
 //! Owns: how a process is made, in a runtime that is given.
-//! May use: `worker` to hand it over, `process::entry` for its body.
+//! May use: `block::control`, `block::pool`, `ids`, `trace::job`, `tracer`, `worker`, `raddle-context`,
+//! `raddle-protocol`, `raddle-trace`.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::block::pool;

@@ -1,5 +1,5 @@
 //! Owns: light processes: their control blocks, their lives, and the handles to them.
-//! May use: `worker` to be scheduled, `protocol` for the words, `raddle-context` for stacks.
+//! May use: nothing.
 //! Never: deciding who runs.
 //!
 //! The life of a process:

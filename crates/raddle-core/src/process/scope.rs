@@ -1,5 +1,5 @@
 //! Owns: `ScopeData`: the count of the processes of a scope, and the wait for all of them.
-//! May use: `process::builder`, `process::wait`, `protocol::join`.
+//! May use: `block::control`, `describe::wait`, `orphan`, `region`, `wait::park`, `raddle-protocol`.
 //! Never: returning, even by a panic, while a child lives.
 //!
 //! The semantics are those of [`std::thread::scope`]. The wait for the children happens outside of any unwinding: a

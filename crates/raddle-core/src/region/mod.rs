@@ -1,5 +1,5 @@
 //! Owns: what may be cancelled: nodes, the region that a flow of control is in, and how a cancelled one ends.
-//! May use: `worker` to wake whom a cancellation ends; `block`, `choice`.
+//! May use: `worker::choice`.
 //! Never: a wait; stopping anybody who does not wait.
 //!
 //! The waits ask this module. What programs call to cancel, to shield and to set deadlines is `cancel`.

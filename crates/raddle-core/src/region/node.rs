@@ -1,5 +1,5 @@
 //! Owns: `Node`: something that can be cancelled once, what hears of it, and whom it takes along.
-//! May use: a lock of the standard library, for a few instructions; `process::block`, `protocol`.
+//! May use: `block::control`, `worker`, `raddle-protocol`.
 //! Never: code of the program, or a wait, under the lock.
 //!
 //! A node is a clock that strikes once. Each region that a process is in has one of its own, so its

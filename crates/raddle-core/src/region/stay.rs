@@ -1,5 +1,5 @@
 //! Owns: the region that a flow of control is in: which node ends its waits; entering, leaving, shielding.
-//! May use: `header`, `process::block`.
+//! May use: `block::control`, `block::current`, `raddle-protocol`.
 //! Never: a wait.
 //!
 //! A process in a region has the flag [`CANCELLABLE`] and, in its payload, the address of its node: while it runs, its

@@ -1,5 +1,6 @@
 //! Owns: what `fork` means to a program that uses Raddle.
-//! May use: `pthread_atfork`.
+//! May use: `block::current`, `block::pool`, `blocking`, `orphan`, `os_thread`, `worker`, `libc`,
+//! `raddle-context`, `raddle-protocol`.
 //! Never: the parent's workers, in the child: it does not have them.
 //!
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child

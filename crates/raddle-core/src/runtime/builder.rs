@@ -1,5 +1,6 @@
 //! Owns: `Builder`: from settings to running workers.
-//! May use: `config`, OS threads, processor affinity.
+//! May use: `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`, `report`,
+//! `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
 use crate::config::{Config, ConfigError};

@@ -1,5 +1,5 @@
 //! Owns: a runtime whose first worker is the OS thread that builds it.
-//! May use: `builder`.
+//! May use: `block::current`, `libc`, `raddle-syscall`.
 //! Never: leaves that thread otherwise than it was.
 
 use super::Runtime;

@@ -1,5 +1,5 @@
 //! Owns: the default runtime: started on first use, never ended.
-//! May use: `Builder`.
+//! May use: `block::current`, `message`, `worker`, `libc`.
 //! Never: a second one, but in a forked child, which has none of its parent's OS threads.
 
 use super::{BuildError, Builder, Runtime, Shared};

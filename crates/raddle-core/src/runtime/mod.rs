@@ -1,5 +1,6 @@
 //! Owns: a runtime: its workers, its start, its end, and the default one.
-//! May use: `worker`, `config`, OS threads.
+//! May use: `counters`, `idle_times`, `message`, `policy`, `poll::block_on`, `process::handle`,
+//! `process::make`, `report`, `wait::park`, `worker`, `raddle-trace`.
 //! Never: deciding who runs.
 //!
 //! A program may have several runtimes. What is spawned belongs to the runtime of its spawner; from an OS thread

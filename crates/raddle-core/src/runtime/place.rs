@@ -1,10 +1,12 @@
 //! Owns: in which runtime a caller is, and on which worker.
-//! May use: the running header; a thread-local word for OS threads that stand for a worker.
+//! May use: `block::current`, `worker`, `raddle-protocol`.
 //! Never: a worker kept over a wait.
 //!
 //! An OS thread *stands for* a worker while that worker's start or exit handler runs on it, and for ever if the program
 //! has built a pool that it is to be part of. To those who ask it is in that pool then, with that number; it is still
 //! no worker: what it calls runs on those.
+//!
+//! It uses the running header; a thread-local word for OS threads that stand for a worker.
 
 use super::Shared;
 use crate::worker::{Worker, current_header};

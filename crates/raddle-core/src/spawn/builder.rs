@@ -1,5 +1,5 @@
 //! Owns: `spawn` and `Builder`: how a program has a process made.
-//! May use: `runtime` for the default one, `process::make`.
+//! May use: `process`, `runtime`, `worker`, `raddle-context`.
 //! Never: a stack; a process gets one when it starts.
 
 use crate::process::handle::{JoinHandle, Joiner};

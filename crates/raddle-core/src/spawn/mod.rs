@@ -1,5 +1,5 @@
 //! Owns: processes as programs have them made: on the caller's runtime, or on the default one.
-//! May use: `runtime`, `process`.
+//! May use: nothing.
 //! Never: deciding who runs.
 
 mod builder;

@@ -1,5 +1,5 @@
 //! Owns: `scope`: processes that may borrow from their maker, because it waits for them.
-//! May use: `process::scope` for the count, `spawn::builder`.
+//! May use: `process::handle`, `process::scope`, `region`, `wait::park`.
 //! Never: a scope that returns while one of its processes lives.
 
 use crate::process::handle::{Joiner, Process};

@@ -1,5 +1,5 @@
 //! Owns: tasks as programs use them: spawning, sleeping, calls that block.
-//! May use: `runtime` for the default one, `poll`, `blocking`.
+//! May use: `poll`, `runtime`, `worker`.
 //! Never: a wait inside a poll.
 
 mod sleep;

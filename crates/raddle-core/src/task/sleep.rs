@@ -1,5 +1,5 @@
 //! Owns: the futures by which a cell waits for time and lets others run.
-//! May use: `timer`.
+//! May use: `runtime`, `worker`.
 //! Never: a thread of its own.
 
 use crate::runtime::{self, Shared};

@@ -1,5 +1,5 @@
 //! Owns: `task::spawn_blocking`.
-//! May use: `blocking` for the OS threads, the slot in which a cell leaves its output.
+//! May use: `blocking::spare`, `message`, `orphan`, `poll::join`, `runtime`.
 //! Never: a cell: what blocks is a function, and only its end is awaited.
 
 use crate::blocking::run_detached;

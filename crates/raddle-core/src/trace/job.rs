@@ -1,5 +1,5 @@
 //! Owns: what a trace is told of jobs: what becomes of them, and their names while they run.
-//! May use: `worker`; the name of a closure's type.
+//! May use: `worker`, `raddle-trace`.
 //! Never: what a job holds.
 
 use crate::worker::Worker;

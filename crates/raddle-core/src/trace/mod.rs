@@ -1,5 +1,5 @@
 //! Owns: what programs record themselves, and what jobs are called.
-//! May use: `worker`, `tracer`.
+//! May use: `tracer`, `raddle-trace`.
 //! Never: a file; what becomes of the records is the recorder's (`worker::recording`).
 //!
 //! What workers record of themselves stands in `worker/trace.rs`. Programs know this as `raddle::trace`.

@@ -1,5 +1,5 @@
 //! Owns: marks, counters and spans of the program's own.
-//! May use: the calling worker's ring.
+//! May use: `tracer::place`, `worker`, `raddle-trace`.
 //! Never: a record of a thread that is no worker: there is no ring for it.
 
 use crate::tracer::{Mark, place_of_mark};

@@ -1,5 +1,5 @@
 //! Owns: `Tracer`, one worker's records and the names of what was spawned there.
-//! May use: `raddle-trace`'s ring and clock.
+//! May use: `block::control`, `ids`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
 //! Never: a wait of the worker, but for the lock of a list of names, which only the one who writes the file takes too.
 //!
 //! What a thread is called is not part of the ring, where the spawns of long ago are overwritten: where it was spawned

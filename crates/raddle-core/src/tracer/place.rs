@@ -1,6 +1,8 @@
 //! Owns: places of the program in 32 bits, as records hold them: of spawn sites, marks and texts. And `Mark`.
-//! May use: addresses of what stays as long as the program.
+//! May use: nothing.
 //! Never: following what did not come from here.
+//!
+//! It uses addresses of what stays as long as the program.
 
 use std::panic::Location;
 

@@ -1,5 +1,5 @@
 //! Owns: `Bell`: waiting, with a deadline or until one is cancelled, for something that wakes a header.
-//! May use: `wait::Waiter`, `header`.
+//! May use: `raddle-protocol`.
 //! Never: the word in which it is registered.
 //!
 //! A join word wakes the header that it finds. One who may go before that has a bell registered in its place: a header

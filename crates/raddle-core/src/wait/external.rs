@@ -1,5 +1,5 @@
 //! Owns: how an OS thread that is no worker waits for one of ours, and is woken.
-//! May use: `header`, the futex of `prim`.
+//! May use: `block::current`, `os_thread::sleep`, `report`, `worker::choice`, `raddle-protocol`.
 //! Never: a queue.
 //!
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it

@@ -1,5 +1,5 @@
 //! Owns: who holds a mutex, and where it was taken.
-//! May use: `worker` to know who runs.
+//! May use: `block::current`, `describe::held`, `os_thread`, `worker`.
 //! Never: following an address that it has kept: whoever it names may be gone.
 //!
 //! Written by the holder after it has the lock, plainly (relaxed stores are plain ones), into the line that the lock's

@@ -1,5 +1,5 @@
 //! Owns: what locks and channels use to wait: one wait, ended by the first of several; and to say what they wait for.
-//! May use: `process::wait`, `protocol::selection`, `external`, `timer`.
+//! May use: `block::control`, `describe`, `worker::callback`.
 //! Never: what is waited for.
 
 mod bell;

@@ -1,5 +1,6 @@
 //! Owns: the ways for the running flow of control to wait: yield, park, sleep, and the one that all others use.
-//! May use: `worker`, `protocol::token`, `timer`, `external`.
+//! May use: `block::control`, `block::current`, `describe::wait`, `region`, `worker`, `raddle-protocol`,
+//! `raddle-syscall`.
 //! Never: a switch during unwinding, or inside a cell's poll.
 //!
 //! Each call asks first where it runs:

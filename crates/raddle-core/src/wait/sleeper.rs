@@ -1,5 +1,5 @@
 //! Owns: the waiter of this scheduler as the sleeper of a protocol.
-//! May use: `wait::waiter`, `protocol::sleeper`.
+//! May use: `raddle-protocol`.
 //! Never: a queue.
 
 use super::waiter::{Outcome, Waiter, WakeRight};

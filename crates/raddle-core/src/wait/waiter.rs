@@ -1,5 +1,5 @@
 //! Owns: `Waiter`: one wait of whoever runs, ended by the first to select it or by a deadline.
-//! May use: `process::wait` to find the caller, `protocol::selection`, `external`, `timer`.
+//! May use: `block::control`, `region`, `worker`, `raddle-protocol`.
 //! Never: the queue that it stands in; that belongs to the lock or the channel.
 //!
 //! How it is used, with `queue` under a short lock of its own:

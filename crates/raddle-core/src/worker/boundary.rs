@@ -1,5 +1,5 @@
 //! Owns: what a worker does once a batch, once a quantum, once a tick.
-//! May use: the clock, the timers, the shared queues, the idle set.
+//! May use: `counters`, `policy`, `raddle-protocol`.
 //! Never: more than one clock read a boundary.
 //!
 //! A boundary comes after at most `BUDGET_MAX` dispatches. If slices are long, so many of them would take long, so
@@ -10,6 +10,8 @@
 //! not dry: start something fresh, and lay out or pass on surplus. When a **tick** (10 ms) has passed: the balance
 //! `fair`, and a look at the other workers if there is hardly anything to run here. Under full load with nobody idle,
 //! a quantum costs about a hundred nanoseconds in fifty thousand.
+//!
+//! It uses the clock, the timers, the shared queues, the idle set.
 
 use super::{BUDGET_MAX, Worker};
 use crate::counters::Counters;

@@ -1,5 +1,5 @@
 //! Owns: the places at which a seed may have another go on, and the one switch that turns them on.
-//! May use: `worker`, and what decides for one that follows a seed (`observe`).
+//! May use: `block::control`, `block::current`, `message`, `observe::seed`, `raddle-protocol`.
 //! Never: more than a load and a branch in a program that uses no seed, and has no trace of its operations.
 //!
 //! The operations of locks, channels, timers, processes and forks begin with a [`point`]. It stands before anything is

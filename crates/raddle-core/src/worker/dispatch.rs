@@ -1,5 +1,6 @@
 //! Owns: the way from one runnable to the next.
-//! May use: `raddle-context`'s transfer; `wait::describe` to note what one waits for who leaves.
+//! May use: `block::control`, `block::current`, `counters`, `describe::wait`, `raddle-context`,
+//! `raddle-protocol`.
 //! Never: a clock, a system call, a lock; those are for boundaries.
 //!
 //! A process that leaves its stack picks its successor itself and transfers to it directly. Only what cannot be

@@ -1,5 +1,5 @@
 //! Owns: `Gates`, before which the processes of one worker wait for each other, one inside at a time.
-//! May use: `fifo`.
+//! May use: `raddle-protocol`.
 //! Never: a thought of other workers: a gate has no lock and no atomic; who waits at it is bound to its worker.
 //!
 //! A gate is a number that somebody else gives out and a queue. It is there while one is inside, and is told when that

@@ -1,5 +1,5 @@
 //! Owns: `Hooks`, what a program has a runtime do besides.
-//! May use: the standard library.
+//! May use: `message`.
 //! Never: a panic of a handler let through; who handles panics must not panic.
 //!
 //! At the beginning and the end of each of its OS threads, and with panics that nobody waits for. The names are those

@@ -1,5 +1,5 @@
 //! Owns: the page of a runtime that `raddle top` reads: what is always counted, ten times a second.
-//! May use: an anonymous file in memory, `load`'s samples.
+//! May use: `libc`.
 //! Never: a name in the file system, a thread, a signal; a page for what ran less than a tenth of a second.
 //!
 //! The file has no name and goes with the program, however that ends. Whoever may look at the program (its user, by the

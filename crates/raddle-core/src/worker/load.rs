@@ -1,5 +1,5 @@
 //! Owns: how much waits at each worker, sampled every 10 ms. Always counted.
-//! May use: what the workers publish about themselves; relaxed atomics.
+//! May use: `counters`, `idle_times`.
 //! Never: a clock, a thread of its own, a sample of a program that is idle.
 //!
 //! Workers publish what waits with them once a batch, and the times of that are as uneven as batches. A mean over time

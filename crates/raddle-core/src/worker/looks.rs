@@ -1,5 +1,5 @@
 //! Owns: `Look`, by which a thief tells what of another worker's lists is worth a steal.
-//! May use: nothing; what a list is like comes as numbers.
+//! May use: `policy`.
 //! Never: a list, a clock.
 //!
 //! A fresh runnable may be taken when it has waited longer than a steal costs. The thief knows its age without the

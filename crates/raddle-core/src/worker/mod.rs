@@ -1,5 +1,6 @@
 //! Owns: `Worker`, one OS thread's share of the scheduler, and the way to find the one that we run on.
-//! May use: everything below the public faces: queues, protocols, stacks, pools, policy.
+//! May use: `block`, `counters`, `idle_times`, `ids`, `observe::seed`, `policy`, `tracer`, `raddle-context`,
+//! `raddle-protocol`, `raddle-trace`.
 //! Never: a reference into its private half given to another thread.
 //!
 //! A worker is one OS thread and these places where runnables wait, in the order in which it looks:

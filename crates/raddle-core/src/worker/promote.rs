@@ -1,5 +1,5 @@
 //! Owns: when a fork becomes a job that others may take, and how a job that was taken gets its own stack.
-//! May use: `protocol::jobs`, the idle set, the clock, blocks.
+//! May use: `counters`, `orphan`, `tracer`, `raddle-protocol`, `raddle-trace`.
 //! Never: a fork's code on a stack that is not its own flow's or a fresh one.
 //!
 //! *Who asks.* An idle worker's request stands before it is made: a worker whose queue holds fewer than a handful of

@@ -1,5 +1,5 @@
 //! Owns: what the scheduler tells and asks the recorder, and what it shows it of runtimes and workers.
-//! May use: the public halves of runtimes and workers; `tracer`.
+//! May use: `block::control`, `counters`, `message`, `observe`, `policy`, `tracer`, `raddle-trace`.
 //! Never: a file; a call from a place that is frequent, unless something is recorded.
 //!
 //! A worker records by itself, into rings of its own (`tracer`). The recorder, the crate `raddle-recorder`, makes the

@@ -1,5 +1,5 @@
 //! Owns: stealing: whom to look at, what may be taken, and when to leave others alone.
-//! May use: the windows, fresh lists and timers of other workers.
+//! May use: `counters`, `policy`, `raddle-protocol`.
 //! Never: a wait for a victim.
 //!
 //! *Age.* A fresh runnable may be taken when it has waited longer than a steal costs, and is worth one: `looks`.
@@ -11,6 +11,8 @@
 //! waited in a ready list: it has waited for longer than a steal costs, while its owner had other things to do. With
 //! them under this rule, threads behind an endless slice waited for 64 looks: bench `started` took 40 ms on two
 //! workers, as on one.)
+//!
+//! It uses the windows, fresh lists and timers of other workers.
 
 use super::Worker;
 use super::looks::{Look, Seen};

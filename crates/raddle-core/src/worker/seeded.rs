@@ -1,5 +1,5 @@
 //! Owns: how a worker that follows a seed goes from one runnable to the next.
-//! May use: every queue of its own, what decides (`observe`), the virtual clock.
+//! May use: `block::control`, `observe::seed`, `raddle-protocol`.
 //! Never: a turn that the seed has not given.
 //!
 //! Such a worker is its runtime's only one. Its budget is always one dispatch, so that whoever leaves its stack comes

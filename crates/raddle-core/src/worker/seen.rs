@@ -1,5 +1,5 @@
 //! Owns: what the watcher may see of a worker from outside, while it runs.
-//! May use: those words of the private half at which others may `glance`.
+//! May use: nothing.
 //! Never: following anything; writing.
 //!
 //! What is read here may be old; that the same is read twice, a tenth of a

@@ -1,5 +1,6 @@
 //! Owns: `Shared`, the part of a runtime that all its workers see.
-//! May use: `worker`'s public half, `protocol::idle`, `shared_queue`.
+//! May use: `block::control`, `clock`, `counters`, `orphan`, `policy`, `raddle-context`, `raddle-protocol`,
+//! `raddle-trace`.
 //! Never: a worker's private half.
 
 use crate::block::Block;
@@ -295,7 +296,7 @@ impl Shared {
     }
 
     /// If nobody runs, is about to, or has an alarm set: a number that is another as soon as anybody has lain down
-    /// anew. Argued in `protocol/idle.md`.
+    /// anew. Argued in `crates/raddle-protocol/src/protocol/idle.md`.
     pub fn is_quiet(&self) -> Option<u64> {
         fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
         let before = self.idle.all_asleep()?;

@@ -1,5 +1,5 @@
 //! Owns: the queues that several workers share: what comes from outside, and all movable work if the policy says so.
-//! May use: a lock, `fifo`.
+//! May use: `raddle-protocol`.
 //! Never: the fast path of a worker that has work of its own.
 
 use raddle_protocol::fifo::{Chain, Fifo};

@@ -1,5 +1,5 @@
 //! Owns: what a worker does when its own places are empty: search, spin by the budget, sleep.
-//! May use: `protocol::idle`, the clock.
+//! May use: `counters`, `message`, `observe::watcher`, `policy`, `raddle-protocol`.
 //! Never: burning the processor beyond the spin budget.
 
 use super::Worker;

@@ -1,6 +1,8 @@
 //! Owns: where a runnable that has just been made goes, by the policy.
-//! May use: the queues of this worker and of others.
+//! May use: `block::control`, `counters`, `raddle-protocol`.
 //! Never: a started runnable.
+//!
+//! It uses the queues of this worker and of others.
 
 use super::Worker;
 use crate::block::Block;

@@ -1,5 +1,5 @@
 //! Owns: the alarms of one worker.
-//! May use: a lock and an ordered map of the standard library.
+//! May use: `block::control`, `raddle-protocol`.
 //! Never: an OS thread of its own; a worker looks at its boundaries, and sleeps no longer than to the next alarm.
 //!
 //! An ordered map costs about a hundred nanoseconds for a set and a cancel, which a sleep of microseconds does not
@@ -8,6 +8,8 @@
 //! tell whether 100 ns is too much.
 //!
 //! The lock is there because an idle worker rings what a busy one is too busy to hear.
+//!
+//! It uses a lock and an ordered map of the standard library.
 
 use crate::block::Block;
 use crate::block::EXPIRED;

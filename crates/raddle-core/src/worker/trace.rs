@@ -1,5 +1,6 @@
 //! Owns: what a worker records of itself, and what that costs where nothing is recorded.
-//! May use: `tracer`'s rings.
+//! May use: `block::control`, `block::current`, `counters`, `describe::wait`, `tracer`, `raddle-context`,
+//! `raddle-protocol`, `raddle-trace`.
 //! Never: a lock, an allocation or a system call, but for the name of a thread that is given one.
 //!
 //! Without a trace a switch tests one byte on a line that it touches anyway, and a wait another time; spawns and wakes

@@ -1,5 +1,5 @@
 //! Owns: the loop on the worker's own stack: take one, run it, again, until the runtime stops.
-//! May use: the rest of `worker`.
+//! May use: `block::control`, `block::name`, `counters`, `orphan`, `raddle-context`, `raddle-protocol`.
 //! Never: a process's code; that runs on the process's stack.
 
 use super::Worker;

@@ -1,5 +1,5 @@
 //! Owns: the processes and alarms that the single thread hands over to the workers and that are not queued yet.
-//! May use: nothing; processes are numbers here.
+//! May use: nothing.
 //! Never: a share kept for a late worker while another one is idle.
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Owns: the watcher while workers run the program: keys, ticks, deadlock detection; and when it starts.
-//! May use: `raddle_vm::quiet`.
+//! May use: `one`, `watch`, `raddle-core`, `raddle-vm`.
 //! Never: runs a process.
 //!
 //! A program is deadlocked if no worker was in the machine at or between two successive ticks, and at the second one no

@@ -1,5 +1,5 @@
 //! Owns: the serial phase of a program that is traced: it runs on a worker, which records it.
-//! May use: `one`, `raddle_core::engine`.
+//! May use: `one`, `raddle-core`, `raddle-vm`.
 //! Never: another order than without a trace; a process in a queue of the worker.
 
 use super::MachineHost;

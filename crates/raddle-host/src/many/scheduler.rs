@@ -1,5 +1,5 @@
 //! Owns: the machine's scheduler for one worker, and alarms.
-//! May use: `raddle_core::engine`.
+//! May use: `watch`, `raddle-core`, `raddle-vm`.
 //! Never: touches a process that it has made ready.
 
 use super::{MachineHost, link_of};

@@ -1,5 +1,5 @@
 //! Owns: `broadcast` and `spawn_broadcast`: one job for each worker.
-//! May use: `process::builder` to place them, `job::spawn`.
+//! May use: `raddle-core`.
 //! Never: a worker left out, or a job taken by another one.
 
 use super::spawn::run;

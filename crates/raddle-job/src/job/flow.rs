@@ -1,5 +1,5 @@
 //! Owns: `Flow`, the running flow of control with its list of forks, and the ways to get one.
-//! May use: `worker`, `runtime`, `protocol::jobs`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a worker kept over a call of the user's code.
 //!
 //! | caller | its forks |

@@ -1,5 +1,5 @@
 //! Owns: `future` and `Future`: a value that is computed at the latest when it is asked for.
-//! May use: `job::flow`, `job::in_bag`, `job::slab`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`, `raddle-trace`.
 //! Never: a future run on the stack of another flow than the one that made it and now asks for it.
 
 use super::flow::{self, Flow};

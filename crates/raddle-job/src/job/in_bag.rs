@@ -1,5 +1,5 @@
 //! Owns: how the closure of a future lies in its flow's bag.
-//! May use: `protocol::bag`, `jobs`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a future run; who asks for it, or takes its job, does.
 //!
 //! A private future is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot,

@@ -1,5 +1,5 @@
 //! Owns: `join` and `join_context`.
-//! May use: `job::flow`, `protocol::jobs`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`, `raddle-trace`.
 //! Never: a frame left before its fork is back, whatever panics.
 //!
 //! The behaviour is that of rayon-core's functions of these names: `a` runs in the caller, `b` in the caller or

@@ -1,11 +1,11 @@
 //! Owns: futures: work that may run in parallel and costs a call when it does not.
-//! May use: `worker`, `process`, `protocol::jobs`.
+//! May use: nothing.
 //! Never: foreign work on the stack of one who waits.
 //!
 //! A fork is a node in its parent's frame, pushed on the private list of the flow that forks: some plain stores and one
-//! relaxed load. When the parent comes back to it and nobody has taken it, it is called. `worker/promote.rs` says when
-//! a fork becomes a job that others may take, and why a job that was taken runs as a process; `protocol/jobs` has
-//! the lists and the hand-over.
+//! relaxed load. When the parent comes back to it and nobody has taken it, it is called.
+//! `crates/raddle-core/src/worker/promote.rs` says when a fork becomes a job that others may take, and why a job that
+//! was taken runs as a process; `protocol/jobs` has the lists and the hand-over.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! Owns: `par_for`, `par_map`, `par_for_each`: loops whose turns may run in parallel.
-//! May use: `join`.
+//! May use: nothing.
 //! Never: a number of chunks chosen beforehand.
 //!
 //! *Lazy splitting.* A loop runs turn after turn. When jobs are wanted it forks what is left in halves; so a

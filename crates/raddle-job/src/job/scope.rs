@@ -1,5 +1,5 @@
 //! Owns: `scope` and `in_place_scope`: any number of jobs that their maker waits for.
-//! May use: `job::flow`, `job::slab`, `process::scope` for the count.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a scope that returns while one of its jobs lives.
 //!
 //! The behaviour is that of rayon-core's `scope`. A job that nobody has taken when the body is over is

@@ -1,5 +1,5 @@
 //! Owns: `scope_fifo` and `in_place_scope_fifo`: jobs that run in the order in which they were spawned.
-//! May use: `job::scope`; a mutex of the standard library for a few instructions.
+//! May use: `raddle-core`.
 //! Never: an order among the jobs of a scope and those of another.
 //!
 //! A scope calls the youngest of its jobs first, since that one lies on top of its flow's list. So what lies there for

@@ -1,5 +1,5 @@
 //! Owns: `spawn` and `spawn_fifo`: jobs that nobody waits for, and the order in which a worker begins its own.
-//! May use: `process::builder`; a mutex of the standard library for a few instructions.
+//! May use: `raddle-core`.
 //! Never: a panic that goes nowhere unheard.
 //!
 //! Of what one worker has spawned and nobody has begun, Rayon begins the youngest first, and in the place of a job of

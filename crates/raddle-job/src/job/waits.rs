@@ -1,5 +1,5 @@
 //! Owns: what a report says of those who wait for jobs and futures.
-//! May use: `wait::describe`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: following what it names.
 //!
 //! Who waits for a job that was taken waits at the job's join word, and the process that runs the job has the address

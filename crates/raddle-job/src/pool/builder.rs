@@ -1,5 +1,5 @@
 //! Owns: `ThreadPoolBuilder`: from rayon-core's settings to a pool.
-//! May use: `runtime::Builder`, to which it hands them.
+//! May use: `raddle-core`.
 //! Never: a setting that Rayon does not have; those are `runtime::Builder`'s.
 
 use super::error::{ThreadPoolBuildError, Why};

@@ -1,5 +1,5 @@
 //! Owns: `ThreadPoolBuildError`, in Rayon's words.
-//! May use: `runtime::BuildError`, of which most of them come.
+//! May use: `raddle-core`.
 //! Never: advice that the runtime's own error does not have.
 
 use raddle_core::runtime::BuildError;

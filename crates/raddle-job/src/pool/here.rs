@@ -1,5 +1,5 @@
 //! Owns: what a program asks of the pool that it runs in.
-//! May use: `runtime`, `process::wait`.
+//! May use: `raddle-core`.
 //! Never: a worker kept over a wait.
 
 use super::Yield;

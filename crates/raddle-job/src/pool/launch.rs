@@ -1,5 +1,5 @@
 //! Owns: `ThreadBuilder`, what a program gets that makes a pool's OS threads itself, and the two ways to make them.
-//! May use: OS threads.
+//! May use: nothing.
 //! Never: a worker's memory freed because the program has not run it.
 
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Owns: `ThreadPool`: a runtime with the names of rayon-core's pool.
-//! May use: `runtime`, `job`.
+//! May use: `job`, `raddle-core`.
 //! Never: a mechanism of its own; a pool is a runtime whose jobs have roomy stacks.
 //!
 //! The behaviour is that of rayon-core's types and functions of these names. What differs: what is installed or spawned

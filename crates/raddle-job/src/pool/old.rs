@@ -1,5 +1,5 @@
 //! Owns: names that Rayon has deprecated.
-//! May use: `pool::builder`.
+//! May use: nothing.
 //! Never: anything new.
 #![allow(deprecated, reason = "each of these is")]
 

@@ -1,5 +1,5 @@
 //! Owns: when a value of one type may stand where another is wanted.
-//! May use: `types`.
+//! May use: `ast`, `diag`, `types`.
 //! Never: converts; occam does not.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: constant expressions over whole numbers and BOOL.
-//! May use: `check`, `operator`.
+//! May use: `ast`, `diag::codes`, `operator`, `program`, `types`.
 //! Never: wraps silently; what would stop a program is a fault here.
 
 use super::Checker;

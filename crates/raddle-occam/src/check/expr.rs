@@ -1,5 +1,5 @@
 //! Owns: the types of expressions.
-//! May use: `check`.
+//! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `symbol`, `types`.
 //! Never: leaves an expression without a type; `Error` is one.
 
 use super::{Checker, Frame};

@@ -1,5 +1,5 @@
 //! Owns: inputs and outputs against their protocols.
-//! May use: `check`.
+//! May use: `ast`, `diag`, `program`, `source`, `types`.
 //! Never: judges which process may use the channel.
 
 use super::Checker;

@@ -1,5 +1,5 @@
 //! Owns: names and types.
-//! May use: `ast`, `types`, `program`, `diag`.
+//! May use: `ast`, `diag`, `library`, `program`, `source`, `symbol`, `types`.
 //! Never: judges what runs in parallel; `usage` does.
 //!
 //! One walk over the tree in the order of the text. A scope is a mark in an undo list: declaring a name overwrites

@@ -1,5 +1,5 @@
 //! Owns: the types of operators, predefined and the program's own.
-//! May use: `check`, `operator`.
+//! May use: `ast`, `diag::codes`, `operator`, `program`, `symbol`, `types`.
 //! Never: computes; `constant` does.
 
 use super::Checker;

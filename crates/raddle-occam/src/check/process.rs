@@ -1,5 +1,5 @@
 //! Owns: processes.
-//! May use: `check`.
+//! May use: `ast`, `diag`, `source`, `symbol`, `types`.
 //! Never: judges parallel use.
 
 use super::Checker;

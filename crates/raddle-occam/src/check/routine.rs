@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs: headings, bodies, results.
-//! May use: `check`.
+//! May use: `ast`, `diag`, `program`, `types`.
 //! Never: walks a body twice.
 
 use super::{Checker, Frame};

@@ -1,5 +1,5 @@
 //! Owns: specifications.
-//! May use: `check`.
+//! May use: `ast`, `diag::codes`, `program`, `source`, `types`.
 //! Never: leaves a failed declaration's name unknown; that would cost a message at every use.
 
 use super::Checker;

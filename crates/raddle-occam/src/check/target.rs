@@ -1,5 +1,5 @@
 //! Owns: what may be assigned, input to, or named by reference.
-//! May use: `check`.
+//! May use: `ast`, `diag`, `program`, `types`.
 //! Never: judges aliases.
 
 use super::Checker;

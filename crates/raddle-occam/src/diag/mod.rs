@@ -1,5 +1,5 @@
 //! Owns: complaints as data: what, where, which rule, what to do.
-//! May use: `source` for places.
+//! May use: `source`.
 //! Never: prints; rendering for people is the command line's, `render` here serves tests.
 //!
 //! Every stage is total: it hands on what it understood together with its complaints. A complaint has a stable code

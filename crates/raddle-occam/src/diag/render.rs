@@ -1,5 +1,5 @@
 //! Owns: a plain rendering of complaints, for tests and for logs.
-//! May use: `source` for places.
+//! May use: `source`.
 //! Never: colours, widths, terminals; that is the command line's.
 
 use super::{Diagnostic, Severity};

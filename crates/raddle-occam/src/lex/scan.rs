@@ -1,5 +1,5 @@
 //! Owns: the walk over the bytes of one file.
-//! May use: `token`, `value`, `diag`.
+//! May use: `diag`, `source`, `symbol`.
 //! Never: stops early; every byte is looked at once.
 
 use super::value::byte_text;

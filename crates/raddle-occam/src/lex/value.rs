@@ -1,5 +1,5 @@
 //! Owns: the values of literals.
-//! May use: std only.
+//! May use: nothing.
 //! Never: complains; the scanner has seen the spelling already.
 
 /// What the text between quotes says.

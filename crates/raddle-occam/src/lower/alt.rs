@@ -1,5 +1,5 @@
 //! Owns: ALT and PRI ALT.
-//! May use: `message` for the inputs that guards are.
+//! May use: `ast`, `source`, `types`, `raddle-bytecode`.
 //! Never: performs an input before its guard is chosen.
 //!
 //! Guards are enabled one after the other, then the process waits, then they are disabled with the same numbers in the

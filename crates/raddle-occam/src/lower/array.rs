@@ -1,5 +1,5 @@
 //! Owns: elements, rows and slices of arrays; copying them.
-//! May use: `place`.
+//! May use: `ast`, `types`.
 //! Never: makes arrays; `table` does.
 
 use super::function::{Dim, View};

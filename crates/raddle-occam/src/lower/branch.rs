@@ -1,5 +1,5 @@
 //! Owns: conditions that choose a way.
-//! May use: `expr`, `operator`.
+//! May use: `ast`, `operator`, `program`, `raddle-bytecode`.
 //! Never: computes a BOOL where a jump will do.
 
 use super::Lowerer;

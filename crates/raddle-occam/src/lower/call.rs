@@ -1,5 +1,5 @@
 //! Owns: calls of PROCs and FUNCTIONs: windows, parameters, results.
-//! May use: `free` for what a routine needs besides its parameters.
+//! May use: `ast`, `program`, `source`, `types`.
 //! Never: lowers a routine; `routine` does.
 //!
 //! A callee's slots begin at `base` of the caller. From slot 2 on stand the addresses for results that lie in memory,

@@ -1,5 +1,5 @@
 //! Owns: IF and CASE.
-//! May use: `branch` for conditions.
+//! May use: `ast`, `operator::table`, `raddle-bytecode`.
 //! Never: falls through; without a way there is a trap.
 
 use super::Lowerer;

@@ -1,5 +1,5 @@
 //! Owns: conversions between the predefined types.
-//! May use: the builder.
+//! May use: `ast`.
 //! Never: changes what a RETYPES keeps; that is `spec`'s.
 
 use super::shape::Class;

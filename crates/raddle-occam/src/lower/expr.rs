@@ -1,5 +1,5 @@
 //! Owns: values of expressions, into slots.
-//! May use: `place` for what lies somewhere already.
+//! May use: `ast`, `operator::table`, `program`, `types`.
 //! Never: changes the slot that a name lives in.
 
 use super::function::{Home, View};

@@ -1,5 +1,5 @@
 //! Owns: which outer names a routine or a process uses, and which of them it may change.
-//! May use: the checked program.
+//! May use: `ast`, `program`.
 //! Never: emits code.
 //!
 //! The checker numbers names in the order of the text, and every name is declared before it is used. So the names

@@ -1,5 +1,5 @@
 //! Owns: the instructions of operators.
-//! May use: the builder, `operator`.
+//! May use: `ast`, `operator`, `program`, `raddle-bytecode`.
 //! Never: lowers comparisons that only choose a way; `branch` does.
 
 use super::shape::Class;

@@ -1,5 +1,5 @@
 //! Owns: how parameters and outer names are passed: not at all, by value, by address, as a view.
-//! May use: `shape`, `free` for what a routine needs besides its parameters.
+//! May use: `ast`, `program`, `types`.
 //! Never: evaluates an argument; `call` does.
 
 use super::function::{Dim, Home, View};

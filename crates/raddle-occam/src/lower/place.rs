@@ -1,5 +1,5 @@
 //! Owns: where expressions that name something find it: loading, storing, addresses.
-//! May use: `array` for what lies within arrays.
+//! May use: `ast`, `program`.
 //! Never: evaluates operators.
 
 use super::constant::Constant;

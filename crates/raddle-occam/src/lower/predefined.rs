@@ -1,5 +1,5 @@
 //! Owns: the routines that the language brings along, as instructions.
-//! May use: the machine's lists of functions.
+//! May use: `ast`, `operator::table`, `program`, `source`, `types`, `raddle-bytecode`.
 //! Never: what is written in occam itself; that is the library `predefined.occ`.
 
 use super::place::Storage;

@@ -1,6 +1,8 @@
 //! Owns: SEQ, WHILE, assignment, blocks, replicators, VALOF.
-//! May use: every other kind of process by its module.
+//! May use: `ast`, `types`, `raddle-bytecode`.
 //! Never: leaves slots taken at the end of a process.
+//!
+//! It uses every other kind of process by its module.
 
 use super::Lowerer;
 use super::function::Home;

@@ -1,5 +1,5 @@
 //! Owns: giving mobiles and ends of bundles back, by themselves and within arrays and records.
-//! May use: `mobile`.
+//! May use: `program`, `types`.
 //! Never: gives back what is only passed by reference.
 
 use super::function::View;

@@ -1,5 +1,5 @@
 //! Owns: PROCs and FUNCTIONs as functions of the bytecode.
-//! May use: `call` for how things are passed.
+//! May use: `ast`, `program`, `types`.
 //! Never: lowers what nobody calls.
 
 use super::function::{Dim, Home, Owned, View};

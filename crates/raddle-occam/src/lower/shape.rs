@@ -1,5 +1,5 @@
 //! Owns: how values of each type lie in slots and in memory.
-//! May use: `types`.
+//! May use: `ast`, `operator::basic`, `symbol`, `types`.
 //! Never: emits code.
 
 use super::Lowerer;

@@ -1,5 +1,5 @@
 //! Owns: specifications: variables, channels, abbreviations, RETYPES.
-//! May use: `place`, `array`.
+//! May use: `ast`, `program`, `types`.
 //! Never: emits anything for a name that is constant.
 
 use super::Lowerer;

@@ -1,5 +1,5 @@
 //! Owns: arrays and records that expressions make: tables, texts, constructors, results of calls.
-//! May use: `constant` for what needs no making.
+//! May use: `ast`, `types`.
 //! Never: leaves memory from the heap unowned.
 
 use super::Slot;

@@ -1,5 +1,5 @@
 //! Owns: the arithmetic of constants: whole numbers and BOOL within the range of their type.
-//! May use: `ast`'s types.
+//! May use: nothing.
 //! Never: wraps silently; `None` is what would stop a program.
 
 use super::basic::Basic;

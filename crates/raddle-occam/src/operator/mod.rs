@@ -1,5 +1,5 @@
 //! Owns: occam's operators: what each is written as, takes, gives, folds to and becomes in bytecode.
-//! May use: `lex`'s kinds of token; the bytecode's instructions.
+//! May use: `lex::token`, `raddle-bytecode`.
 //! Never: a fact about an operator that stands anywhere else too.
 //!
 //! The facts stand in one table, a row for each operator. The scanner's continuation of lines, the parser, the

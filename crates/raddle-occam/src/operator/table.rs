@@ -1,5 +1,5 @@
 //! Owns: the one table of operators.
-//! May use: the columns; instructions.
+//! May use: `lex::token`, `raddle-bytecode`.
 //! Never: an algorithm.
 //!
 //! A row between two operands is `Name [tokens] chain, operands -> result, fold, lowering, algebra;`. `chain` is

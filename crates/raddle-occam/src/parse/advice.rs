@@ -1,5 +1,5 @@
 //! Owns: what those mean who are used to other languages.
-//! May use: `parse`.
+//! May use: `ast`, `diag`, `lex`.
 //! Never: accepts it.
 
 use super::{Failed, Parsed, Parser};

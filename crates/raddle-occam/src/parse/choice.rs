@@ -1,5 +1,5 @@
 //! Owns: the grammar of IF, ALT, CASE and `? CASE`.
-//! May use: `parse`.
+//! May use: `ast`, `lex::token`.
 //! Never: decides what may stand in a guard; `check` does.
 
 use super::{Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: specifications with a body: PROC, FUNCTION, PROTOCOL, DATA TYPE, CHAN TYPE.
-//! May use: `parse`.
+//! May use: `ast`, `diag`, `lex::token`, `lex::value`.
 //! Never: reads a process itself.
 
 use super::{Parsed, Parser};

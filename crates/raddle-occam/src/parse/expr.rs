@@ -1,5 +1,5 @@
 //! Owns: the grammar of expressions.
-//! May use: `parse`.
+//! May use: `ast`, `diag`, `lex::token`, `operator::table`, `symbol`.
 //! Never: gives operators a precedence; occam has none.
 
 use super::{Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: literals with their typed suffixes.
-//! May use: `parse`, the scanner's value functions.
+//! May use: `ast`, `diag::codes`, `lex`.
 //! Never: complains of a literal that the scanner has complained of.
 
 use super::{Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: tokens to [`Ast`].
-//! May use: `lex` tokens, `ast`, `symbol`, `diag`.
+//! May use: `ast`, `diag`, `lex::token`, `source`, `symbol`.
 //! Never: looks up a declaration; the one thing it remembers is which names were declared as types.
 //!
 //! Recursive descent, one function for each production. A production that fails has complained already and returns

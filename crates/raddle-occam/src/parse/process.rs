@@ -1,5 +1,5 @@
 //! Owns: the grammar of processes on one line, SEQ, PAR, WHILE, CLAIM, and bodies.
-//! May use: `parse`.
+//! May use: `ast`, `diag`, `lex::token`, `source`.
 //! Never: gives up on a block because one of its lines cannot be read.
 
 use super::{Failed, Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: where specifications begin; declarations, abbreviations, pragmas.
-//! May use: `parse`.
+//! May use: `ast`, `diag`, `lex::token`, `source`.
 //! Never: reads processes, except as bodies.
 
 use super::{Failed, Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: the grammar of tables, slices, array constructors, replicators and value processes.
-//! May use: `parse`.
+//! May use: `ast`, `diag::codes`, `lex::token`, `source`.
 //! Never: decides whether a table is a record; the type that is wanted does, in `check`.
 
 use super::{Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: the grammar of types and protocols' items.
-//! May use: `parse`.
+//! May use: `ast`, `diag::codes`, `lex::token`, `operator::basic`.
 //! Never: decides whether a type may stand where it does.
 
 use super::{Parsed, Parser};

@@ -1,5 +1,5 @@
 //! Owns: places in variables, and the record of who touches them.
-//! May use: `poly`, program names.
+//! May use: `program`, `source`, `symbol`.
 //! Never: compares; `overlap` does.
 
 use super::poly::{Fact, Poly};

@@ -1,5 +1,5 @@
 //! Owns: the walk over IF, ALT and CASE.
-//! May use: `walk`, `value`.
+//! May use: `ast`.
 //! Never: forgets that an IF without a true condition stops.
 
 use super::Walker;

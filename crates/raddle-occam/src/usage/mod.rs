@@ -1,5 +1,5 @@
 //! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
-//! May use: `program`, `ast`, `diag`.
+//! May use: `ast`, `diag`, `pre`, `program`, `source`, `symbol`.
 //! Never: accepts what it cannot prove disjoint.
 //!
 //! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it

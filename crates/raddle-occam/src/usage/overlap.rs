@@ -1,5 +1,5 @@
 //! Owns: whether two places can be the same memory.
-//! May use: `solve`, `table`, `access`.
+//! May use: `symbol`.
 //! Never: answers "apart" without proof.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: which places an expression names and reads.
-//! May use: `access`, `alias`, `value`.
+//! May use: `ast`, `diag`, `operator::table`, `program`, `source`, `types`.
 //! Never: compares accesses.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: sums of symbols with whole-number factors, and facts about them.
-//! May use: std only.
+//! May use: nothing.
 //! Never: overflows; an operation that would returns `None`, and its caller forgets the value.
 //!
 //! A symbol stands for a value that is the same wherever the symbol occurs: a parameter, the number of a loop's

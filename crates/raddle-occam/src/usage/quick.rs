@@ -1,5 +1,5 @@
 //! Owns: the common cases of "these never meet", without solving.
-//! May use: `access`, `table`.
+//! May use: nothing.
 //! Never: says "apart" unless it is; anything else is left to `overlap`.
 //!
 //! PERF: nine in ten questions are `a[i]` against itself in another instance, or constants and small ranges against

@@ -1,5 +1,5 @@
 //! Owns: the messages about races, with witnesses.
-//! May use: `witness`, `overlap`.
+//! May use: `diag`, `symbol`.
 //! Never: decides.
 
 use super::Walker;

@@ -1,5 +1,5 @@
 //! Owns: loops: what is known in a round, and behind the last one.
-//! May use: `walk`, `assigned` for what a body changes.
+//! May use: `ast`.
 //! Never: walks a body twice.
 //!
 //! A body is walked once, as its first round, with values that an earlier round may have changed unknown. What had no

@@ -1,5 +1,5 @@
 //! Owns: whether facts about whole numbers can all hold.
-//! May use: `poly`, `table` for products.
+//! May use: nothing.
 //! Never: says "impossible" unless it is; that answer makes a program acceptable.
 //!
 //! After Pugh's Omega test (CACM 35(8), 1992), cut down to what subscripts need. Equations are eliminated exactly,

@@ -1,5 +1,5 @@
 //! Owns: specifications in the walk: what is undefined, what is abbreviated.
-//! May use: `alias`, `routine`, `value`.
+//! May use: `ast`, `program`, `source`, `types`.
 //! Never: checks types.
 
 use super::Walker;

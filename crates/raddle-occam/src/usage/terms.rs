@@ -1,5 +1,5 @@
 //! Owns: the storage of a polynomial's terms.
-//! May use: `poly`'s symbols.
+//! May use: nothing.
 //! Never: sorts; `poly` does.
 //!
 //! PERF: up to two terms lie in the value itself. Nearly all subscripts have no more, and allocating them cost a

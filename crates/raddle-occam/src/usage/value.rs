@@ -1,5 +1,5 @@
 //! Owns: the values of whole-number expressions, and what conditions say.
-//! May use: `state`, `table`, `operator`.
+//! May use: `ast`, `operator`, `program`, `types`.
 //! Never: records accesses; `place` does.
 
 use super::Walker;

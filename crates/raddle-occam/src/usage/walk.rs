@@ -1,5 +1,5 @@
 //! Owns: the walk over processes in the order of execution.
-//! May use: everything in `usage`.
+//! May use: `ast`, `diag`, `program`, `source`, `types`.
 //! Never: compares branches; `parallel` does.
 
 use super::Walker;

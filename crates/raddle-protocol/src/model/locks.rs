@@ -1,5 +1,5 @@
 //! Owns: the doors to the words of the locks, with a sleeper that loom can search.
-//! May use: the protocols of the locks, `loom`.
+//! May use: `protocol`, `loom`.
 //! Never: a decision.
 //!
 //! A sleeper of a model is a place under a lock of loom's: open, expired, or an outcome. To select publishes and to

@@ -1,5 +1,5 @@
 //! Owns: the primitives as the machine gives them.
-//! May use: `std`; the kernel, past the C library, for futex and membarrier.
+//! May use: `raddle-syscall`.
 //! Never: anything that a protocol could decide itself.
 //!
 //! The asymmetric fence: a worker that takes from its own fresh list pays a compiler fence only; a thief, which is

@@ -1,5 +1,5 @@
 //! Owns: `Alternation`, the word by which the peers of one who waits for several agree on one of them.
-//! May use: `prim`, `order`.
+//! May use: `order`, `loom`.
 //! Never: a channel's word, a queue; whoever is told to wake, wakes.
 //!
 //! An alternation shows itself at every guard (a channel's word, an alarm) and then waits. A peer that takes hold of a

@@ -1,5 +1,5 @@
 //! Owns: `Bag`, where a flow's private futures lie, and `Chunk`, the page that they lie in.
-//! May use: `protocol::promise`, `protocol::shares`.
+//! May use: nothing.
 //! Never: memory of its own; chunks are given to it and come back from it.
 //!
 //! A future that nobody asks for is written once and read once, so that with a million of them alive the bytes are

@@ -1,5 +1,5 @@
 //! Owns: `Barrier`, the word in which the members of a barrier are counted, and the list of those who wait.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim::model`, `prim::real`, `loom`.
 //! Never: a queue; who completes a phase is given the list, and wakes.
 //!
 //! The word is `phase << 63 | members << 32 | missing`: which of two lists is used, how many are enrolled, and how many

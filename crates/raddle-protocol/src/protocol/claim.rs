@@ -1,5 +1,5 @@
 //! Owns: `Claim`, the word by which several share what one at a time may use, in the order in which they came.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim::model`, `prim::real`, `loom`.
 //! Never: a queue of the scheduler's; who is told whose turn it is wakes that one.
 //!
 //! | word | meaning |

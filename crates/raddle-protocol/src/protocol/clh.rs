@@ -1,5 +1,5 @@
 //! Owns: `ClhQueue`, the queue lock of Craig, and of Landin and Hagersten.
-//! May use: `prim`, `order`, `protocol::turn`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: a decision on how to wait, or where nodes come from; the caller brings both.
 //!
 //! T. S. Craig: *Building FIFO and priority-queuing spin locks from atomic swap*, University of Washington TR 93-02-02,

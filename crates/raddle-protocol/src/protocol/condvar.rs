@@ -1,5 +1,5 @@
 //! Owns: `CondWord`: who waits for a condition, and who of them is told.
-//! May use: `protocol::{sleeper, waitlist}`.
+//! May use: `prim`.
 //! Never: the condition, or the mutex that guards it.
 //!
 //! A list and nothing else. One who waits enters it *before* it gives the mutex back, so a notifier that has had the

@@ -1,5 +1,5 @@
 //! Owns: `Fifo`, the private intrusive queue, and `Chain`, a loose run of linked runnables.
-//! May use: `header`.
+//! May use: `glance`.
 //! Never: an atomic operation. Who holds the queue is one thread; others may glance at its length.
 //!
 //! The current batch of a worker is a [`Fifo`]; what travels between workers is a [`Chain`]. Both count the movable

@@ -1,5 +1,5 @@
 //! Owns: `FreshQueue`, one worker's list of what has been spawned and has not yet run.
-//! May use: `prim`, `order`, `header`.
+//! May use: `order`, `prim::model`, `prim::real`, `loom`, `raddle-syscall`.
 //! Never: a stack or a clock; the caller says how far the list has aged.
 //!
 //! The owner appends and takes from the front, in spawn order, with plain loads and stores only. A thief takes a

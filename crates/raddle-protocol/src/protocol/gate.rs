@@ -1,5 +1,5 @@
 //! Owns: `Gate`, at which those stand still whom somebody wants to look at.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: how they are called there; an allocation, or a lock: who comes may have been interrupted anywhere.
 //!
 //! | gate | meaning |

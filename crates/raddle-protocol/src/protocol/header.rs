@@ -1,5 +1,5 @@
 //! Owns: `Header`, the first bytes of everything that a queue can hold, and the pointer type to it.
-//! May use: `prim`.
+//! May use: `glance`, `prim::model`, `prim::real`.
 //! Never: what a particular kind of runnable does; that is the dispatcher's.
 //!
 //! One idea carries Raddle: the scheduler queues one type. A light process, a task (a Rust future) and later a thread

@@ -1,5 +1,5 @@
 //! Owns: `Inbox`, the one word through which anybody hands a runnable to one worker.
-//! May use: `prim`, `order`, `header`, `fifo`.
+//! May use: `order`, `loom`.
 //! Never: more than one compare-and-swap to hand over, nor a fence.
 //!
 //! The word is `EMPTY`, `ASLEEP`, or the newest of a chain of runnables (newest first).

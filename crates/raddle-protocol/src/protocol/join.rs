@@ -1,5 +1,5 @@
 //! Owns: `JoinWord`, where the end of something and the one who waits for it meet.
-//! May use: `prim`, `order`.
+//! May use: `order`, `loom`.
 //! Never: the result itself; the word only says who may touch it.
 //!
 //! | word | the result belongs to | the block is freed by |

@@ -1,5 +1,5 @@
 //! Owns: `McsQueue`, the queue lock of Mellor-Crummey and Scott.
-//! May use: `prim`, `order`, `protocol::turn`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: a decision on how to wait; the caller brings a [`Turn`].
 //!
 //! J. M. Mellor-Crummey, M. L. Scott: *Algorithms for scalable synchronization on shared-memory multiprocessors*, ACM

@@ -1,5 +1,5 @@
 //! Owns: the words through which workers and other OS threads meet, each a protocol with its own page.
-//! May use: `prim`, `order`, `header`, `fifo`.
+//! May use: nothing.
 //! Never: a stack, a clock, a policy; whoever uses a protocol brings those.
 //!
 //! | protocol | between | the word |

@@ -1,5 +1,5 @@
 //! Owns: `MutexWord`, the one word of a mutex: who may enter, and the queue of those who wait.
-//! May use: `prim`, `order`, `protocol::sleeper`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: the data behind the lock; whose turn it is on a worker.
 //!
 //! The word is the address of the newest node of the queue, with four flags below it.

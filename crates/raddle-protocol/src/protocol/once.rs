@@ -1,5 +1,5 @@
 //! Owns: `OnceWord`: whether something that is done once has been done, and the stack of those who wait for it.
-//! May use: `prim`, `order`, `protocol::sleeper`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: what is done.
 //!
 //! The word is a state in the lowest two bits and, above it, the address of the last who came to wait.

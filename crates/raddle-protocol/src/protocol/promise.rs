@@ -1,5 +1,5 @@
 //! Owns: `Promise`, the word of a future that lies in a bag: whether its flow still has it, and who asks for it.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim::model`, `prim::real`, `loom`.
 //! Never: a locked instruction of the flow that made it, unless it promotes.
 //!
 //! A future has one handle. While its maker has that, nobody else touches the word: the maker finds the future private

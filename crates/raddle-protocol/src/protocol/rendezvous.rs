@@ -1,5 +1,5 @@
 //! Owns: `Rendezvous`, the one word in which the two ends of a channel meet.
-//! May use: `prim`, `order`.
+//! May use: `order`, `loom`.
 //! Never: the value that is handed over, nor a queue: the word says whose turn it is to copy and to wake.
 //!
 //! A channel has two ends and each end one user at a time, so at most one party waits, and a word has room for it. The

@@ -1,5 +1,5 @@
 //! Owns: `RwWord`: the readers and the writer of a lock, and the order in which those who wait come in.
-//! May use: `prim`, `order`, `protocol::{sleeper, waitlist}`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: the data behind the lock.
 //!
 //! The word is a count of readers above five flags.

@@ -1,5 +1,5 @@
 //! Owns: `Selection`, the word through which several that could end a wait agree on who ends it.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: a queue; the caller of a transition that returns `Parked` queues.
 //!
 //! One who waits for the first of several events - a place in a channel, a lock, a deadline - shows this word to all

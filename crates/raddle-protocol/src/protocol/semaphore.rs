@@ -1,5 +1,5 @@
 //! Owns: `SemaphoreWord`: how many permits there are, and the order in which those who wait get them.
-//! May use: `prim`, `order`, `protocol::{sleeper, waitlist}`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: what a permit is for.
 //!
 //! The word is the number of permits above two flags.

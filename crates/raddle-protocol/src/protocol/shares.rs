@@ -1,5 +1,5 @@
 //! Owns: `Shares`, how many still look at something that somebody else hands out and uses again.
-//! May use: `prim`, `order`.
+//! May use: `order`, `loom`.
 //! Never: the thing itself.
 //!
 //! | value | meaning |

@@ -1,5 +1,5 @@
 //! Owns: `Short`, a lock for a few instructions, with a note that may be read without it.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim::model`, `prim::real`, `loom`.
 //! Never: a switch, a call of the user's code, or a wait for anything else while it is held.
 //!
 //! | word | meaning | who leaves it |

@@ -1,5 +1,5 @@
 //! Owns: `Token`, the word behind `park` and `unpark`, with the generation that keeps an old handle harmless.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: a queue; the caller of a transition that returns `Wake` queues.
 //!
 //! The word is `generation << 2 | state`, and the state one of
@@ -16,7 +16,7 @@
 //!
 //! A handle carries the generation that it was made with. When the block ends its life the generation goes up, so a
 //! handle that outlives its process finds a stranger's number and does nothing. The block's memory is never given
-//! back (see `process/pool.rs`), so looking is always allowed. 62 bits do not wrap.
+//! back (see `crates/raddle-core/src/block/pool.rs`), so looking is always allowed. 62 bits do not wrap.
 
 use crate::order;
 use crate::prim::{AtomicU64, Ordering, futex_wait_low, futex_wake_low, overwrite};

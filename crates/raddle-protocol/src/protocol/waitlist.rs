@@ -1,5 +1,5 @@
 //! Owns: `WaitList`, a first-in-first-out list of those who wait, under a short lock of its own.
-//! May use: `prim`, `order`, `protocol::sleeper`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: a wait, a wake or foreign code while the list is locked.
 //!
 //! What condition variables, reader-writer locks and semaphores wait in. A place lies in the frame of the one who

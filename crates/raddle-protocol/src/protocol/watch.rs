@@ -1,5 +1,5 @@
 //! Owns: `WatchWord`, at which one who looks after others now and then sleeps, and is called.
-//! May use: `prim`, `order`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: what it looks at.
 //!
 //! | word | meaning | who leaves it |

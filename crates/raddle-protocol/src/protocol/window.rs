@@ -1,5 +1,5 @@
 //! Owns: `Window`, the few slots in which a busy worker lays out surplus for whoever is idle.
-//! May use: `prim`, `order`, `fifo`.
+//! May use: `order`, `prim`, `loom`.
 //! Never: more than one owner that lays out.
 //!
 //! Each slot is empty or the first element of a chain of movable runnables. Only the owner fills a slot, and only

@@ -269,7 +269,7 @@ fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
     });
 }
 
-/// A runtime that closes, reproduced from `runtime/shared.rs`: workers with their inboxes.
+/// A runtime that closes, reproduced from `crates/raddle-core/src/worker/shared.rs`: workers with their inboxes.
 struct Closing {
     idle: IdleSet,
     inboxes: Vec<Inbox>,

@@ -1,6 +1,7 @@
 //! A scope: the last to leave tells the owner, which then frees what all of them used.
 //!
-//! Reproduces the shape of `process/scope.rs`: a count that every child and the owner leave, and a join word.
+//! Reproduces the shape of `crates/raddle-core/src/process/scope.rs`: a count that every child and the owner leave, and
+//! a join word.
 
 use crate::{ALL, check, go};
 use loom::cell::UnsafeCell;

@@ -46,7 +46,8 @@ impl Sleeper {
         })
     }
 
-    /// `Waiter::wait`, as `wait/waiter.rs` does it. Returns the outcome, and whether it really waited.
+    /// `Waiter::wait`, as `crates/raddle-core/src/wait/waiter.rs` does it. Returns the outcome, and whether it really
+    /// waited.
     fn wait(&self) -> (u32, bool) {
         if let Some(outcome) = self.word.outcome() {
             return (outcome, false);

@@ -52,7 +52,7 @@ impl Parker {
         }
     }
 
-    /// `park`, as `process/wait.rs` does it. True if it really waited.
+    /// `park`, as `crates/raddle-core/src/wait/park.rs` does it. True if it really waited.
     fn park(&self, turn: usize) -> bool {
         if self.token.take() {
             return false;

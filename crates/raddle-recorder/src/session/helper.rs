@@ -1,10 +1,12 @@
 //! Owns: the helper of a trace, an OS thread, and the ways to the file.
-//! May use: the workers' public half, files.
+//! May use: `ends`, `target`, `waits`, `raddle-core`, `raddle-trace`.
 //! Never: a wait for a worker.
 //!
 //! The helper is an OS thread that there is only while there is a trace. Every 10 ms it notes what the workers publish
 //! and for how long the kernel made each of them wait, streams if it shall, and looks whether a file was asked for. So
 //! a panicking process, whose stack may be small, only asks and waits.
+//!
+//! It uses the workers' public half, files.
 
 use crate::ends;
 use crate::session::output::{Output, Seen, about};

@@ -1,6 +1,8 @@
 //! Owns: `Session`, one runtime's trace: its level, what its settings ask for, and who asked for a file.
-//! May use: the workers' public half, files.
+//! May use: `outside`, `target`, `raddle-core`, `raddle-trace`.
 //! Never: a lock that a worker takes for anything but a failure, or for a spawn from outside.
+//!
+//! It uses the workers' public half, files.
 
 mod helper;
 mod output;

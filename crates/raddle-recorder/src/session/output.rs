@@ -1,5 +1,5 @@
 //! Owns: the way from rings to a file: what of them has been written already, and the numbers of strings.
-//! May use: the workers' rings and names; `raddle-trace`'s writer.
+//! May use: `outside`, `raddle-core`, `raddle-trace`.
 //! Never: a record twice.
 
 use crate::outside::Outside;

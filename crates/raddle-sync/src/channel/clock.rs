@@ -1,5 +1,5 @@
 //! Owns: `Alarm` and `Tick`, the channels whose one message is the time.
-//! May use: `wait` to sleep.
+//! May use: `raddle-core`.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
 use raddle_core::region;

@@ -1,5 +1,5 @@
 //! Owns: `Core`, all that a channel is, as one state that changes in steps.
-//! May use: `channel::list`, `channel::stash`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: waiting, the user's code: it lies inside a `Short` lock. Who is to be woken is handed out, but for watchers.
 //!
 //! One structure serves every capacity. What holds between two steps:

@@ -1,5 +1,5 @@
 //! Owns: the iterators over what a receiver receives.
-//! May use: `Receiver`.
+//! May use: nothing.
 //! Never: a message taken before it is asked for.
 
 use super::Receiver;

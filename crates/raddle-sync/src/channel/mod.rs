@@ -1,5 +1,5 @@
 //! Owns: channels with the names, the behaviour and the macros of `crossbeam-channel`.
-//! May use: `protocol::short`, `process::wait`, `wait`.
+//! May use: `raddle-core`.
 //! Never: a worker. A channel works in a program that never starts a runtime.
 //!
 //! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light

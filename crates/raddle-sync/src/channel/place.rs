@@ -1,5 +1,5 @@
 //! Owns: `Place`, where a message lies in the frame of one who waits.
-//! May use: nothing but memory.
+//! May use: nothing.
 //! Never: knowing whether it is full; the protocol around it does.
 
 use std::cell::UnsafeCell;

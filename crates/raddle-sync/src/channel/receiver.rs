@@ -1,5 +1,5 @@
 //! Owns: `Receiver`, and which kind of channel it is the end of.
-//! May use: `channel::chan`, `channel::clock`.
+//! May use: `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;

@@ -1,5 +1,5 @@
 //! Owns: `Sender`.
-//! May use: `channel::chan`.
+//! May use: `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;

@@ -1,5 +1,5 @@
 //! Owns: the typed face of alternation: guards that hold what they received, and `choose` between them.
-//! May use: `csp::alternate`.
+//! May use: `raddle-core`.
 //! Never: the macros' syntax, which is in `csp::macros`.
 //!
 //! `alt!` and `pri_alt!` are written with these; so may be what they cannot say. For arrays of receivers there is

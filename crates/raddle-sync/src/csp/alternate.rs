@@ -1,5 +1,5 @@
 //! Owns: waiting for the first of several guards: channels, a deadline, or nothing at all.
-//! May use: `protocol::alternation`, `csp::meet`, `timer`, `external`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: an allocation, a lock.
 //!
 //! After CCSP, in three steps: *enable* shows the waiting one at each guard, *wait*, *disable* takes it back. Before

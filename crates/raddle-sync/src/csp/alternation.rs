@@ -1,5 +1,5 @@
 //! Owns: `Alternation`: receiving from the first of an array of receivers that is ready; occam's replicated `ALT`.
-//! May use: `csp::alternate`.
+//! May use: `raddle-core`.
 //! Never: an allocation a round; its places are kept.
 
 use super::alt::Order;

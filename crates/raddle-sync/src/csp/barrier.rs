@@ -1,5 +1,5 @@
 //! Owns: `Barrier`, which its members wait at for each other, and which one may join and leave.
-//! May use: `protocol::barrier`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a member that waits twice: `sync` takes `&mut self`.
 
 use super::chan::after;

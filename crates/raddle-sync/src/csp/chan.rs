@@ -1,5 +1,5 @@
 //! Owns: `Sender` and `Receiver`, the two ends of a channel without a buffer, neither of which can be cloned.
-//! May use: `csp::meet`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a buffer; a value lies in the sender's frame until it lies in the receiver's.
 //!
 //! One sends, one receives, and both go on when they have met. Because the types say that each end has one user at a

@@ -1,5 +1,5 @@
 //! Owns: `Late`, one who waits with a deadline in a list that it cannot leave; and `Who`, whom such a list wakes.
-//! May use: `wait::Waiter`, a mutex of the standard library for a few instructions.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a list; those are the protocols'.
 //!
 //! A barrier and a claim keep those who wait in lists that only whoever completes the phase, or holds the claim, takes

@@ -1,5 +1,5 @@
 //! Owns: the syntax of `alt!` and `pri_alt!`.
-//! May use: the public items of `csp`.
+//! May use: nothing.
 //! Never: a mechanism.
 //!
 //! The guards are collected one by one; each gets a variable of its own by the hygiene of macros, which gives the

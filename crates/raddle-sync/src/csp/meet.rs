@@ -1,5 +1,5 @@
 //! Owns: how two parties meet in a channel's word: who copies, who waits, who is woken.
-//! May use: `protocol::rendezvous`, `process::wait`, `worker`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: the type of what is handed over; that is an address on either side and a function that copies.
 //!
 //! This is the raw layer under [`Sender`](super::Sender) and [`Receiver`](super::Receiver), and what an engine that

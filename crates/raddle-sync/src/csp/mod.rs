@@ -1,5 +1,5 @@
 //! Owns: light processes and what they communicate by, in the manner of CSP and occam.
-//! May use: `process`, `worker`, `protocol`, `timer`, `external`.
+//! May use: `raddle-core`.
 //! Never: a buffer, or an end that two use at once.
 //!
 //! | occam | here |

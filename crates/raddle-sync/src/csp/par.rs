@@ -1,5 +1,5 @@
 //! Owns: `par!` and `par_for`: several pieces of code that run as concurrent processes until all have ended.
-//! May use: `process::builder` and `process::scope` for the children.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a return, even by a panic, while a branch lives.
 //!
 //! The caller runs one branch itself; it would wait else. So `par!` of two costs one process. When the caller's branch

@@ -1,5 +1,5 @@
 //! Owns: ends of a channel that several may use, one at a time: they are claimed.
-//! May use: `protocol::claim`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: two who hold an end at once.
 //!
 //! A claim is handed over in the order in which it was asked for, so nobody starves. Who has claimed an end may use it

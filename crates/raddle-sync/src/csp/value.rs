@@ -1,5 +1,5 @@
 //! Owns: `Value`, what a party hands over or wants; and `Hot`, one who looks out with its value beside it.
-//! May use: `csp::meet`, for the party.
+//! May use: nothing.
 //! Never: the type of the value: it is a place, a size and a function that copies.
 //!
 //! A value goes from frame to frame. Where the two run on two workers each line of either frame that the other touches

@@ -1,5 +1,5 @@
 //! Owns: `ClhLock` and its guard.
-//! May use: `protocol::clh`, `nodes`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a way to wait of its own.
 
 use super::crowd::{Crowd, Through};

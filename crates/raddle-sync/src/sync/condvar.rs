@@ -1,5 +1,5 @@
 //! Owns: `Condvar` and `WaitTimeoutResult`.
-//! May use: `protocol::condvar` for the list, `mutex` for giving a lock back and taking it again.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: remembering a notification.
 
 use super::sleepers::{Timed, deadline};

@@ -1,5 +1,5 @@
 //! Owns: `Crowd`, by which a queue lock keeps its queue short when many want it.
-//! May use: `worker::gates`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: the lock's queue; what stands here is a hint, and the lock is right without it.
 //!
 //! With hundreds of processes in the queue of an MCS or CLH lock, each hand-over goes to one that sleeps, as often as

@@ -1,5 +1,5 @@
 //! Owns: `LazyLock`.
-//! May use: `once`.
+//! May use: nothing.
 //! Never: giving out a value that is not complete.
 
 use super::Once;

@@ -1,5 +1,5 @@
 //! Owns: `McsLock` and its guard.
-//! May use: `protocol::mcs`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a way to wait of its own.
 
 use super::crowd::{Crowd, Through};

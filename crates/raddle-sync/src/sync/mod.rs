@@ -1,5 +1,5 @@
 //! Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
-//! May use: `protocol` for the words, `wait` to wait, `worker` to know who runs where.
+//! May use: `raddle-core`.
 //! Never: deciding who runs; a wait while a list is locked.
 //!
 //! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,

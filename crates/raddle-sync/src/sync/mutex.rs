@@ -1,12 +1,11 @@
 //! Owns: `Mutex` and its guard.
-//! May use: `protocol::mutex` for the word, `holder`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 //!
 //! | size of `Mutex<()>` | what for |
 //! |---|---|
-//! | 8 bytes | the word: flags, and the queue (`protocol/mutex.rs` says why it is there and not in a table) |
-//! | 16 | who holds it, and on which worker |
-//! | 8 | where it was taken |
+//! | 8 bytes | the word: flags, and the queue (`crates/raddle-protocol/src/protocol/mutex.rs` says why it is there and
+//! not in a table) | | 16 | who holds it, and on which worker | | 8 | where it was taken |
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -1,5 +1,5 @@
 //! Owns: the nodes of `ClhLock` and of `McsLock`'s guards that nobody uses just now, by OS thread.
-//! May use: `protocol::clh`, `protocol::mcs`.
+//! May use: `raddle-protocol`.
 //! Never: being borrowed over a wait: it belongs to the OS thread that runs, which a wait may change.
 //!
 //! Such a node outlives the frame in which its lock is taken, so it lives on the heap; one of each kind stays here for

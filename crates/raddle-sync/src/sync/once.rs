@@ -1,5 +1,5 @@
 //! Owns: `Once` and `OnceState`.
-//! May use: `protocol::once` for the word.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: what is done.
 
 use raddle_core::wait::{CallOn, Subject, Wait, Waiter};

@@ -1,5 +1,5 @@
 //! Owns: `QueueSite`: who holds a queue lock, in builds that pay for knowing.
-//! May use: `wait::Holder`.
+//! May use: `raddle-core`.
 //! Never: a store in an optimised build.
 
 use raddle_core::wait::Subject;

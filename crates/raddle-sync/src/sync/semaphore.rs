@@ -1,5 +1,5 @@
 //! Owns: `Semaphore`, its permits and errors.
-//! May use: `protocol::semaphore` for the word.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: passing one who has waited longer.
 
 use super::sleepers::{Timed, deadline};

@@ -1,5 +1,5 @@
 //! Owns: how the queues of locks wait on the machine, and what is done between two looks at a lock.
-//! May use: `wait::Waiter`, `process::wait`.
+//! May use: `raddle-core`, `raddle-protocol`.
 //! Never: a queue.
 
 use super::crowd::Crowd;

@@ -1,5 +1,5 @@
 //! Owns: the comparison of two traces: which worker time was added.
-//! May use: the two analyses.
+//! May use: `log`.
 //! Never: a cause that the figures do not show.
 
 use super::{Advice, Analysis, Class, Forecast, Language, predict};

@@ -1,5 +1,5 @@
 //! Owns: the wakes across workers or from OS threads, and what threads waited for.
-//! May use: `labels`, `timeline`, `log`.
+//! May use: `event`, `log`.
 //! Never: wakes within one worker; they cost little.
 
 use super::labels;

@@ -1,5 +1,5 @@
 //! Owns: the causes of idle time, and the histogram of its lengths by decade.
-//! May use: `timeline`, `log`.
+//! May use: `event`, `log`.
 //! Never: a cause concluded from the length of a gap.
 //!
 //! A gap is divided where the set of ready threads changes, over all workers:

@@ -1,5 +1,5 @@
 //! Owns: the fate of promoted forks.
-//! May use: `log`.
+//! May use: `event`, `log`.
 //! Never: forks that were not promoted: they are calls, and not recorded.
 
 use crate::event::Event;

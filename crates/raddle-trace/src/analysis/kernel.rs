@@ -1,5 +1,5 @@
 //! Owns: the part of a worker's time in which the kernel gave its core to others.
-//! May use: `timeline`, after `idle` has classified the gaps.
+//! May use: nothing.
 //! Never: time in which the worker's OS thread slept.
 //!
 //! Linux counts how long an OS thread was runnable without running, but not when; the helper thread reads the count

@@ -1,5 +1,5 @@
 //! Owns: the language of the traced program, and each advice in terms of that language.
-//! May use: `verdict`.
+//! May use: `log`.
 //! Never: a change of the advice itself.
 
 use super::verdict::Advice;

@@ -1,5 +1,5 @@
 //! Owns: `Analysis`: every figure that is shown of a trace.
-//! May use: `log`.
+//! May use: `event`, `log`.
 //! Never: drawing; text, JSON and the page only show these figures.
 //!
 //! Time is conserved: for every worker, running + idle of each class + overhead is the wall time (`timeline`, `idle`).

@@ -1,5 +1,5 @@
 //! Owns: the cost of running a thread out of order: after another thread than the last time.
-//! May use: `timeline`.
+//! May use: nothing.
 //! Never: a cost that the trace does not show.
 //!
 //! When threads take turns in the same order again and again, the next one's data are in the cache: its stack is near

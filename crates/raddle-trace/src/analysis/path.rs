@@ -1,5 +1,5 @@
 //! Owns: the critical path: from the last slice back, from each slice to what it had to wait for.
-//! May use: `timeline`, `labels`.
+//! May use: `event`, `log`.
 //! Never: a path that does not go back in time.
 //!
 //! A slice had to wait for the slice that woke its thread. If none did, it had to wait for the previous slice of its

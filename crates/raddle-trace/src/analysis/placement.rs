@@ -1,5 +1,5 @@
 //! Owns: where threads may run, and which of them waited while a worker was idle.
-//! May use: `timeline`, `labels`, the causes of `path`.
+//! May use: `event`, `log`.
 //! Never: a guess whether a thread was placed, where the trace does not say.
 
 use super::idle::Class;

@@ -1,5 +1,5 @@
 //! Owns: the prediction: how long a run would have taken had an advice been followed.
-//! May use: `timeline`, `simulate`, `labels`.
+//! May use: `event`, `log`.
 //! Never: a prediction for which the trace says too little; a single figure where there is a range.
 //!
 //! Some advice needs no simulation. A thread that ran alone, split among all workers, leaves its share of the time. On

@@ -1,5 +1,5 @@
 //! Owns: what-if simulation: a recorded run, simulated on other workers or with another placement.
-//! May use: `timeline`, `order`; the causes of `path`.
+//! May use: `event`, `log`.
 //! Never: a figure that is not of a trace, but for the rules that `Rules` names.
 //!
 //! The simulation is driven by the trace. Each thread repeats what it did, step by step. A step takes as long as it did

@@ -1,5 +1,5 @@
 //! Owns: thread spread: how evenly the members of a label ran.
-//! May use: `labels`, `timeline`.
+//! May use: `log`.
 //! Never: another definition than `100 * (max - min) / max`.
 
 use super::labels;

@@ -1,5 +1,5 @@
 //! Owns: hand-written traces, and the analysis expected of them.
-//! May use: the script of `log`.
+//! May use: `event`, `file`, `log`.
 //! Never: an expected figure that was not worked out on paper.
 
 use super::*;

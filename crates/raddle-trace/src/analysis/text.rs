@@ -1,5 +1,5 @@
 //! Owns: an analysis as text for a terminal, and as JSON.
-//! May use: `serde_json`.
+//! May use: `log`, `serde_json`.
 //! Never: a figure that the analysis does not hold.
 
 use super::{Analysis, Class, Decades, Edge, Jobs, Range, Slice, WorkerTime};

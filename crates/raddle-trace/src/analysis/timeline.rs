@@ -1,5 +1,5 @@
 //! Owns: the timeline of each worker: slices in which a thread ran, gaps in which it was idle, and the rest.
-//! May use: `log`.
+//! May use: `event`, `log`.
 //! Never: the cause of a gap; that is in `idle`.
 
 use super::idle::{Class, Decades};

@@ -1,5 +1,5 @@
 //! Owns: the program's own events: spans, marks and counters, with their threads.
-//! May use: `log`.
+//! May use: `event`, `log`.
 //! Never: a span without its beginning.
 
 use crate::event::Event;

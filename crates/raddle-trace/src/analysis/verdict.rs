@@ -1,5 +1,5 @@
 //! Owns: the first sentence of a report: what cost the most, and one thing to do about it.
-//! May use: `timeline`, `edges`, `labels`.
+//! May use: `event`, `log`.
 //! Never: advice without the figure that it is based on.
 
 use super::edges::Edge;

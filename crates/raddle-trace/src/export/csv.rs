@@ -1,5 +1,5 @@
 //! Owns: the CSV format: one row per event.
-//! May use: `log`.
+//! May use: `event`, `log`.
 //! Never: a name without quotes.
 
 use super::ExportOptions;

@@ -1,5 +1,5 @@
 //! Owns: the format of GHC's event log, as ThreadScope 0.2.14 and ghc-events 0.17 read it.
-//! May use: `steps` of the parent.
+//! May use: `analysis`, `event`, `log`.
 //! Never: an event type that the header does not declare; a stop status that newer readers reject.
 //!
 //! Big-endian. A header declares the types of events with their sizes; the data are blocks, each of one capability.

@@ -1,5 +1,5 @@
 //! Owns: conversion of a log to the files of other tools.
-//! May use: `log`, `analysis`.
+//! May use: `analysis`, `event`, `log`.
 //! Never: a figure that is not in the log or the analysis.
 
 mod csv;

@@ -1,5 +1,5 @@
 //! Owns: the Perfetto format: scheduler events of a machine whose processors are the workers.
-//! May use: `steps` of the parent.
+//! May use: `analysis`, `event`, `log`.
 //! Never: flow arrows; a ring of threads would be one chain of a million, which freezes the viewer.
 //!
 //! Perfetto supports kernel scheduling: thread states, wake-up latencies, critical paths. So workers become

@@ -1,5 +1,5 @@
 //! Owns: tests that exported files hold what the log holds, read back by independent readers.
-//! May use: the script of `log`.
+//! May use: `analysis`, `event`, `log`.
 //! Never: the writers' own helpers for reading.
 
 use super::*;

@@ -1,5 +1,5 @@
 //! Owns: the program's own events in a Perfetto trace: spans and marks of its threads, tracks of its counters.
-//! May use: `protobuf`; the numbers of threads as `perfetto` gives them.
+//! May use: `analysis`, `log`.
 //! Never: overlapping spans on one track: Perfetto would end the wrong one.
 //!
 //! The slices of a track must nest. Spans need not, since their guards may be dropped in any order: a span that

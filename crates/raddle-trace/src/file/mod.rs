@@ -1,5 +1,5 @@
 //! Owns: the format of `.rdt` files, for the writer and the reader alike.
-//! May use: a checksum.
+//! May use: `crc32fast`.
 //! Never: a chunk that depends on another, except for names and the clock.
 //!
 //! `FORMAT.md` describes it. A file is eight magic bytes and then chunks, each with a header:

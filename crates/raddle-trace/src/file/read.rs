@@ -1,5 +1,5 @@
 //! Owns: reading chunks from arbitrary bytes.
-//! May use: the format of the parent.
+//! May use: `clock`, `event`.
 //! Never: a panic, or memory beyond a few times the file's size, for any input.
 //!
 //! Chunks that cannot be read are left out and reported as damage. A file is refused only if it is not an `.rdt` file,

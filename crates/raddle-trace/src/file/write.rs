@@ -1,5 +1,5 @@
 //! Owns: writing chunks.
-//! May use: any `io::Write`.
+//! May use: `clock`, `event`.
 //! Never: buffering, which a crash would lose; a chunk is one write.
 
 use super::{MAGIC, NO_WORKER, Sample, Tag, VERSION, checksum};

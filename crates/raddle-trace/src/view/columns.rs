@@ -1,5 +1,5 @@
 //! Owns: the data of the page, as columns of variable-length numbers.
-//! May use: `log`, `analysis`.
+//! May use: `analysis`, `event`, `log`.
 //! Never: a number that is not in the analysis.
 //!
 //! | per worker | columns |

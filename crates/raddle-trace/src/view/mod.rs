@@ -1,5 +1,5 @@
 //! Owns: the HTML page of a trace: Rust computes the figures, the scripts only draw.
-//! May use: `log`, `analysis`, gzip and base64.
+//! May use: `analysis`, `event`, `log`, `flate2`, `serde_json`.
 //! Never: network access, a font file, a second file.
 //!
 //! The data are columns of variable-length numbers, compressed and written as text into the page: 6 to 8 bytes an

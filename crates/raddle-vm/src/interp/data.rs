@@ -1,5 +1,5 @@
 //! Owns: bytes in memory: elements, fields, copies.
-//! May use: `cpu`, `memory`.
+//! May use: `machine`, `races::shadow`, `loom`, `raddle-bytecode`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! In a debug build, memory that is watched for races is told of each access.

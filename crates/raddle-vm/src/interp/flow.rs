@@ -1,5 +1,5 @@
 //! Owns: jumps, calls and returns, and whose turn it is.
-//! May use: `cpu`.
+//! May use: `machine`, `raddle-bytecode`.
 //! Never: a return that the verifier's numbers do not bound: the words of a call lie where a program could forge them.
 
 use super::Step;

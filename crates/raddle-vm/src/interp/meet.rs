@@ -1,5 +1,5 @@
 //! Owns: processes that begin, end, wait and talk, as instructions.
-//! May use: `cpu`, the protocols of the machine.
+//! May use: `comm`, `machine`, `par`, `process`, `raddle-bytecode`.
 //! Never: a step that may wait without the process saved: from then on somebody else may run it.
 
 use super::cpu::{Cpu, Stop};

@@ -1,5 +1,5 @@
 //! Owns: the loop that runs instructions.
-//! May use: everything of the machine.
+//! May use: `arith`, `atom`, `comm`, `machine`, `process`, `raddle-bytecode`.
 //! Never: a slot without the verifier's proof; memory without a comparison.
 //!
 //! The state of the process that runs is a [`Cpu`]. It is saved only when somebody else may run it, or something went

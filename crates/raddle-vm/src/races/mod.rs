@@ -1,5 +1,5 @@
 //! Owns: the search for races on what a program's author vouches for, in debug builds.
-//! May use: `memory`'s size, `process`'s numbers.
+//! May use: `machine`, `process`, `spin`, `raddle-bytecode`.
 //! Never: a look at the schedule: what counts is what orders two accesses, not which came first.
 //!
 //! Fork, join, a communication and a lock's way from one holder to the next put accesses into an order; two accesses

@@ -1,5 +1,5 @@
 //! Owns: what is watched, and which accesses to it could still take part in a race.
-//! May use: `clock`.
+//! May use: nothing.
 //! Never: keeps an access that another one, by which it is ordered, stands for.
 //!
 //! For every word that was touched there is a list. A new access is compared with all that touch a byte of the same;

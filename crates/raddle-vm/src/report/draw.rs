@@ -1,5 +1,5 @@
 //! Owns: a deadlock as a picture.
-//! May use: the report.
+//! May use: `libm`.
 //! Never: more than fits on a page; an arrow outside of the circle, where the texts are.
 //!
 //! Processes stand on a circle, clockwise. Every arrow bends inwards, and so stays within it. What is said of a process

@@ -1,5 +1,5 @@
 //! Owns: whom a report of a deadlock begins with.
-//! May use: who waits for whom.
+//! May use: nothing.
 //! Never: a circle that is not certain.
 
 use super::{Front, Report, Waiting};

@@ -1,5 +1,5 @@
 //! Owns: looking at the processes of a machine that does not run.
-//! May use: the machine's insides.
+//! May use: `machine`, `process`, `raddle-bytecode`.
 //! Never: more than some thousands of processes.
 
 use super::absint::{AbstractInterpreter, Interval, Pending, Summary};

@@ -1,6 +1,8 @@
 //! Owns: what a process, and a place at which one waits, are called in a trace.
-//! May use: the module's names and lines; where the process began, which stays as it is while it lives.
+//! May use: `machine`, `process`, `raddle-bytecode`.
 //! Never: what only a process that does not run has.
+//!
+//! It uses the module's names and lines; where the process began, which stays as it is while it lives.
 
 use crate::machine::Machine;
 use crate::process::Process;

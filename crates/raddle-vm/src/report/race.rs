@@ -1,5 +1,5 @@
 //! Owns: the account of a race.
-//! May use: the machine's insides, while nothing runs.
+//! May use: `machine`, `races::shadow`, `raddle-bytecode`.
 //! Never: more than the two who met.
 
 use super::{Report, Waiting};

@@ -1,5 +1,5 @@
 //! Owns: what a machine on one thread needs of the world around it.
-//! May use: nothing of the machine but the names of its channels.
+//! May use: `machine`.
 //! Never: decides anything.
 
 use crate::machine::Port;

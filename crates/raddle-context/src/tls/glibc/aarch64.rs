@@ -1,9 +1,11 @@
 //! Owns: the thread pointer of aarch64.
-//! May use: TPIDR_EL0, which a program may always write.
+//! May use: nothing.
 //! Never: a field of the descriptor; those are `facts`'.
 //!
 //! The thread pointer points behind the descriptor, to two words: the vector of libraries' variables, which glibc's
 //! allocator sets, and one that nobody uses. Stack canary and pointer guard are variables of the program.
+//!
+//! It uses TPIDR_EL0, which a program may always write.
 
 use core::arch::asm;
 

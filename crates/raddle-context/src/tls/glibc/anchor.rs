@@ -1,5 +1,5 @@
 //! Owns: our part of the list in which glibc keeps all its threads.
-//! May use: two joinable threads of the C library that end at once and are never joined.
+//! May use: `libc`, `raddle-syscall`.
 //! Never: a node of glibc's that may come or go.
 //!
 //! glibc goes through a list of all threads when it loads a library whose variables have a fixed place in every
@@ -19,6 +19,8 @@
 //! anew: our part is then detached, and [`ListLock::in_child`] puts it behind the head again. glibc has moved the
 //! forking thread to the list of the others (`_dl_stack_used`); it is moved back, too: at the next fork glibc would
 //! reuse the memory of all threads on that list which do not fork.
+//!
+//! It uses two joinable threads of the C library that end at once and are never joined.
 
 use super::facts::Field;
 use core::ffi::c_void;

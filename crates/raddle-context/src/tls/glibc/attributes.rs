@@ -1,10 +1,12 @@
 //! Owns: `pthread_getattr_np` for threads with storage of their own.
-//! May use: the C library's, for all others.
+//! May use: `libc`.
 //! Never: a probe; before the first block was made all threads are the C library's.
 //!
 //! glibc's own asks the kernel for the processors of the thread's number, which the kernel does not know, and refuses.
 //! Collectors, runtimes of languages and AddressSanitizer ask for the bounds of the stack by it. A linker exports a
 //! program's definition of a name that a shared library has, too, so that libraries find this one.
+//!
+//! It uses the C library's, for all others.
 
 use super::facts;
 use core::ffi::{c_int, c_void};

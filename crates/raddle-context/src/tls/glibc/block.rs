@@ -1,5 +1,5 @@
 //! Owns: `TlsBlock`, one context's thread-local storage, and the pool of free blocks.
-//! May use: `facts`.
+//! May use: `current`, `stack`, `libc`.
 //! Never: giving a block back to glibc; it stays in glibc's list of threads, and is reused by the next context.
 //!
 //! What glibc does for a thread, and what we do for a block:

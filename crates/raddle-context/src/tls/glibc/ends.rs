@@ -1,5 +1,5 @@
 //! Owns: `pthread_exit` and `pthread_cancel`: for threads with storage of their own, an error message.
-//! May use: the C library's, for all others.
+//! May use: `interpose`, `overflow::handler`, `overflow::writer`, `libc`.
 //! Never: a frame of ours between the C library's function and its caller: both unwind.
 //!
 //! To end a thread from within, glibc unwinds its stack down to a frame of its own at the base, which a thread of ours
@@ -11,6 +11,8 @@
 //!
 //! As for `pthread_getattr_np` the program's definition of a name comes before a shared library's. Each function here
 //! asks where to go on, and jumps there.
+//!
+//! It uses the C library's, for all others.
 
 use super::{facts, machine};
 use crate::interpose::Next;

@@ -1,5 +1,5 @@
 //! Owns: `Facts`: where glibc keeps what a thread's storage needs, found once and checked.
-//! May use: the descriptors that glibc exports for libthread_db (`_thread_db_*`), the running thread, the anchors.
+//! May use: `tls`, `libc`, `raddle-syscall`.
 //! Never: a number from a header file of one version.
 //!
 //! A descriptor is three 32-bit words: the size of a field in bits, how many there are, and its offset. Where glibc
@@ -150,19 +150,19 @@ fn number(name: &'static CStr) -> Found<usize> {
 
 fn functions() -> Found<Functions> {
     Ok(Functions {
-        // SAFETY: elf/dl-tls.c: void *_dl_allocate_tls (void *mem).
+        // SAFETY: glibc:elf/dl-tls.c: void *_dl_allocate_tls (void *mem).
         allocate: unsafe { function(c"_dl_allocate_tls") }?,
-        // SAFETY: elf/dl-tls.c: void *_dl_allocate_tls_init (void *result, bool main_map).
+        // SAFETY: glibc:elf/dl-tls.c: void *_dl_allocate_tls_init (void *result, bool main_map).
         initialise: unsafe { function(c"_dl_allocate_tls_init") }?,
-        // SAFETY: elf/dl-tls.c: void _dl_deallocate_tls (void *tcb, bool dealloc_tcb).
+        // SAFETY: glibc:elf/dl-tls.c: void _dl_deallocate_tls (void *tcb, bool dealloc_tcb).
         deallocate: unsafe { function(c"_dl_deallocate_tls") }?,
-        // SAFETY: ctype/ctype-info.c: void __ctype_init (void).
+        // SAFETY: glibc:ctype/ctype-info.c: void __ctype_init (void).
         ctype_init: unsafe { function(c"__ctype_init") }?,
-        // SAFETY: stdlib/cxa_thread_atexit_impl.c: void __call_tls_dtors (void).
+        // SAFETY: glibc:stdlib/cxa_thread_atexit_impl.c: void __call_tls_dtors (void).
         call_destructors: unsafe { function(c"__call_tls_dtors") }?,
         // SAFETY: POSIX.
         dlerror: unsafe { function(c"dlerror") }?,
-        // SAFETY: inet/herrno-loc.c: int *__h_errno_location (void).
+        // SAFETY: glibc:inet/herrno-loc.c: int *__h_errno_location (void).
         h_errno: unsafe { function(c"__h_errno_location") }?,
     })
 }

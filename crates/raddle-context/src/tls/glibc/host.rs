@@ -1,11 +1,13 @@
 //! Owns: `Host`, an OS thread that runs contexts with storage of their own; found by its thread id.
-//! May use: a list that only grows, whose entries are reused.
+//! May use: `raddle-syscall`.
 //! Never: a lock, nor anything else that a signal handler must not touch.
 //!
 //! A signal finds its OS thread with whatever storage runs there. The kernel's number of the OS thread always says
 //! which one it is, so a handler that needs the OS thread's own storage looks the number up here. Only the OS thread
 //! itself writes its entry, and only a handler on it looks for it: everything but the claim of a entry is in the order
 //! of one program.
+//!
+//! It uses a list that only grows, whose entries are reused.
 
 use super::machine;
 use core::marker::PhantomData;

@@ -1,5 +1,5 @@
 //! Owns: the end of a thread's `pthread_setspecific` values.
-//! May use: glibc's table of keys, as `facts` found it.
+//! May use: nothing.
 //! Never: a key that was deleted since, or made anew: the sequence number tells.
 
 use super::facts::Keys;

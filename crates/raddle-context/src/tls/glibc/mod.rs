@@ -1,5 +1,5 @@
 //! Owns: thread-local storage by glibc's own allocator.
-//! May use: what glibc exports for its debugger library and its dynamic linker.
+//! May use: `stack`, `tools`, `libc`, `raddle-syscall`.
 //! Never: an offset that was not read from glibc itself or seen in a live thread.
 
 mod anchor;

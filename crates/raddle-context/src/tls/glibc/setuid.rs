@@ -1,5 +1,5 @@
 //! Owns: `setuid` and its relatives in a program whose OS threads run contexts with storage of their own.
-//! May use: the kernel's table of signal handlers.
+//! May use: `libc`, `raddle-syscall`.
 //! Never: a lock, an allocation, a thread-local variable: this runs in a signal handler, between any two instructions.
 //!
 //! The kernel gives each thread rights of its own, POSIX gives them to the program. So glibc has each thread of the
@@ -15,6 +15,8 @@
 //!
 //! If a context makes the call, the signal makes its OS thread do so, too; then the context repeats it. The second call
 //! sets the same ids again: it changes nothing, and fails if the first one failed.
+//!
+//! It uses the kernel's table of signal handlers.
 
 use super::facts;
 use super::{host, machine};

@@ -1,5 +1,5 @@
 //! Owns: the thread pointer of x86-64, and the head of a block, which is its binary interface.
-//! May use: `arch`, which writes the FS base.
+//! May use: `arch`.
 //! Never: a field behind the head; those are `facts`'.
 //!
 //! The head is what compiled code and all versions of glibc agree on:

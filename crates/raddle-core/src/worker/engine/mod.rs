@@ -1,5 +1,5 @@
 //! Owns: `Link` and `Turn`, by which another crate runs things of its own on our workers.
-//! May use: `header`, `worker`.
+//! May use: `block::current`, `raddle-protocol`, `raddle-trace`.
 //! Never: knows what an engine's processes are.
 //!
 //! An engine - the machine that interprets occam - has processes of its own, without stacks: some words of state

@@ -1,6 +1,8 @@
 //! Owns: what the engines of other crates may do on a worker.
-//! May use: the batch, the fresh list.
+//! May use: `counters`, `worker`, `raddle-protocol`.
 //! Never: a budget overdrawn: boundaries come as with everything else.
+//!
+//! It uses the batch, the fresh list.
 
 use crate::counters::Counters;
 use crate::worker::Worker;

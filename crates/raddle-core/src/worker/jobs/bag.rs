@@ -1,5 +1,5 @@
 //! Owns: what happens when a future in a flow's bag becomes a job.
-//! May use: `protocol::bag`, `protocol::promise`, `jobs::chunks`.
+//! May use: `tracer`, `worker`, `raddle-protocol`, `raddle-trace`.
 //! Never: a future run; who asks for it, or takes its job, does.
 
 use super::chunks;

@@ -1,5 +1,5 @@
 //! Owns: where the chunks come from that bags keep futures in, and where they go.
-//! May use: `protocol::bag`, the depot of `job::slab`.
+//! May use: `worker`, `raddle-protocol`.
 //! Never: giving memory back; a chunk that was used is used again.
 
 use super::slab::depot;

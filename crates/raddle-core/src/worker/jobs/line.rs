@@ -1,6 +1,8 @@
 //! Owns: `Line`: the jobs that one worker has spawned and nobody has begun, and in which order they begin.
-//! May use: a mutex of the standard library, for a few instructions.
+//! May use: nothing.
 //! Never: running a job.
+//!
+//! It uses a mutex of the standard library, for a few instructions.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Owns: where jobs lie before somebody runs them: slots, pages of futures, and the lines of spawned jobs.
-//! May use: `protocol::jobs`, `protocol::bag`, `worker`.
+//! May use: nothing.
 //! Never: running a job, or knowing what it computes.
 //!
 //! A worker keeps free slots and pages of its own, and promotes what its flows have forked; so these are the

@@ -1,5 +1,5 @@
 //! Owns: `Slot`, the room for a future that outlives the call that made it, and where slots come from.
-//! May use: `protocol::jobs`.
+//! May use: `worker`, `raddle-protocol`.
 //! Never: giving memory back; a slot that was used is used again.
 //!
 //! A slot is one cache line: the node, whose it is, and two words for the closure before it runs and for the result

@@ -1,5 +1,5 @@
 //! Owns: what a report says of one who waits for a job.
-//! May use: `wait::describe`.
+//! May use: `describe::wait`, `raddle-protocol`.
 //! Never: following what it names.
 
 use crate::describe::Subject;

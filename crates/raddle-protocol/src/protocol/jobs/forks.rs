@@ -1,5 +1,5 @@
 //! Owns: `Forks`, the private list of one flow.
-//! May use: `node`, `queue` to promote.
+//! May use: `prim::model`, `prim::real`, `protocol::bag`, `protocol::join`.
 //! Never: an atomic; one flow at a time has the list.
 
 use super::node::{Act, Node};

@@ -1,5 +1,5 @@
 //! Owns: where a fork waits, and how it gets from its flow to whoever takes it.
-//! May use: `prim`, `order`, `protocol::join`.
+//! May use: nothing.
 //! Never: what a job does; who takes one calls what its node says.
 //!
 //! A fork is a node in its parent's frame. While nobody asks for it, it hangs in the private list of its flow of

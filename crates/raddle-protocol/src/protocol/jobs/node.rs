@@ -1,5 +1,5 @@
 //! Owns: `Node`, the first bytes of everything that may be run by another worker.
-//! May use: `prim`, `protocol::join`, `queue`.
+//! May use: `prim::model`, `prim::real`, `protocol::header`, `protocol::join`.
 //! Never: a list; who may touch which field when is the table in `jobs`.
 
 use super::forks::Reclaimed;

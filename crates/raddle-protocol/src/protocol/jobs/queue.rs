@@ -1,5 +1,5 @@
 //! Owns: `JobQueue`, the promoted jobs of one worker.
-//! May use: `prim`, `order`, `node`.
+//! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: a node of the queue touched without its lock.
 //!
 //! `wanted` is the one word that a fork looks at: the standing request of all idle workers. It is set when the queue

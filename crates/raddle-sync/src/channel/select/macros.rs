@@ -1,5 +1,5 @@
 //! Owns: `select!` and `select_biased!`.
-//! May use: the hidden functions of `channel::select`.
+//! May use: `channel`.
 //! Never: a closure around the user's code: `?`, `return`, `break` and `continue` work in every arm.
 //!
 //! The grammar is that of `crossbeam-channel`. The macro works in three steps, each a group of rules:

@@ -1,5 +1,5 @@
 //! Owns: hand-written traces, and the predictions expected from them.
-//! May use: the script of `log`.
+//! May use: `analysis`, `event`, `log`.
 //! Never: an expected figure that was not worked out on paper.
 
 use super::*;

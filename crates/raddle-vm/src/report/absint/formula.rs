@@ -1,5 +1,5 @@
 //! Owns: what an instruction computes, of operands of which something is known.
-//! May use: `AbstractState`, `Interval`, formulas.
+//! May use: `arith`, `raddle-bytecode`.
 //! Never: a wildcard over formulas; an interval without a word that the instruction can compute.
 
 use super::{AbstractInterpreter, AbstractState, Interval};

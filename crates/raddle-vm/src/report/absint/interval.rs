@@ -1,5 +1,5 @@
 //! Owns: `Interval`, what is known of a word that a process will compute.
-//! May use: nothing.
+//! May use: `raddle-bytecode`.
 //! Never: less than the word can be.
 
 use raddle_bytecode::effect::Comparison;

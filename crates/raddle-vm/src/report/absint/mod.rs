@@ -1,5 +1,5 @@
 //! Owns: the abstract interpreter: which ends of channels a process may still use, which locks it has to give back.
-//! May use: the program's code; memory, while nothing runs.
+//! May use: `machine`, `memory`, `raddle-bytecode`.
 //! Never: a claim that is not certain: what it leaves out, the process cannot do.
 //!
 //! For the report of a deadlock: whoever waits at a channel waits for one of those who may still use the other end. So
@@ -15,6 +15,8 @@
 //!
 //! A process whose steps become too many, or that uses a channel of which nothing is known, may use all ends
 //! (`Summary::unknown`).
+//!
+//! It uses the program's code; memory, while nothing runs.
 
 mod formula;
 mod interval;

@@ -1,5 +1,5 @@
 //! Owns: `AbstractState`, where a process will be and what it may find in memory.
-//! May use: `Interval`; the machine's memory as it is.
+//! May use: `memory`.
 //! Never: what another process is going to write.
 
 use super::interval::Interval;

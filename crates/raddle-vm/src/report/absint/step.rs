@@ -1,5 +1,5 @@
 //! Owns: what the effect of each instruction does to an abstract state.
-//! May use: `AbstractState`, `Interval`, effects.
+//! May use: `machine`, `raddle-bytecode`.
 //! Never: a wildcard over effects or an instruction by its name: what is new must be thought of here.
 
 use super::{AbstractInterpreter, AbstractState, Interval};

@@ -1,5 +1,5 @@
 //! Owns: the test that the abstract interpreter leaves out nothing that the machine does, instruction by instruction.
-//! May use: both, on one instruction each, with random operands from fixed seeds.
+//! May use: `machine`, `process`, `solo`, `raddle-bytecode`.
 //! Never: a list of instructions: it takes each of the table.
 //!
 //! An instruction whose row in the table names the wrong effect fails here: memory changes of which the abstract

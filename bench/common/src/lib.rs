@@ -5,6 +5,8 @@
 pub mod cores;
 pub mod fresh_stacks;
 pub mod futex;
+pub mod futex_lock;
+pub mod futex_threads;
 pub mod granularity;
 pub mod independent;
 pub mod latency;

@@ -28,6 +28,7 @@ pub const RUNTIMES: &[&str] = &[
     "may",
     "std",
     "parking_lot",
+    "kernel",
     "crossbeam",
 ];
 
@@ -485,6 +486,26 @@ pub const BENCHES: &[Bench] = &[
         ],
         runtimes: &[("raddle", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
         checksum: locked,
+        ..USUAL
+    },
+    Bench {
+        name: "futex",
+        program: "futex",
+        what: "a wake of nobody, a word that two hand to each other, a mutex that does not spin; each",
+        variants: &[
+            always("form=nobody,rounds=1000000").workers(ONE),
+            always("form=pair,rounds=10000"),
+            always("form=pair,placed=1,rounds=10000").workers(TWO),
+            always("form=mutex,threads=1,rounds=100000").workers(ONE),
+            always("form=mutex,threads=2,rounds=100000").workers(TWO),
+            always("form=mutex,threads=64,rounds=100000").workers(TWO),
+        ],
+        runtimes: &[("raddle", BOTH), ("kernel", BOTH), ("parking_lot", BOTH)],
+        checksum: |p| match p.text("form") {
+            "mutex" => locked(p),
+            "pair" => 2 * p.number("rounds"),
+            _ => p.number("rounds"),
+        },
         ..USUAL
     },
     Bench {

@@ -11,6 +11,10 @@ mod cancelled;
 mod channels;
 #[path = "stress/dumps.rs"]
 mod dumps;
+#[path = "stress/futex.rs"]
+mod futex;
+#[path = "support/futex_locks.rs"]
+mod futex_locks;
 #[path = "stress/locks.rs"]
 mod locks;
 #[path = "stress/meetings.rs"]

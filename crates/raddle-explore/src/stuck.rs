@@ -112,7 +112,7 @@ impl<'s> Stuck<'s> {
             one.map(|(_, known)| known.to_string())
         };
         if let Some(held) = wait.held() {
-            text += &format!(", {}", held_by(name(held.who().addr()).as_deref(), held.site()));
+            text += &format!(", {}", held_by(name(held.who().addr()).as_deref(), held.since()));
         } else if wait.name() == JOIN {
             text += &name(wait.subject().addr()).map_or_else(String::new, |child| format!(", for {child}"));
         } else {

@@ -107,11 +107,13 @@ impl ProcessTable {
             write!(out, r#","joins":{}"#, child.id)?;
         }
         if let Some((holder, since)) = &waiting.held {
-            let since = since.to_string();
             let process = self.row_at(*holder).map(Who::Process);
             let outside = self.os_threads.iter().position(|one| one.address == *holder).map(Who::OsThread);
             let by = process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who));
-            write!(out, r#","held_by":{by},"held_since":{}"#, Quoted(&since))?;
+            write!(out, r#","held_by":{by}"#)?;
+            if let Some(since) = since {
+                write!(out, r#","held_since":{}"#, Quoted(&since.to_string()))?;
+            }
         }
         out.write_char('}')
     }

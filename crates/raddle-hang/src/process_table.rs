@@ -49,7 +49,8 @@ pub(crate) struct Waiting {
     pub(crate) more: Span,
     /// When it began to.
     pub(crate) since: Stamp,
-    pub(crate) held: Option<(usize, &'static Location<'static>)>,
+    /// Who holds it, and since where, if that is known.
+    pub(crate) held: Option<(usize, Option<&'static Location<'static>>)>,
     /// Who alone could end it; 0 if that is not known.
     pub(crate) awaits: usize,
     /// The things by which others could.

@@ -190,7 +190,7 @@ impl ProcessTable {
 
     fn copy(&mut self, wait: &Wait<'_>) -> Waiting {
         let more = self.text.span(|text| wait.write_state(text));
-        let held = wait.held().map(|held| (held.who().addr(), held.site()));
+        let held = wait.held().map(|held| (held.who().addr(), held.since()));
         let (call, kind) = (wait.name(), wait.kind());
         let (site, since) = (wait.site(), wait.since());
         let (subject, awaits) = (wait.subject().addr(), wait.awaits().addr());

@@ -42,9 +42,10 @@ impl ProcessTable {
 
     /// `Mutex::lock at src/main.rs:7:13, held by 'b' since src/main.rs:9:3`.
     fn wait(&self, waiting: &Waiting) -> String {
-        let mut text = format!("{} at {}{}", waiting.call, waiting.site, self.age(waiting));
+        let word = if waiting.kind == "futex" { format!("({:#x})", waiting.subject) } else { String::new() };
+        let mut text = format!("{}{word} at {}{}", waiting.call, waiting.site, self.age(waiting));
         if let Some((holder, since)) = &waiting.held {
-            text = format!("{text}, {}", held_by(self.holder(*holder).as_deref(), since));
+            text = format!("{text}, {}", held_by(self.holder(*holder).as_deref(), *since));
         } else if let Some(child) = self.joined(waiting) {
             let _infallible = write!(text, ", for {}", self.short(child));
         } else if !self.text(&waiting.more).is_empty() && waiting.kind != "process" {

@@ -15,8 +15,10 @@ use loom::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
+mod futex;
 mod locks;
 
+pub use futex::Futex;
 pub use locks::{Clh, Cond, List, Mcs, Mutex, Once, Rw, Semaphore};
 pub use order::{Mutation, SITES, Site, mutations};
 

@@ -257,6 +257,15 @@ mod rows {
         WAITLIST_UNLOCK: Release, pairs with "WAITLIST_LOCK",
             "two would read each other's half-made changes to the list";
 
+        FUTEX_LOCK: Acquire, pairs with "FUTEX_UNLOCK",
+            "two would read each other's half-made changes to a bucket, or one who waits not see the word changed";
+        FUTEX_UNLOCK: Release, pairs with "FUTEX_LOCK",
+            "two would read each other's half-made changes to a bucket, or one who waits not see the word changed";
+        FUTEX_WAIT_FENCE: Fence, pairs with "FUTEX_WAKE_FENCE",
+            "one who waits would miss a change of the word whose maker missed the one who waits";
+        FUTEX_WAKE_FENCE: Fence, pairs with "FUTEX_WAIT_FENCE",
+            "one who waits would miss a change of the word whose maker missed the one who waits";
+
         RWLOCK_ENTER: Acquire, pairs with "RWLOCK_LEAVE",
             "a writer would not see that the readers are done, or a reader what the writer did";
         RWLOCK_LEAVE: Release, pairs with "RWLOCK_ENTER and RWLOCK_GRANT",

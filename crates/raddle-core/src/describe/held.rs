@@ -8,7 +8,8 @@ use std::panic::Location;
 /// Where a lock that is held was taken, and by what kind of thread; `Mutex::held` tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
-    site: &'static Location<'static>,
+    /// None for an adaptor's lock, which does not come to a user's hands.
+    site: Option<&'static Location<'static>>,
     /// The header of the process, or an address of the OS thread's own: compared, never followed.
     who: *const (),
     by_os_thread: bool,
@@ -22,11 +23,21 @@ impl Held {
         by_os_thread: bool,
         by_caller: bool,
     ) -> Held {
-        Held { site, who, by_os_thread, by_caller }
+        Held { site: Some(site), who, by_os_thread, by_caller }
+    }
+
+    /// As the owner of an adaptor's lock says, who does not note where it was taken.
+    pub(crate) fn by_owner(who: *const (), by_os_thread: bool, by_caller: bool) -> Held {
+        Held { site: None, who, by_os_thread, by_caller }
     }
 
     /// Where it was taken.
     pub fn site(&self) -> &'static Location<'static> {
+        self.site.expect("a lock of ours notes where it is taken")
+    }
+
+    /// Where it was taken, if that has been noted.
+    pub fn since(&self) -> Option<&'static Location<'static>> {
         self.site
     }
 
@@ -57,7 +68,9 @@ unsafe impl Send for Held {}
 // SAFETY: as above.
 unsafe impl Sync for Held {}
 
-/// `held by WHO since WHERE`, for reports: `who` is none if it is not among those who wait there.
-pub fn held_by(who: Option<&str>, since: &Location<'_>) -> String {
-    format!("held by {} since {since}", who.unwrap_or("one that has ended, or an OS thread"))
+/// `held by WHO since WHERE`, for reports: `who` is none if it is not among those who wait there, `since` if nobody has
+/// noted it.
+pub fn held_by(who: Option<&str>, since: Option<&Location<'_>>) -> String {
+    let who = who.unwrap_or("one that has ended, or an OS thread");
+    since.map_or_else(|| format!("held by {who}"), |since| format!("held by {who} since {since}"))
 }

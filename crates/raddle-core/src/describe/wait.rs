@@ -33,6 +33,11 @@ pub trait Subject {
     /// In the words of the field: `mutex`.
     const KIND: &'static str;
 
+    /// The address by which two waits for the same thing are known.
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+
     /// Who holds it, if that is known.
     fn held(&self) -> Option<Held> {
         None
@@ -63,6 +68,7 @@ pub struct CallOn<S> {
 struct Call {
     name: &'static str,
     kind: &'static str,
+    address: unsafe fn(*const ()) -> *const (),
     held: unsafe fn(*const ()) -> Option<Held>,
     awaits: unsafe fn(*const ()) -> *const (),
     things: unsafe fn(*const (), &mut dyn FnMut(Thing)),
@@ -72,8 +78,10 @@ struct Call {
 impl<S: Subject> CallOn<S> {
     /// The call of this name: `Mutex::lock`.
     pub const fn new(name: &'static str) -> CallOn<S> {
-        let (held, awaits, things, state) = (held::<S>, awaits::<S>, things::<S>, state::<S>);
-        CallOn { call: Call { name, kind: S::KIND, held, awaits, things, state }, subject: PhantomData }
+        let (address, held, awaits) = (address::<S>, held::<S>, awaits::<S>);
+        let (things, state) = (things::<S>, state::<S>);
+        let call = Call { name, kind: S::KIND, address, held, awaits, things, state };
+        CallOn { call, subject: PhantomData }
     }
 
     /// Its name.
@@ -85,27 +93,34 @@ impl<S: Subject> CallOn<S> {
 
 /// # Safety
 /// `subject` is the address of an `S` that is there.
+unsafe fn address<S: Subject>(subject: *const ()) -> *const () {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.address()
+}
+
+/// # Safety
+/// As for [`address`].
 unsafe fn held<S: Subject>(subject: *const ()) -> Option<Held> {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.held()
 }
 
 /// # Safety
-/// As for [`held`].
+/// As for [`address`].
 unsafe fn awaits<S: Subject>(subject: *const ()) -> *const () {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.awaits()
 }
 
 /// # Safety
-/// As for [`held`].
+/// As for [`address`].
 unsafe fn things<S: Subject>(subject: *const (), each: &mut dyn FnMut(Thing)) {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.things(each);
 }
 
 /// # Safety
-/// As for [`held`].
+/// As for [`address`].
 unsafe fn state<S: Subject>(subject: *const (), out: &mut dyn fmt::Write) -> fmt::Result {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.state(out)
@@ -221,7 +236,8 @@ impl<'s> Wait<'s> {
 
     /// The address by which two waits for the same object are known.
     pub fn subject(&self) -> *const () {
-        self.subject
+        // SAFETY: as in `held`.
+        unsafe { (self.call.address)(self.subject) }
     }
 
     /// Who alone could end the wait, if that is known: compared, never followed.

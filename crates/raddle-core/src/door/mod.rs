@@ -4,5 +4,13 @@
 //!
 //! An adaptor makes calls of another threading interface Raddle's: `pthread_create`, `__kmpc_fork_call`. The page
 //! `docs/DOOR.md` says what it must know.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`futex`] | sleep while a word has a value, wake who does: what all locks of an adaptor are built on |
+//! | [`thread`] | threads of C |
 
+pub mod futex;
+mod owner;
+mod table;
 pub mod thread;

@@ -216,11 +216,11 @@ fn who_runs() -> *mut () {
     if header.is_null() { own_address() } else { header.cast() }
 }
 
-/// An address that no other OS thread has: its name where nothing of ours runs.
+/// An even address that no other OS thread has: its name where nothing of ours runs.
 #[inline(always)]
 pub(crate) fn own_address() -> *mut () {
     thread_local! {
-        static OS_THREAD: u8 = const { 0 };
+        static OS_THREAD: u64 = const { 0 };
     }
     OS_THREAD.with(|name| std::ptr::from_ref(name).cast_mut().cast())
 }

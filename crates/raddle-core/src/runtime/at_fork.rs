@@ -26,8 +26,8 @@
 //! | of the job queues of the runtime whose process forks | it takes back what it has forked and nobody has taken |
 //!
 //! What of the parent's runtime has a lock besides is not touched in the child: to wake a process of the parent's, or
-//! to take back its alarm, does nothing there. A lock of the program's own, `raddle::sync`'s among them, stays locked
-//! if another thread has it, as with POSIX threads.
+//! to take back its alarm, does nothing there. Nobody waits at a futex of `door` there. A lock of the program's own,
+//! `raddle::sync`'s among them, stays locked if another thread has it, as with POSIX threads.
 
 use crate::block::pool;
 use crate::blocking;
@@ -43,7 +43,7 @@ use raddle_protocol::header::OWN_TLS;
 use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::sync::MutexGuard;
+use std::sync::{MutexGuard, Once, OnceLock};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
 struct Held {
@@ -121,6 +121,10 @@ extern "C" fn child() {
         held.storages.in_child(is_thread);
     }
     orphan::begin_generation();
+    if let Some(forget) = FORGET_WAITERS.get() {
+        // SAFETY: the child has been forked just now.
+        unsafe { forget() };
+    }
     runtime::forget_default();
     if is_thread {
         // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
@@ -130,8 +134,23 @@ extern "C" fn child() {
     raddle_context::current::set(std::ptr::null_mut());
 }
 
+/// Empties what the parent's threads wait in, in a child.
+static FORGET_WAITERS: OnceLock<unsafe fn()> = OnceLock::new();
+
+/// As [`install`], for those who wait in a table of the program's: a child calls `forget`, as its only thread.
+#[inline]
+pub(crate) fn install_with(forget: unsafe fn()) {
+    FORGET_WAITERS.get_or_init(|| {
+        install();
+        forget
+    });
+}
+
 /// Registers the handlers, once.
 pub(crate) fn install() {
-    // SAFETY: registers functions that live as long as the program; a refusal leaves `fork` as it is without us.
-    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // SAFETY: registers functions that live as long as the program; a refusal leaves `fork` as it is without us.
+        unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) };
+    });
 }

@@ -38,6 +38,8 @@ mod csp_par;
 #[cfg(not(target_arch = "aarch64"))]
 mod fairness;
 #[cfg(not(target_arch = "aarch64"))]
+mod futex;
+#[cfg(not(target_arch = "aarch64"))]
 mod jobs;
 #[cfg(not(target_arch = "aarch64"))]
 mod level0;
@@ -60,6 +62,9 @@ mod patient;
 
 #[path = "../support/child.rs"]
 mod child;
+#[cfg(not(target_arch = "aarch64"))]
+#[path = "../support/futex_locks.rs"]
+mod futex_locks;
 #[path = "../support/watch.rs"]
 mod watch;
 

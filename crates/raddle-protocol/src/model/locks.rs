@@ -33,7 +33,7 @@ pub(super) struct Flag {
 }
 
 impl Flag {
-    fn with_deadline() -> Flag {
+    pub(super) fn with_deadline() -> Flag {
         Flag::new(HURRIED)
     }
 

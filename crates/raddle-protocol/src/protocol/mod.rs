@@ -24,6 +24,7 @@
 //! | [`mutex`] | who unlocks ↔ who wants the lock | flags, and the newest who waits |
 //! | [`rwlock`] | readers ↔ writers | a count of readers, flags, and a list |
 //! | [`condvar`] | who notifies → who waits | a list |
+//! | [`futex`] | who changes a word → who waits until it does | its address, in a bucket |
 //! | [`semaphore`] | who gives ↔ who takes | a count of permits, flags, and a list |
 //! | [`once`] | who does it ↔ who wants it done | a state, and the last who waits |
 //! | [`mcs`], [`clh`] | who unlocks → the next | the last in the queue |
@@ -38,6 +39,7 @@ pub mod clh;
 pub mod condvar;
 pub mod fifo;
 pub mod fresh;
+pub mod futex;
 pub mod gate;
 pub mod header;
 pub mod idle;

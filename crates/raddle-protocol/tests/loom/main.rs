@@ -15,6 +15,7 @@ mod claim;
 mod clh;
 mod condvar;
 mod fresh;
+mod futex;
 mod gate;
 mod idle;
 mod inbox;

@@ -5,6 +5,7 @@
 
 mod cycles;
 mod dumps;
+mod futex;
 mod noticed;
 mod peers;
 mod slow;
@@ -32,7 +33,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 20] = [
+const PROGRAMS: [(&str, fn()); 22] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -53,6 +54,8 @@ const PROGRAMS: [(&str, fn()); 20] = [
     ("full", peers::full),
     ("one_is_missing", peers::one_is_missing),
     ("choice", peers::choice),
+    ("futex_owners", futex::owners),
+    ("futex_alone", futex::alone),
 ];
 
 /// Goes on, with an OS thread that is none of ours, until the standard input ends.

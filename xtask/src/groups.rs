@@ -159,7 +159,9 @@ pub(crate) const GROUPS: &[Group] = &[
         what: "the runtime's tests again, optimised, stress included; and a program in which a panic aborts",
         needs: &[],
         steps: &[
-            "cargo test --no-fail-fast --release --package raddle-core --package raddle-context \
+            "cargo test --no-fail-fast --release --package raddle-context --package raddle-core \
+                  --package raddle-sync --package raddle-job --package raddle-thread \
+                  --package raddle-explore --package raddle-hang --package raddle-recorder \
                   --test it --test stress --test faults",
             "cargo run --profile abort --package raddle --example skynet",
         ],
@@ -186,7 +188,8 @@ pub(crate) const GROUPS: &[Group] = &[
                   /usr/bin/cargo test -Zbuild-std --config profile.dev.package.std.opt-level=1 \
                   --no-fail-fast --target-dir target/tsan \
                   --target $(rustc --print host-tuple) --package raddle-context --package raddle-core \
-                  --test it --test stress \
+                  --package raddle-sync --package raddle-job --package raddle-thread \
+                  --package raddle-recorder --test it --test stress \
                   -- --skip many_contexts --skip fork --skip a_refused_os --skip an_overflow_inside \
                   --skip leave_nothing --skip mutexes_know"],
     },
@@ -206,6 +209,7 @@ pub(crate) const GROUPS: &[Group] = &[
                   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
                   /usr/bin/cargo test $build --no-fail-fast --target-dir target/aarch64 \
                   --target aarch64-unknown-linux-gnu --package raddle-context --package raddle-core \
+                  --package raddle-job --package raddle-thread \
                   --test it --test stress --test faults \
                   -- --skip fork:: --skip may_fork --skip that_forks --skip _forked_ --skip a_forked \
                   --skip a_fork_among --skip rights_change --skip a_refused"],
@@ -220,7 +224,9 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &["STRESS=1 ASAN_OPTIONS=detect_leaks=0 \
                   RUSTC_BOOTSTRAP=1 RUSTFLAGS='--cfg raddle_asan -Zsanitizer=address' \
                   cargo test --no-fail-fast --target-dir target/asan --target $(rustc --print host-tuple) \
-                  --package raddle-context --package raddle-core \
+                  --package raddle-context --package raddle-protocol --package raddle-core \
+                  --package raddle-sync --package raddle-job --package raddle-thread \
+                  --package raddle-explore --package raddle-hang --package raddle-recorder \
                   --lib --test it --test stress --test faults"],
     },
     Group {
@@ -244,7 +250,8 @@ pub(crate) const GROUPS: &[Group] = &[
             "RUSTFLAGS='--cfg raddle_twin' \
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-context --lib --tests",
             "RUSTFLAGS='--cfg raddle_twin' \
-                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --test it -- \
+                  cargo test --no-fail-fast --target-dir target/twin --package raddle-core --package raddle-sync \
+                  --package raddle-job --package raddle-thread --package raddle-recorder --test it -- \
                   --skip stacks_are_measured --skip cells_are_polled_on_workers_only \
                   --skip each_worker_is_an_os_thread --skip os_threads_are_named \
                   --skip destructors_run_before --skip keys_have_destructors",

@@ -3,6 +3,8 @@
 //! It is no assertion about time: it turns a hang, which would say nothing, into a message. It counts its own short
 //! sleeps, not the clock, so that a stopped process does not count as one that hangs.
 
+#![allow(dead_code, reason = "each test program uses a part")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;

@@ -1,3 +1,22 @@
-//! Public behaviour of locks, channels and communicating processes, grouped by behaviour.
+//! What a user of locks, channels and communicating processes may rely on, grouped by behaviour.
+//!
+//! None of it depends on the machine; an emulator takes long to say so.
+#![cfg(not(any(loom, target_arch = "aarch64")))]
 
+mod channel_histories;
+mod channel_places;
+mod crowd;
+mod csp_alt;
+mod csp_channel;
+mod csp_par;
 mod described;
+
+#[path = "../../../raddle-core/tests/support/child.rs"]
+mod child;
+
+use raddle::Runtime;
+
+/// A runtime of `n` workers with the default policy.
+fn runtime(n: usize) -> Runtime {
+    Runtime::builder().workers(n).build().expect("a runtime")
+}

@@ -1,6 +1,6 @@
 //! One seed, one schedule; and time that passes only when nothing can run.
 
-use super::seeds;
+use crate::seeds;
 use raddle::explore::{self, Options, Strategy, try_explore};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, Semaphore};
 use raddle::{Runtime, channel, csp, task};
@@ -77,7 +77,7 @@ fn other_seeds_go_other_ways() {
 fn a_seed_is_one_worker_whatever_else_is_asked() {
     let runtime = Runtime::builder().workers(4).seed(1).build().expect("a runtime");
     assert_eq!(runtime.workers(), 1);
-    assert_eq!(super::super::runtime(1).schedule_hash(), None);
+    assert_eq!(Runtime::builder().workers(1).build().expect("a runtime").schedule_hash(), None);
 }
 
 #[test]

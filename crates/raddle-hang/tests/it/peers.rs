@@ -1,7 +1,7 @@
 //! What has none: who could have supplied it, as far as stacks tell.
 
-use super::plain;
 use crate::child::{in_program, stderr};
+use crate::plain;
 use crate::runtime;
 use raddle::channel;
 use raddle::csp::{self, Barrier, Builder};
@@ -103,7 +103,7 @@ fn who_could_supply_what_is_waited_for_is_told() {
     if !SEES_PEERS {
         return;
     }
-    let here = "crates/raddle-core/tests/it/hang/peers.rs:N";
+    let here = "crates/raddle-hang/tests/it/peers.rs:N";
     let first_line = |program: &str| {
         let text = plain(&stderr(&in_program(program, &[])));
         text.lines().next().unwrap_or_default().to_owned()

@@ -56,7 +56,7 @@ fn hangs(counts: &Arc<(AtomicUsize, AtomicUsize)>) {
 
 #[test]
 fn what_a_failed_run_leaves_is_dropped_and_nothing_is_said() {
-    let output = in_child("explore::ending::what_a_failed_run_leaves_is_dropped_and_nothing_is_said", || {
+    let output = in_child("ending::what_a_failed_run_leaves_is_dropped_and_nothing_is_said", || {
         let counts = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
         let counted = counts.clone();
         let failure = try_explore(Options::default(), move || hangs(&counted)).expect_err("it hangs");
@@ -75,7 +75,7 @@ fn address_space_bytes() -> usize {
 
 #[test]
 fn failed_runs_keep_no_memory() {
-    let output = in_child("explore::ending::failed_runs_keep_no_memory", || {
+    let output = in_child("ending::failed_runs_keep_no_memory", || {
         let counts = Arc::default();
         let fail = |times| {
             for seed in 0..times {

@@ -1,6 +1,6 @@
 //! Correct programs: no report in a thousand seeds of each strategy.
 
-use super::seeds;
+use crate::seeds;
 use raddle::explore::{Options, Strategy, explore};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, Semaphore};
 use raddle::{channel, csp, task};

@@ -1,7 +1,7 @@
 //! Several services at once, under many seeds: channels beside locks, selections and alternations with time-outs,
 //! claims and barriers that are given up, queue locks with more waiters than look.
 
-use super::seeds;
+use crate::seeds;
 use raddle::explore::{Options, Strategy, explore};
 use raddle::sync::{Arc, ClhLock, Condvar, McsLock, Mutex};
 use raddle::{cancel, channel, csp};

@@ -1,8 +1,8 @@
 //! Dumps of programs that go on.
 
-use super::said_until;
 use crate::child::in_program;
 use crate::runtime;
+use crate::said_until;
 use crate::watch::{Progress, Watchdog};
 use raddle::Runtime;
 use raddle::csp::{self, Builder};

@@ -2,7 +2,7 @@
 //! busy with locks, joins and jobs for longer than it takes to look twice; and each ends by itself.
 //!
 //! Once each by default. `PATIENT=n` runs n of them in all, as many side by side as `PATIENT_AT_ONCE` says:
-//! `PATIENT=10000 PATIENT_AT_ONCE=40 cargo test -p raddle-core --release --test it goes_on`. Sleeps here are not to
+//! `PATIENT=10000 PATIENT_AT_ONCE=40 cargo test -p raddle-hang --release --test it goes_on`. Sleeps here are not to
 //! wait for anybody: they are the time in which a false alarm would come.
 
 use crate::child::program;

@@ -1,6 +1,6 @@
 //! How it is told: to whom, how long, in which functions, and what fits a screen.
 
-use super::ageless;
+use crate::ageless;
 use crate::child::{in_program, stderr};
 use crate::runtime;
 use raddle::Runtime;
@@ -56,8 +56,7 @@ fn a_report_shows_the_functions_of_who_waits() {
     }
     let output = in_program("deep_down", &[]);
     let text = stderr(&output);
-    let depth =
-        "it::hang::told::at_depth, called by it::hang::told::at_depth, called by it::hang::told::at_depth";
+    let depth = "it::told::at_depth, called by it::told::at_depth, called by it::told::at_depth";
     assert_eq!(text.lines().nth(1), Some(&format!("  'diver' is in {depth}")[..]), "{text}");
 }
 
@@ -77,7 +76,7 @@ fn many_fit_a_screen_and_the_rest_is_in_a_file() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = stderr(&output);
     assert!(text.lines().count() < 30, "{text}");
-    assert!(text.contains("5000 processes spawned at crates/raddle-core/tests/it/hang/told.rs:"), "{text}");
+    assert!(text.contains("5000 processes spawned at crates/raddle-hang/tests/it/told.rs:"), "{text}");
     assert!(text.contains("(barrier: "), "{text}");
     let file = text.lines().find_map(|line| line.trim().strip_prefix("each by itself: ")).unwrap();
     let list = std::fs::read_to_string(file).unwrap();

@@ -2,16 +2,28 @@
 //!
 //! The test harness keeps an OS thread that waits by other means than ours, and could wake anybody. So the programs run
 //! before there is a harness: as one of the functions that the system calls before `main`.
+//!
+//! Elsewhere a program has OS threads that are not its own and could wake anybody; the twin's processes are such, too.
+#![cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+#![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
 mod cycles;
 mod dumps;
 mod futex;
 mod noticed;
+mod patient;
 mod peers;
 mod slow;
 mod told;
 
-use crate::patient;
+#[path = "../../../raddle-core/tests/support/child.rs"]
+mod child;
+#[path = "../../../raddle-core/tests/support/futex_locks.rs"]
+mod futex_locks;
+#[path = "../../../raddle-core/tests/support/watch.rs"]
+mod watch;
+
+use raddle::Runtime;
 use std::io::Read as _;
 use std::process::exit;
 
@@ -21,6 +33,11 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 
 /// The variable that says which program this is to be.
 pub(crate) const PROGRAM: &str = "TEST_PROGRAM";
+
+/// A runtime of `n` workers with the default policy.
+fn runtime(n: usize) -> Runtime {
+    Runtime::builder().workers(n).build().expect("a runtime")
+}
 
 extern "C" fn before_main() {
     let Ok(wanted) = std::env::var(PROGRAM) else { return };
@@ -95,7 +112,7 @@ fn plain(report: &str) -> String {
 
 /// Runs a program until it has said `wanted`; returns what it said on standard error.
 fn said_until(name: &str, wanted: &str) -> String {
-    let mut child = crate::child::program(name, &[]);
+    let mut child = child::program(name, &[]);
     child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     let mut said = Vec::new();

@@ -1,8 +1,8 @@
 //! What has a holder: cycles of locks, of joins and of jobs, in the first line; also while others run.
 
-use super::{plain, said_until, until_input_ends};
 use crate::child::{in_program, stderr};
 use crate::runtime;
+use crate::{plain, said_until, until_input_ends};
 use raddle::csp;
 use raddle::hang::{OnDeadlock, dump};
 use raddle::sync::{McsLock, Mutex};
@@ -91,7 +91,7 @@ fn a_cycle_of_locks_stands_in_the_first_line() {
     let output = in_program("lock_order", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = plain(&stderr(&output));
-    let here = "crates/raddle-core/tests/it/hang/cycles.rs:N";
+    let here = "crates/raddle-hang/tests/it/cycles.rs:N";
     let first = text.lines().next().unwrap();
     let warp = format!("thread 'warp' (#N, spawned at {here}) waits in Mutex::lock at {here}");
     let weft = format!("thread 'weft' (#N, spawned at {here}) waits in Mutex::lock at {here}");
@@ -129,7 +129,7 @@ fn who_waits_for_a_job_waits_for_its_process() {
     let output = in_program("jobs", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = plain(&stderr(&output));
-    let here = "crates/raddle-core/tests/it/hang/cycles.rs:N";
+    let here = "crates/raddle-hang/tests/it/cycles.rs:N";
     assert!(text.starts_with(&format!("raddle: deadlock: job #N waits in park at {here}\n")), "{text}");
     assert!(text.contains(&format!("waits in raddle::join at {here}, for #N\n")), "{text}");
     assert!(text.contains(&format!("job #N waits in Future::get at {here}, for #N\n")), "{text}");

@@ -24,7 +24,7 @@ fn a_program_that_ends_on_a_small_stack_has_its_file() {
     let path = file("small");
     let name = path.to_str().unwrap();
     let outcome = in_child_with(
-        "trace::a_program_that_ends_on_a_small_stack_has_its_file",
+        "ends::a_program_that_ends_on_a_small_stack_has_its_file",
         &[("TEST_FILE", name)],
         || {
             let file = std::env::var_os("TEST_FILE").unwrap();

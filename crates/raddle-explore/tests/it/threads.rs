@@ -1,7 +1,7 @@
 //! The same for threads, which have storage of their own.
 
-use super::bugs::find;
-use super::correct::check;
+use crate::bugs::find;
+use crate::correct::check;
 use raddle::explore::{Kind, Options, try_explore};
 use raddle::sync::{Arc, Mutex};
 use raddle::thread;

@@ -1,8 +1,8 @@
 //! What waits at a futex: who holds what it guards, if an owner is named, and at which word, if none is.
 
-use super::plain;
 use crate::child::{in_program, stderr};
 use crate::futex_locks::{Barrier, Lock};
+use crate::plain;
 use crate::runtime;
 use raddle::thread;
 use raddle_core::door::futex::{self, WaitOptions};
@@ -51,7 +51,7 @@ fn a_cycle_of_an_adaptors_locks_names_their_owners() {
     let output = in_program("futex_owners", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = plain(&without_addresses(&stderr(&output)));
-    let here = "crates/raddle-core/tests/it/hang/futex.rs:N";
+    let here = "crates/raddle-hang/tests/it/futex.rs:N";
     let one = |name| format!("thread '{name}' (#N, spawned at {here}) waits in futex::wait(0x..) at ");
     let first = text.lines().next().unwrap();
     for (who, holder) in [("warp", "weft"), ("weft", "warp")] {
@@ -67,9 +67,6 @@ fn who_waits_without_an_owner_says_at_which_word() {
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let text = without_addresses(&stderr(&output));
     let first = text.lines().next().unwrap();
-    assert!(
-        first.contains(" waits in futex::wait(0x..) at crates/raddle-core/tests/it/hang/futex.rs:"),
-        "{text}"
-    );
+    assert!(first.contains(" waits in futex::wait(0x..) at crates/raddle-hang/tests/it/futex.rs:"), "{text}");
     assert!(!first.contains("held by"), "{text}");
 }

@@ -1,0 +1,8 @@
+//! What is the same on every machine.
+
+mod cancel;
+mod fairness;
+mod futex;
+mod level0;
+mod scope;
+mod time;

@@ -1,0 +1,26 @@
+//! What a user of joins, futures, scopes and pools may rely on, grouped by behaviour.
+#![cfg(not(loom))]
+#![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
+
+// What depends on the machine: its memory order.
+mod join;
+
+// The twin's processes are OS threads, which a fork leaves behind.
+#[cfg(not(raddle_twin))]
+mod fork;
+
+// What does not; an emulator takes long to say so.
+#[cfg(not(target_arch = "aarch64"))]
+mod jobs;
+
+#[path = "../../../raddle-core/tests/support/child.rs"]
+mod child;
+#[path = "../../../raddle-core/tests/support/watch.rs"]
+mod watch;
+
+use raddle::Runtime;
+
+/// A runtime of `n` workers with the default policy.
+fn runtime(n: usize) -> Runtime {
+    Runtime::builder().workers(n).build().expect("a runtime")
+}

@@ -55,7 +55,7 @@ pub enum Processes {
     #[default]
     Light,
     /// Threads: they move to whoever is idle after they have started, too, and cost as much as a
-    /// [`thread`](crate::thread).
+    /// `thread`.
     Full,
 }
 

@@ -5,7 +5,7 @@
 //! When nothing can run any more, ever, the program is told who waits for whom, and ends with code 3. Whoever wants to
 //! know before that what a program is at sends it `SIGQUIT`, or calls [`dump`]. The user's guide is `docs/HANGS.md`.
 //!
-//! A program that links this crate has its watcher: see [`attach`]. One that does not has no such OS thread.
+//! A program that links this crate has its watcher: see `attach`. One that does not has no such OS thread.
 //!
 //! | file | what |
 //! |---|---|

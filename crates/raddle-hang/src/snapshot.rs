@@ -99,9 +99,9 @@ impl ProcessTable {
         for record in records.iter().filter(|record| record.is(Role::Worker)) {
             let worker = record.worker().addr();
             let is_live = live.has(record.worker().cast());
+            let worker_there = record.worker().cast::<Worker>();
             // SAFETY: a worker of a runtime that lives.
-            let index =
-                if is_live { unsafe { (*record.worker().cast::<Worker>()).index } } else { usize::MAX };
+            let index = if is_live { unsafe { (*worker_there).index } } else { usize::MAX };
             let (header, stands_at, frames) = if record.tid() == own_thread {
                 (own, 0, 0..0)
             } else if stopped.has(record) {

@@ -24,7 +24,7 @@ impl Thread {
     /// Keeps the calling thread on the worker that it runs on, until the guard and all others like it are dropped.
     ///
     /// For what belongs to the worker's OS thread or its core and not to the thread: a device context, a processor's
-    /// counter. Inside of a [`blocking`](raddle::blocking()) it holds for the worker that the thread comes back to. A
+    /// counter. Inside of a `blocking`) it holds for the worker that the thread comes back to. A
     /// light process and an OS thread never move, and need no guard.
     ///
     /// # Panics

@@ -33,7 +33,7 @@ pub fn park() {
     park::park();
 }
 
-/// As [`park`], and returns at the latest when `timeout` has passed, as far as the machine is free.
+/// As `park`, and returns at the latest when `timeout` has passed, as far as the machine is free.
 ///
 /// # Panics
 /// Inside a cell.
@@ -85,7 +85,7 @@ pub fn sleep_until(deadline: Instant) {
 /// Lets others run: the caller goes to the end of its worker's batch. Returns at once if nothing else can run here.
 ///
 /// # Panics
-/// Inside a cell, whose way to yield is [`raddle::task::yield_now`].
+/// Inside a cell, whose way to yield is `raddle::task::yield_now`.
 #[inline]
 pub fn yield_now() {
     yields();

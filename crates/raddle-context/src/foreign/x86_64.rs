@@ -8,8 +8,8 @@ use super::Start;
 use core::arch::naked_asm;
 use core::ffi::c_void;
 
-/// Calls `start(argument)`, on the stack below `top` unless that is null; what it returns, or what [`leave`] is given.
-/// Before that it stores in `base` what [`leave`] wants.
+/// Calls `start(argument)`, on the stack below `top` unless that is null; what it returns, or what `leave` is given.
+/// Before that it stores in `base` what `leave` wants.
 ///
 /// ```
 /// use raddle_context::foreign::{enter, leave};

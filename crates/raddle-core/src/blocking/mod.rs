@@ -11,7 +11,7 @@
 //! | a light process that unwinds, and so must not switch | itself, and blocks its worker |
 //! | a cell | nobody: a panic. A cell awaits [`task::spawn_blocking`](crate::task::spawn_blocking) |
 //!
-//! Whoever runs the function, it is the caller to itself: [`thread::current`](crate::thread::current) is the caller,
+//! Whoever runs the function, it is the caller to itself: `thread::current` is the caller,
 //! what it spawns belongs to the caller's runtime, and waits by Raddle's means are the spare OS thread's, which they
 //! block. For that the caller's header is what runs on the spare OS thread, marked [`AWAY`]: then it has no worker. The
 //! runtime counts who is away, and does not end before they are back.
@@ -40,7 +40,7 @@ use std::thread::Result;
 /// For what waits by other means than Raddle's and may do so for long: a read, a lock of another library, a child
 /// process. The way there and back takes some microseconds, so what takes less needs none of it. `f` may borrow; it is
 /// [`Send`] because of light processes: another OS thread runs it for them, whose thread-locals it sees. A
-/// [`thread`](crate::thread) is itself carried over, and sees its own.
+/// `thread` is itself carried over, and sees its own.
 ///
 /// There are at most 512 spare OS threads; more calls than that wait for their turn. One that has had nothing to do for
 /// ten seconds ends. If the system refuses even the first, `f` runs where it is.

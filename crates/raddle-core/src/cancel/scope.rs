@@ -21,7 +21,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 }
 
 /// Runs `f` with a scope, waits for every process spawned in it, and returns what `f` returned: as
-/// [`csp::scope`](crate::csp::scope()), and [`Scope::cancel`] ends the children at their next wait.
+/// `csp::scope`), and [`Scope::cancel`] ends the children at their next wait.
 ///
 /// A child that was cancelled counts as ended, not as panicked.
 ///

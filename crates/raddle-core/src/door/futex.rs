@@ -1,5 +1,6 @@
 //! Owns: the user-level futex: [`wait`], [`wake`], [`requeue`] on words of the program's.
-//! May use: `table`, `wait`, `region`, `choice`, `runtime::at_fork`.
+//! May use: `describe::wait`, `region`, `runtime::at_fork`, `wait::waiter`, `worker::choice`,
+//! `raddle-protocol`.
 //! Never: a write to the word; an allocation.
 //!
 //! What `futex(2)` is to the C library: a word of the program's, which it changes by atomic instructions, and two
@@ -231,7 +232,7 @@ pub fn requeue<W: Word>(
     Some(Requeued { woken: done.woken, moved: done.moved })
 }
 
-/// When `timeout` from now has passed, by the clock that waits go by: in a run [by a seed](crate::explore), a virtual
+/// When `timeout` from now has passed, by the clock that waits go by: in a run by a seed, a virtual
 /// one. `None` if that is later than a clock can tell.
 pub fn deadline(timeout: Duration) -> Option<Instant> {
     now().checked_add(timeout)

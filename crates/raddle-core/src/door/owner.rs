@@ -1,5 +1,5 @@
 //! Owns: `Owner`, the word of an adaptor's lock that says who holds it.
-//! May use: `wait` to know who runs.
+//! May use: `describe::held`, `wait::holder`.
 //! Never: following the address that it keeps: whoever it names may be gone.
 
 use crate::wait::{Held, who_runs};

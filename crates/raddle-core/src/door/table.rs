@@ -1,5 +1,5 @@
 //! Owns: the table of those who wait at a futex, and what a report is told of them.
-//! May use: `raddle-protocol`, `wait`.
+//! May use: `describe`, `wait::waiter`, `raddle-protocol`.
 //! Never: the word.
 
 use super::owner::Owner;

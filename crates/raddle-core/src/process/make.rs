@@ -84,7 +84,7 @@ pub fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
     drop(unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) });
 }
 
-/// As [`spawn_in`], with the stack of a job; placed on `worker`, if there is one.
+/// As `spawn_in`, with the stack of a job; placed on `worker`, if there is one.
 ///
 /// # Safety
 /// As `spawn::Builder::spawn_unchecked`.

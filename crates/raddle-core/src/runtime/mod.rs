@@ -158,7 +158,7 @@ impl Runtime {
         self.shared.deepest_stack()
     }
 
-    /// Spawns a process of this runtime, from wherever; [`csp::spawn`](crate::csp::spawn) is for the caller's own.
+    /// Spawns a process of this runtime, from wherever; `csp::spawn` is for the caller's own.
     ///
     /// ```
     /// let runtime = raddle::Runtime::builder().workers(1).build()?;

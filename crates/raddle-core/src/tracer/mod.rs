@@ -30,7 +30,7 @@ const RECORDS_A_BIRTH: usize = 8;
 const BIRTHS_MIN: usize = 1 << 12;
 /// No reason noted down.
 const NONE: u32 = u32::MAX;
-/// The second word of a record of a place, in a ring: the first is a place of the program's, as [`place_of`] counts.
+/// The second word of a record of a place, in a ring: the first is a place of the program's, as `place_of` counts.
 pub const PLACE_OF_SITE: u32 = 0;
 /// The first is the number of one that an engine has named.
 pub(crate) const SITE_OF_ENGINE: u32 = 1;

@@ -46,7 +46,7 @@ pub(super) fn place_of(site: &'static Location<'static>) -> u32 {
     i32::try_from(distance).map_or(0, |distance| distance as u32)
 }
 
-/// Undoes [`place_of`].
+/// Undoes `place_of`.
 ///
 /// # Safety
 /// `place` came from it, in this process.
@@ -63,7 +63,7 @@ pub(crate) fn place_of_mark(mark: &'static Mark) -> u32 {
     i32::try_from(distance).map_or(0, |distance| distance as u32)
 }
 
-/// Undoes [`place_of_mark`].
+/// Undoes `place_of_mark`.
 ///
 /// # Safety
 /// `place` came from it, in this process.
@@ -80,7 +80,7 @@ pub(crate) fn place_of_text(text: &'static str) -> u32 {
     i32::try_from(distance).map_or(0, |distance| distance as u32)
 }
 
-/// Undoes [`place_of_text`].
+/// Undoes `place_of_text`.
 ///
 /// # Safety
 /// `place` came from it, in this process, and the text has so many bytes.

@@ -89,7 +89,7 @@ where
 
 /// Has `op` run once on each worker of the caller's pool (from an OS thread: of the default one). Nobody waits for it.
 ///
-/// A panic of `op` goes where that of a [spawned](raddle::spawn) job goes.
+/// A panic of `op` goes where that of a spawned job goes.
 ///
 /// # Panics
 /// If the default runtime cannot be started.

@@ -53,7 +53,7 @@ pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + '
 ///
 /// Of what one worker has spawned and nobody has begun, the youngest is begun first.
 ///
-/// As in Rayon, a panic of `f` goes to the pool's [panic handler](raddle::ThreadPoolBuilder::panic_handler), and aborts
+/// As in Rayon, a panic of `f` goes to the pool's panic handler, and aborts
 /// the program if there is none.
 ///
 /// # Panics

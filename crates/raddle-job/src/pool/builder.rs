@@ -182,7 +182,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets the payload of a panic that goes nowhere else: of a [spawned](raddle::spawn) job, of a handler.
+    /// Gets the payload of a panic that goes nowhere else: of a spawned job, of a handler.
     ///
     /// Without one the program aborts; so it does if this panics.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self

@@ -10,7 +10,7 @@ use raddle_core::worker::Worker;
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
 ///
-/// A light process keeps it as long as it lives; a [thread](raddle::thread) may have another after each wait.
+/// A light process keeps it as long as it lives; a thread may have another after each wait.
 ///
 /// ```
 /// assert_eq!(raddle::current_thread_index(), None);

@@ -49,7 +49,7 @@ pub enum Yield {
     Idle,
 }
 
-/// A set of workers to run jobs on, beside the default one: `rayon-core`'s names for a [`Runtime`](raddle::Runtime).
+/// A set of workers to run jobs on, beside the default one: `rayon-core`'s names for a `Runtime`.
 ///
 /// Dropping it waits for nothing: what has been spawned runs to its end, and then the workers end.
 ///
@@ -86,10 +86,10 @@ impl ThreadPool {
         run_in(&self.shared, op)
     }
 
-    /// As [`join`](raddle::join), in this pool.
+    /// As `join`, in this pool.
     ///
     /// # Panics
-    /// As [`join`](raddle::join).
+    /// As `join`.
     #[track_caller]
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
@@ -101,10 +101,10 @@ impl ThreadPool {
         self.install(|| crate::join(oper_a, oper_b))
     }
 
-    /// As [`scope`](fn@raddle::scope), in this pool.
+    /// As `scope`, in this pool.
     ///
     /// # Panics
-    /// As [`scope`](fn@raddle::scope).
+    /// As `scope`.
     #[track_caller]
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -114,10 +114,10 @@ impl ThreadPool {
         self.install(|| crate::scope(op))
     }
 
-    /// As [`scope_fifo`](raddle::scope_fifo), in this pool.
+    /// As `scope_fifo`, in this pool.
     ///
     /// # Panics
-    /// As [`scope_fifo`](raddle::scope_fifo).
+    /// As `scope_fifo`.
     #[track_caller]
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -127,10 +127,10 @@ impl ThreadPool {
         self.install(|| crate::scope_fifo(op))
     }
 
-    /// As [`in_place_scope`](raddle::in_place_scope): `op` runs here, its jobs in this pool.
+    /// As `in_place_scope`: `op` runs here, its jobs in this pool.
     ///
     /// # Panics
-    /// As [`in_place_scope`](raddle::in_place_scope).
+    /// As `in_place_scope`.
     #[track_caller]
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -139,10 +139,10 @@ impl ThreadPool {
         job::scope_here(self.elsewhere(), op, Location::caller())
     }
 
-    /// As [`in_place_scope_fifo`](raddle::in_place_scope_fifo): `op` runs here, its jobs in this pool.
+    /// As `in_place_scope_fifo`: `op` runs here, its jobs in this pool.
     ///
     /// # Panics
-    /// As [`in_place_scope_fifo`](raddle::in_place_scope_fifo).
+    /// As `in_place_scope_fifo`.
     #[track_caller]
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -151,7 +151,7 @@ impl ThreadPool {
         job::fifo_here(self.elsewhere(), op, Location::caller())
     }
 
-    /// As [`spawn`](raddle::spawn), in this pool.
+    /// As `spawn`, in this pool.
     #[track_caller]
     pub fn spawn<OP>(&self, op: OP)
     where
@@ -160,7 +160,7 @@ impl ThreadPool {
         job::submit(&self.shared, Order::YoungestFirst, op);
     }
 
-    /// As [`spawn_fifo`](raddle::spawn_fifo), in this pool.
+    /// As `spawn_fifo`, in this pool.
     #[track_caller]
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
@@ -169,10 +169,10 @@ impl ThreadPool {
         job::submit(&self.shared, Order::OldestFirst, op);
     }
 
-    /// As [`broadcast`](raddle::broadcast), in this pool.
+    /// As `broadcast`, in this pool.
     ///
     /// # Panics
-    /// As [`broadcast`](raddle::broadcast).
+    /// As `broadcast`.
     ///
     /// ```
     /// let pool = raddle::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -188,7 +188,7 @@ impl ThreadPool {
         job::broadcast_in(&self.shared, op)
     }
 
-    /// As [`spawn_broadcast`](raddle::spawn_broadcast), in this pool.
+    /// As `spawn_broadcast`, in this pool.
     #[track_caller]
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where

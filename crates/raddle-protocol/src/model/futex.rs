@@ -1,5 +1,5 @@
 //! Owns: the door to the futex, with a sleeper that loom can search and a handful of buckets.
-//! May use: the protocol of the futex, `model::locks`.
+//! May use: `protocol::futex`, `protocol::sleeper`.
 //! Never: a decision.
 
 use super::locks::Flag;

@@ -1,5 +1,5 @@
 //! Owns: `Table`, in which those wait who wait for a word to change; and how they are woken, and moved to another word.
-//! May use: `order`, `protocol::sleeper`; its own `bucket` and `tree`.
+//! May use: `order`.
 //! Never: reading or writing the word; a wait, or a switch, while a bucket is locked.
 //!
 //! What the kernel's futex is to a POSIX lock: the word belongs to the user, who changes it with atomic instructions of

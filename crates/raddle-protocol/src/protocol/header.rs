@@ -34,7 +34,7 @@ pub enum Kind {
     Engine,
     /// An OS thread that waits in a call of ours. Never queued; waking it is a futex call.
     OsThread,
-    /// Stands where one waits who may go before it is woken. Never queued; waking it is [`Bell`](crate::wait::Bell)'s.
+    /// Stands where one waits who may go before it is woken. Never queued; waking it is `Bell`'s.
     Bell,
     /// The worker's own stack: the loop that everything returns to. Never queued.
     Worker,
@@ -48,9 +48,9 @@ pub const MOVABLE: u8 = 2;
 pub const PLACED: u8 = 4;
 /// A process with thread-local storage of its own: a *thread*. It may move after it has started, too.
 pub const OWN_TLS: u8 = 8;
-/// Runs, and not on its worker: on a spare OS thread, inside of a [`blocking`](crate::blocking()).
+/// Runs, and not on its worker: on a spare OS thread, inside of a `blocking`).
 pub const AWAY: u8 = 16;
-/// A process that is in a [region](crate::cancel) which may be cancelled. Written by itself, as it runs.
+/// A process that is in a region which may be cancelled. Written by itself, as it runs.
 pub const CANCELLABLE: u8 = 32;
 /// A thread of C: its storage outlives it until it is joined, and its control words are its own.
 pub const FOREIGN: u8 = 64;

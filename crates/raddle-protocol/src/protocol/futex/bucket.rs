@@ -1,5 +1,5 @@
 //! Owns: `Bucket`, those who wait at some of all addresses, under a short lock; `Pair`, two of them locked; `Batch`.
-//! May use: `prim`, `order`, `protocol::sleeper`, `tree`.
+//! May use: `order`, `prim`, `protocol::sleeper`, `loom`.
 //! Never: a wait, or a switch, while a bucket is locked.
 //!
 //! The word is two bits, as in `waitlist`:

@@ -1,5 +1,5 @@
 //! Owns: `Tree`, who waits at which address, in one bucket of a `Table`; `Node`, one of those who wait.
-//! May use: `prim`.
+//! May use: `prim`, `loom`.
 //! Never: a lock of its own, or a look at a sleeper.
 //!
 //! The first who waits at an address stands in a *digital search tree* (Coffman and Eve, 1970): a node lies somewhere

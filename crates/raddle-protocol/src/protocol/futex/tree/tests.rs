@@ -1,5 +1,5 @@
 //! Owns: tests of the tree: it is a map of lists, and no distance between addresses makes it slow.
-//! May use: `tree`.
+//! May use: nothing.
 //! Never: a thread.
 
 use super::{Node, Tree, hash};

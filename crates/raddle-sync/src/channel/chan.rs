@@ -12,9 +12,9 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use raddle_core::region;
-use raddle_core::wait::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
-use raddle_core::wait::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
+use crate::host::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
+use crate::host::region;
+use crate::host::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
 use std::fmt;
 use std::panic::Location;

@@ -13,7 +13,7 @@
 
 use super::list::{Entry, Left, Taken, Ticket, WaitList};
 use super::stash::Stash;
-use raddle_core::wait::{Waiter, WakeRight};
+use crate::host::{Waiter, WakeRight};
 use raddle_protocol::protocol::short::Noted;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;

@@ -14,7 +14,7 @@
 //! lock. So whoever takes an entry out writes the message and [`Left`] first and selects then; if somebody else was
 //! faster, what was written is ignored: the message in the place is a copy of bits that nobody will use.
 
-use raddle_core::wait::{Waiter, WakeRight};
+use crate::host::{Waiter, WakeRight};
 use raddle_protocol::header::Header;
 use std::cell::Cell;
 use std::ptr::null;

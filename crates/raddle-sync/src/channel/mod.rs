@@ -44,9 +44,9 @@ pub use receiver::Receiver;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 
+use crate::host::choice::now;
 use chan::Chan;
 use clock::{Alarm, Tick};
-use raddle_core::worker::choice::now;
 use receiver::Kind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use super::clock::{Alarm, Clock, Tick, sleep};
 use super::core::Side;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::iter::{Iter, TryIter};
-use raddle_core::worker::choice::{now, point};
+use crate::host::choice::{now, point};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

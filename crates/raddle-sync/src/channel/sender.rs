@@ -5,7 +5,7 @@
 use super::chan::Chan;
 use super::core::Side;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use raddle_core::worker::choice::{is_on, now, point, settle};
+use crate::host::choice::{is_on, now, point, settle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

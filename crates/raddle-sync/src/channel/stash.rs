@@ -15,7 +15,7 @@
 //! There are hardly ever more than a few: a search is a look at the first.
 
 use super::list::Ticket;
-use raddle_core::wait::WakeRight;
+use crate::host::WakeRight;
 
 enum State<T> {
     Promised(Option<WakeRight>),

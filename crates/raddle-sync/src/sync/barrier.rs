@@ -8,9 +8,9 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Thing, Wait};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
+use crate::host::region;
+use crate::host::{CallOn, Subject, Thing, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};

@@ -22,12 +22,11 @@
 //! A **cell** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
 //! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
 //! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see
-//! [`crate::csp`]). A guard belongs to the thread, process or OS thread that made it.
+//! `csp`). A guard belongs to the thread, process or OS thread that made it.
 
 mod barrier;
 mod clh;
 mod condvar;
-mod crowd;
 mod lazy_lock;
 mod mcs;
 mod monitor;
@@ -44,6 +43,7 @@ mod spin;
 mod ticket;
 mod timed;
 
+pub use crate::host::Held;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use clh::{ClhGuard, ClhLock};
 pub use condvar::{Condvar, WaitTimeoutResult};
@@ -54,7 +54,6 @@ pub use mutex::{Mutex, MutexGuard};
 pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
-pub use raddle_core::wait::Held;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{AcquireError, Permit, Semaphore, TryAcquireError};
 pub use spin::{SpinGuard, SpinLock};

@@ -7,7 +7,7 @@
 //! a cell, too, and while a process unwinds.
 
 use super::sleepers::Timed;
-use raddle_core::wait::Subject;
+use crate::host::Subject;
 use raddle_protocol::protocol::condvar::CondWord;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;

@@ -2,9 +2,9 @@
 //! May use: `raddle-core`.
 //! Never: a store in an optimised build.
 
-use raddle_core::wait::Subject;
+use crate::host::Subject;
 #[cfg(debug_assertions)]
-use raddle_core::wait::{Held, Holder};
+use crate::host::{Held, Holder};
 use std::panic::Location;
 
 /// Who holds a queue lock: known in builds with debug assertions. In others three more stores would be a fifth of an

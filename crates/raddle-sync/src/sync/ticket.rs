@@ -3,7 +3,7 @@
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_cell};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;

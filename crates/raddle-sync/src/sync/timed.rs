@@ -4,7 +4,7 @@
 
 use super::sleepers::deadline;
 use super::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 

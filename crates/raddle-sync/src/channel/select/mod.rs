@@ -17,8 +17,8 @@ use super::error::{
 };
 use super::list::Left;
 use super::{Receiver, Sender};
+use crate::host::choice::now;
 use operation::{Operation, Room, complete_recv, complete_send};
-use raddle_core::worker::choice::now;
 pub use run::{Case, Until};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};

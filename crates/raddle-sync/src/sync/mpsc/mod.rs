@@ -17,7 +17,7 @@
 
 mod shared;
 
-use raddle_core::worker::choice::{point, settle};
+use crate::host::choice::{point, settle};
 use shared::Shared;
 use std::fmt;
 use std::marker::PhantomData;

@@ -7,10 +7,10 @@
 //! one: into the queue, which is empty otherwise.
 
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use crate::host::region;
+use crate::host::{CallOn, Wait};
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_cell;
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Wait};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;

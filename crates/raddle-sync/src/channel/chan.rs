@@ -1,5 +1,5 @@
 //! Owns: `Chan`, a channel that its ends share: every operation, with its waiting and waking.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: the lock over a switch, or the user's code (a message's drop) inside it.
 //!
 //! Each operation first tries inside the lock, if the note says that this may succeed. To wait without a deadline it

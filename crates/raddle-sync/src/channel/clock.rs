@@ -1,5 +1,5 @@
 //! Owns: `Alarm` and `Tick`, the channels whose one message is the time.
-//! May use: `raddle-core`.
+//! May use: `host`, `raddle-core`.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
 use crate::host::Waiter;

@@ -1,5 +1,5 @@
 //! Owns: `Entry`, by which one who waits stands at a channel, and `WaitList`, the queue of them.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host::waiter`, `raddle-core`, `raddle-protocol`.
 //! Never: a message; an entry only says where it goes.
 //!
 //! An entry lies in the frame of the one who waits, and is linked, unlinked and written to under the channel's lock

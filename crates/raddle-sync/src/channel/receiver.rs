@@ -1,5 +1,5 @@
 //! Owns: `Receiver`, and which kind of channel it is the end of.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;

@@ -1,5 +1,5 @@
 //! Owns: `Sender`.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;

@@ -1,5 +1,5 @@
 //! Owns: `Stash`, the messages of a channel that are on their way between two who have agreed on them.
-//! May use: `raddle-core`.
+//! May use: `host::waiter`, `raddle-core`.
 //! Never: a lock; it lies inside the channel's.
 //!
 //! A selection is in two steps: it agrees on an operation, and the user completes it. Between the two a message that

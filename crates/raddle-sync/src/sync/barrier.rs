@@ -1,5 +1,5 @@
 //! Owns: `Barrier` and `BarrierWaitResult`.
-//! May use: `raddle-core`.
+//! May use: `host`, `raddle-core`.
 //! Never: an ordering of its own.
 //!
 //! A count and a phase in a monitor: the last to come begins the next phase and wakes the others. Whoever is woken late

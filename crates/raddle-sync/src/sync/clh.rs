@@ -1,5 +1,5 @@
 //! Owns: `ClhLock` and its guard.
-//! May use: `host::crowd`, `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a way to wait of its own.
 
 use super::nodes::{self, ClhNode};

@@ -1,5 +1,5 @@
 //! Owns: `Condvar` and `WaitTimeoutResult`.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: remembering a notification.
 
 use super::sleepers::{Timed, deadline};

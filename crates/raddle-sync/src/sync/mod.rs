@@ -1,11 +1,11 @@
 //! Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
-//! May use: `raddle-core`.
+//! May use: `host::holder`, `raddle-core`.
 //! Never: deciding who runs; a wait while a list is locked.
 //!
 //! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,
 //! and what does not wait (`Arc`, atomics, the error types) *is* the standard library's. What waits parks the user-
 //! level thread and leaves its worker to others. All of it may be used by processes, by OS threads, by both at once,
-//! and in a program that never starts a runtime.
+//! in a program that never starts a runtime, and in one that has [none](crate#the-feature-scheduler).
 //!
 //! | what | waits in | who comes next |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 //! Owns: `Monitor` and `Condition`: a short lock around a state, and waiting for the state to change.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host::describe`, `raddle-core`, `raddle-protocol`.
 //! Never: a wait, or code of users, while the state is locked.
 //!
 //! For what waits seldom and works briefly: barriers and `mpsc`. The lock is the OS thread's own and is never held

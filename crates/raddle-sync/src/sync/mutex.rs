@@ -1,5 +1,5 @@
 //! Owns: `Mutex` and its guard.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 //!
 //! | size of `Mutex<()>` | what for |

@@ -1,5 +1,5 @@
 //! Owns: `Once` and `OnceState`.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: what is done.
 
 use crate::host::choice::point;

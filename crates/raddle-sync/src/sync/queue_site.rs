@@ -1,5 +1,5 @@
 //! Owns: `QueueSite`: who holds a queue lock, in builds that pay for knowing.
-//! May use: `raddle-core`.
+//! May use: `host::describe`, `host::holder`, `raddle-core`.
 //! Never: a store in an optimised build.
 
 use crate::host::Subject;

@@ -1,5 +1,5 @@
 //! Owns: `RwLock` and its guards.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 
 use super::mutex::result;

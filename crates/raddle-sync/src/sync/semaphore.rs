@@ -1,5 +1,5 @@
 //! Owns: `Semaphore`, its permits and errors.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: passing one who has waited longer.
 
 use super::sleepers::{Timed, deadline};

@@ -1,5 +1,5 @@
 //! Owns: how the queues of locks wait on the machine, and what is done between two looks at a lock.
-//! May use: `host::crowd`, `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a queue.
 
 use crate::host::Crowd;

@@ -1,5 +1,5 @@
 //! Owns: `TicketLock` and its guard, first come, first served by numbers.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_cell};

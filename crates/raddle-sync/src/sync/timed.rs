@@ -1,5 +1,5 @@
 //! Owns: the forms of [`Mutex`] and [`RwLock`] with a deadline, under the names that `parking_lot` gave them.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a way to wait that the forms without a deadline have not.
 
 use super::sleepers::deadline;

@@ -42,7 +42,7 @@ macro_rules! select {
     ($($tokens:tt)*) => { $crate::__channel_select!(@parse false [] $($tokens)*) };
 }
 
-/// As [`select!`](raddle::select!), and of several possible operations it does the first.
+/// As [`select!`](crate::select!), and of several possible operations it does the first.
 ///
 /// ```
 /// use raddle::channel::{select_biased, unbounded};
@@ -60,7 +60,7 @@ macro_rules! select_biased {
     ($($tokens:tt)*) => { $crate::__channel_select!(@parse true [] $($tokens)*) };
 }
 
-/// The steps of [`select!`](raddle::select!).
+/// The steps of [`select!`](crate::select!).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __channel_select {

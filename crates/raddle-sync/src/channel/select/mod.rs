@@ -1,5 +1,5 @@
 //! Owns: `Select`, a set of operations that grows at run time, and what the macros expand to.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: an operation that was agreed on and is forgotten in silence.
 //!
 //! | file | what |

@@ -1,5 +1,5 @@
 //! Owns: the choice: `select` agrees on one of several operations, `ready` finds one that is possible.
-//! May use: `channel::list`, `raddle-core`, `raddle-protocol`.
+//! May use: `channel::list`, `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a lock of two channels at once; no order of locks has to be kept.
 //!
 //! A selection looks at the notes of all channels, without their locks, and agrees on one of those that say yes. If

@@ -1,6 +1,6 @@
 //! Owns: how locks and channels wait in a program with a scheduler: its items, under the names that they use here.
 //! May use: `raddle-core`.
-//! Never: a function between a lock and the scheduler.
+//! Never: a function between a lock and the scheduler. The twin `threads` has each of these names.
 
 mod crowd;
 

@@ -1,5 +1,5 @@
 //! Owns: the messages of a channel, and who waits for them or for room.
-//! May use: `sync::monitor`, `sync::sleepers`, `raddle-core`.
+//! May use: `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`.
 //! Never: dropping a message while the state is locked: that runs code of users.
 //!
 //! A queue in a monitor. With a bound of 0 a message is an *offer* with a number: its sender waits until so many have

@@ -113,19 +113,35 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "clippy",
         what: "no warning of the compiler or of clippy",
         needs: &[],
-        steps: &["cargo clippy --workspace --all-targets -- --deny warnings"],
+        steps: &[
+            "cargo clippy --workspace --all-targets -- --deny warnings",
+            // Without the scheduler, which the crate `raddle` asks for.
+            "cargo clippy --package raddle-sync -- --deny warnings",
+        ],
     },
     Group {
         name: "doc",
         what: "the documentation builds without a warning",
         needs: &[],
-        steps: &["RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --document-private-items"],
+        steps: &[
+            "RUSTDOCFLAGS='--deny warnings' cargo doc --workspace --no-deps --document-private-items",
+            // Without the scheduler, as who takes it by itself reads it.
+            "RUSTDOCFLAGS='--deny warnings' cargo doc --package raddle-sync --no-deps",
+        ],
     },
     Group {
         name: "unit",
         what: "unit, integration, documentation and compile-fail tests of every crate; those of the command `raddle`",
         needs: &[],
         steps: &["cargo test --no-fail-fast --workspace"],
+    },
+    Group {
+        name: "alone",
+        what: "locks and channels in a program without a scheduler, which is not linked and starts no OS thread",
+        needs: &[],
+        steps: &[
+            "cargo test --no-fail-fast --manifest-path examples/alone/Cargo.toml --target-dir target/alone",
+        ],
     },
     Group {
         name: "trace",

@@ -3,7 +3,7 @@
 //! Never: a thought of other workers: a gate has no lock and no atomic; who waits at it is bound to its worker.
 //!
 //! A gate is a number that somebody else gives out and a queue. It is there while one is inside, and is told when that
-//! one leaves. `sync::crowd` says what for.
+//! one leaves. `crowd` in `raddle-sync` says what for.
 
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::Runnable;

@@ -1,5 +1,5 @@
 //! Owns: `Chan`, a channel that its ends share: every operation, with its waiting and waking.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: the lock over a switch, or the user's code (a message's drop) inside it.
 //!
 //! Each operation first tries inside the lock, if the note says that this may succeed. To wait without a deadline it
@@ -12,9 +12,9 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use raddle_core::region;
-use raddle_core::wait::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
-use raddle_core::wait::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
+use crate::host::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
+use crate::host::region;
+use crate::host::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
 use std::fmt;
 use std::panic::Location;

@@ -1,10 +1,10 @@
 //! Owns: `Alarm` and `Tick`, the channels whose one message is the time.
-//! May use: `raddle-core`.
+//! May use: `host`, `raddle-core`.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
-use raddle_core::region;
-use raddle_core::wait::Waiter;
-use raddle_core::worker::choice::now;
+use crate::host::Waiter;
+use crate::host::choice::now;
+use crate::host::region;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Owns: `Core`, all that a channel is, as one state that changes in steps.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host::waiter`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting, the user's code: it lies inside a `Short` lock. Who is to be woken is handed out, but for watchers.
 //!
 //! One structure serves every capacity. What holds between two steps:
@@ -13,7 +13,7 @@
 
 use super::list::{Entry, Left, Taken, Ticket, WaitList};
 use super::stash::Stash;
-use raddle_core::wait::{Waiter, WakeRight};
+use crate::host::{Waiter, WakeRight};
 use raddle_protocol::protocol::short::Noted;
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;

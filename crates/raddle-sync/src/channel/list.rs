@@ -1,5 +1,5 @@
 //! Owns: `Entry`, by which one who waits stands at a channel, and `WaitList`, the queue of them.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host::waiter`, `raddle-core`, `raddle-protocol`.
 //! Never: a message; an entry only says where it goes.
 //!
 //! An entry lies in the frame of the one who waits, and is linked, unlinked and written to under the channel's lock
@@ -14,7 +14,7 @@
 //! lock. So whoever takes an entry out writes the message and [`Left`] first and selects then; if somebody else was
 //! faster, what was written is ignored: the message in the place is a copy of bits that nobody will use.
 
-use raddle_core::wait::{Waiter, WakeRight};
+use crate::host::{Waiter, WakeRight};
 use raddle_protocol::header::Header;
 use std::cell::Cell;
 use std::ptr::null;

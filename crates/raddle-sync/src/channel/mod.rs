@@ -1,6 +1,6 @@
 //! Owns: channels with the names, the behaviour and the macros of `crossbeam-channel`.
-//! May use: `raddle-core`.
-//! Never: a worker. A channel works in a program that never starts a runtime.
+//! May use: `host::choice`, `raddle-core`.
+//! Never: a worker. A channel works in a program that never starts a runtime, or has none.
 //!
 //! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
 //! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
@@ -44,9 +44,9 @@ pub use receiver::Receiver;
 pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 
+use crate::host::choice::now;
 use chan::Chan;
 use clock::{Alarm, Tick};
-use raddle_core::worker::choice::now;
 use receiver::Kind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! Owns: `Receiver`, and which kind of channel it is the end of.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;
@@ -7,7 +7,7 @@ use super::clock::{Alarm, Clock, Tick, sleep};
 use super::core::Side;
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::iter::{Iter, TryIter};
-use raddle_core::worker::choice::{now, point};
+use crate::host::choice::{now, point};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! Owns: `Sender`.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a mechanism of its own.
 
 use super::chan::Chan;
 use super::core::Side;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use raddle_core::worker::choice::{is_on, now, point, settle};
+use crate::host::choice::{is_on, now, point, settle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Owns: `Stash`, the messages of a channel that are on their way between two who have agreed on them.
-//! May use: `raddle-core`.
+//! May use: `host::waiter`, `raddle-core`.
 //! Never: a lock; it lies inside the channel's.
 //!
 //! A selection is in two steps: it agrees on an operation, and the user completes it. Between the two a message that
@@ -15,7 +15,7 @@
 //! There are hardly ever more than a few: a search is a look at the first.
 
 use super::list::Ticket;
-use raddle_core::wait::WakeRight;
+use crate::host::WakeRight;
 
 enum State<T> {
     Promised(Option<WakeRight>),

@@ -1,5 +1,5 @@
 //! Owns: `Barrier` and `BarrierWaitResult`.
-//! May use: `raddle-core`.
+//! May use: `host`, `raddle-core`.
 //! Never: an ordering of its own.
 //!
 //! A count and a phase in a monitor: the last to come begins the next phase and wakes the others. Whoever is woken late
@@ -8,9 +8,9 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_cell};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Thing, Wait};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
+use crate::host::region;
+use crate::host::{CallOn, Subject, Thing, Wait};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! Owns: `Condvar` and `WaitTimeoutResult`.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: remembering a notification.
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Thing, Wait};
-use raddle_core::worker::choice::{now, point, settle};
+use crate::host::choice::{now, point, settle};
+use crate::host::region;
+use crate::host::{CallOn, Subject, Thing, Wait};
 use raddle_protocol::protocol::condvar::CondWord;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};

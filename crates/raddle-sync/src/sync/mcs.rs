@@ -1,13 +1,13 @@
 //! Owns: `McsLock` and its guard.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a way to wait of its own.
 
-use super::crowd::{Crowd, Through};
 use super::nodes::{self, McsNode};
 use super::queue_site::QueueSite;
 use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
-use raddle_core::wait::{CallOn, Wait};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
+use crate::host::{CallOn, Wait};
+use crate::host::{Crowd, Through};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::mcs::{Behind, McsQueue};
 use std::cell::UnsafeCell;

@@ -1,11 +1,11 @@
 //! Owns: the locks that users see, under the names of `std::sync`, and some that `std` has not.
-//! May use: `raddle-core`.
+//! May use: `host::holder`, `raddle-core`.
 //! Never: deciding who runs; a wait while a list is locked.
 //!
 //! A program moves over by writing `raddle::sync` for `std::sync`: names, bounds, poisoning and output are the same,
 //! and what does not wait (`Arc`, atomics, the error types) *is* the standard library's. What waits parks the user-
 //! level thread and leaves its worker to others. All of it may be used by processes, by OS threads, by both at once,
-//! and in a program that never starts a runtime.
+//! in a program that never starts a runtime, and in one that has [none](crate#the-feature-scheduler).
 //!
 //! | what | waits in | who comes next |
 //! |---|---|---|
@@ -22,12 +22,11 @@
 //! A **cell** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
 //! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
 //! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see
-//! [`crate::csp`]). A guard belongs to the thread, process or OS thread that made it.
+//! `csp`). A guard belongs to the thread, process or OS thread that made it.
 
 mod barrier;
 mod clh;
 mod condvar;
-mod crowd;
 mod lazy_lock;
 mod mcs;
 mod monitor;
@@ -44,6 +43,7 @@ mod spin;
 mod ticket;
 mod timed;
 
+pub use crate::host::Held;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use clh::{ClhGuard, ClhLock};
 pub use condvar::{Condvar, WaitTimeoutResult};
@@ -54,7 +54,6 @@ pub use mutex::{Mutex, MutexGuard};
 pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
-pub use raddle_core::wait::Held;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use semaphore::{AcquireError, Permit, Semaphore, TryAcquireError};
 pub use spin::{SpinGuard, SpinLock};

@@ -1,5 +1,5 @@
 //! Owns: `Monitor` and `Condition`: a short lock around a state, and waiting for the state to change.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host::describe`, `raddle-core`, `raddle-protocol`.
 //! Never: a wait, or code of users, while the state is locked.
 //!
 //! For what waits seldom and works briefly: barriers and `mpsc`. The lock is the OS thread's own and is never held
@@ -7,7 +7,7 @@
 //! a cell, too, and while a process unwinds.
 
 use super::sleepers::Timed;
-use raddle_core::wait::Subject;
+use crate::host::Subject;
 use raddle_protocol::protocol::condvar::CondWord;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;

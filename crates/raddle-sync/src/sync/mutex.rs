@@ -1,5 +1,5 @@
 //! Owns: `Mutex` and its guard.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 //!
 //! | size of `Mutex<()>` | what for |
@@ -9,10 +9,10 @@
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
-use raddle_core::wait::{Held, Holder, Running};
-use raddle_core::worker::choice::{self, is_on, point};
+use crate::host::choice::{self, is_on, point};
+use crate::host::region;
+use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{Held, Holder, Running};
 use raddle_protocol::protocol::mutex::MutexWord;
 use std::cell::UnsafeCell;
 use std::fmt;

@@ -1,10 +1,10 @@
 //! Owns: `Once` and `OnceState`.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: what is done.
 
-use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
-use raddle_core::wait::{Held, Holder};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
+use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{Held, Holder};
 use raddle_protocol::protocol::once::{Begun, OnceWord};
 use std::cell::Cell;
 use std::fmt;

@@ -1,10 +1,10 @@
 //! Owns: `QueueSite`: who holds a queue lock, in builds that pay for knowing.
-//! May use: `raddle-core`.
+//! May use: `host::describe`, `host::holder`, `raddle-core`.
 //! Never: a store in an optimised build.
 
-use raddle_core::wait::Subject;
+use crate::host::Subject;
 #[cfg(debug_assertions)]
-use raddle_core::wait::{Held, Holder};
+use crate::host::{Held, Holder};
 use std::panic::Location;
 
 /// Who holds a queue lock: known in builds with debug assertions. In others three more stores would be a fifth of an

@@ -1,14 +1,14 @@
 //! Owns: `RwLock` and its guards.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 
 use super::mutex::result;
 use super::sleepers::Looks;
 use super::{LockResult, TryLockError, TryLockResult};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Wait, Waiter};
-use raddle_core::wait::{Held, Holder};
-use raddle_core::worker::choice::{self, point};
+use crate::host::choice::{self, point};
+use crate::host::region;
+use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{Held, Holder};
 use raddle_protocol::protocol::rwlock::RwWord;
 use std::cell::UnsafeCell;
 use std::fmt;

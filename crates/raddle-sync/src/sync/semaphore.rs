@@ -1,12 +1,12 @@
 //! Owns: `Semaphore`, its permits and errors.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: passing one who has waited longer.
 
 use super::sleepers::{Timed, deadline};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Subject, Wait};
-use raddle_core::wait::{Held, Holder};
-use raddle_core::worker::choice::{point, settle};
+use crate::host::choice::{point, settle};
+use crate::host::region;
+use crate::host::{CallOn, Subject, Wait};
+use crate::host::{Held, Holder};
 use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};

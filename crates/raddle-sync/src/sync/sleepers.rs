@@ -1,13 +1,13 @@
 //! Owns: how the queues of locks wait on the machine, and what is done between two looks at a lock.
-//! May use: `raddle-core`, `raddle-protocol`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a queue.
 
-use super::crowd::Crowd;
-use raddle_core::wait::Holder;
-use raddle_core::wait::park::{let_others_run, others_wait_here, wait_entered};
-use raddle_core::wait::{Outcome, Waiter, WakeRight};
-use raddle_core::worker;
-use raddle_core::worker::choice::now;
+use crate::host::Crowd;
+use crate::host::Holder;
+use crate::host::choice::now;
+use crate::host::park::{let_others_run, others_wait_here, wait_entered};
+use crate::host::{Outcome, Waiter, WakeRight};
+use crate::host::{at_home, wake};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
 use raddle_protocol::protocol::turn::Turn;
@@ -191,14 +191,14 @@ impl Turn for InTurn<'_> {
     #[inline]
     unsafe fn wake(who: *mut Header) {
         // SAFETY: it waits in a queue of ours, and the caller has just taken the one right to wake it.
-        unsafe { worker::wake(who) };
+        unsafe { wake(who) };
     }
 }
 
 /// Whether a cell runs here, which must not wait.
 #[inline(always)]
 pub(super) fn in_cell() -> bool {
-    worker::at_home()
+    at_home()
 }
 
 /// Whether something else could run here while the caller looks again and again: for a cell, always.
@@ -216,5 +216,5 @@ pub(super) fn refuse_to_wait_in_cell(what: &str) {
 
 #[cold]
 fn refuse(what: &str) {
-    let _process = raddle_core::wait::park::caller(what);
+    let _process = crate::host::park::caller(what);
 }

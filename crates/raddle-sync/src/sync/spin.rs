@@ -1,9 +1,9 @@
 //! Owns: `SpinLock` and its guard, the baseline for measuring.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_cell};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;

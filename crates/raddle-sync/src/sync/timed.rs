@@ -1,10 +1,10 @@
 //! Owns: the forms of [`Mutex`] and [`RwLock`] with a deadline, under the names that `parking_lot` gave them.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: a way to wait that the forms without a deadline have not.
 
 use super::sleepers::deadline;
 use super::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
-use raddle_core::worker::choice::point;
+use crate::host::choice::point;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Owns: `Select`, a set of operations that grows at run time, and what the macros expand to.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: an operation that was agreed on and is forgotten in silence.
 //!
 //! | file | what |
@@ -17,8 +17,8 @@ use super::error::{
 };
 use super::list::Left;
 use super::{Receiver, Sender};
+use crate::host::choice::now;
 use operation::{Operation, Room, complete_recv, complete_send};
-use raddle_core::worker::choice::now;
 pub use run::{Case, Until};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};

@@ -1,6 +1,6 @@
 //! Owns: `Operation`, a send or a receive that a selection may agree on, and the two that there are.
 //! May use: `channel::chan`, `channel::clock`, `channel::core`, `channel::error`, `channel::list`,
-//! `channel::receiver`, `channel::sender`, `raddle-core`.
+//! `channel::receiver`, `channel::sender`, `host`, `raddle-core`.
 //! Never: the choice between several.
 //!
 //! The message of a receive goes into a [`Room`] beside the operation, if it is small; a larger one stays in the
@@ -13,8 +13,8 @@ use super::super::error::{RecvError, SendError};
 use super::super::list::{Entry, Left, Sleeper};
 use super::super::receiver::{Kind, Receiver};
 use super::super::sender::Sender;
-use raddle_core::wait::park::may_wait;
-use raddle_core::wait::{Thing, Waiter};
+use crate::host::park::may_wait;
+use crate::host::{Thing, Waiter};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;

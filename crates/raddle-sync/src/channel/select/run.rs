@@ -1,5 +1,5 @@
 //! Owns: the choice: `select` agrees on one of several operations, `ready` finds one that is possible.
-//! May use: `channel::list`, `raddle-core`, `raddle-protocol`.
+//! May use: `channel::list`, `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a lock of two channels at once; no order of locks has to be kept.
 //!
 //! A selection looks at the notes of all channels, without their locks, and agrees on one of those that say yes. If
@@ -10,9 +10,9 @@
 
 use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
-use raddle_core::region;
-use raddle_core::wait::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, Waiter};
-use raddle_core::worker::choice::{now, point};
+use crate::host::choice::{now, point};
+use crate::host::region;
+use crate::host::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, Waiter};
 use raddle_protocol::order;
 use std::cell::Cell;
 use std::panic::Location;
@@ -92,7 +92,7 @@ impl<'a> Case<'a> {
 
 /// A number below `below`, another each time.
 fn random(below: usize) -> usize {
-    if let Some(chosen) = raddle_core::worker::choice::choose(below) {
+    if let Some(chosen) = crate::host::choice::choose(below) {
         return chosen;
     }
     thread_local!(static STATE: Cell<u32> = const { Cell::new(0x9e37_79b9) });

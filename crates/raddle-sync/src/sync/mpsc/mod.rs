@@ -1,5 +1,5 @@
 //! Owns: the names of `std::sync::mpsc`.
-//! May use: `raddle-core`.
+//! May use: `host::choice`, `raddle-core`.
 //! Never: the errors: they are the standard library's own.
 //!
 //! Channels with many senders and one receiver, as [`std::sync::mpsc`], for processes and OS threads. What waits parks.
@@ -17,7 +17,7 @@
 
 mod shared;
 
-use raddle_core::worker::choice::{point, settle};
+use crate::host::choice::{point, settle};
 use shared::Shared;
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,5 +1,5 @@
 //! Owns: the messages of a channel, and who waits for them or for room.
-//! May use: `sync::monitor`, `sync::sleepers`, `raddle-core`.
+//! May use: `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`.
 //! Never: dropping a message while the state is locked: that runs code of users.
 //!
 //! A queue in a monitor. With a bound of 0 a message is an *offer* with a number: its sender waits until so many have
@@ -7,10 +7,10 @@
 //! one: into the queue, which is empty otherwise.
 
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use crate::host::region;
+use crate::host::{CallOn, Wait};
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_cell;
-use raddle_core::region;
-use raddle_core::wait::{CallOn, Wait};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;

@@ -35,25 +35,25 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Whether a lock is crowded.
 #[derive(Debug)]
-pub(super) struct Crowd(AtomicU64);
+pub(crate) struct Crowd(AtomicU64);
 
 /// The gate through which one has come to the lock, and has to leave. None for most.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "who has come through a gate leaves it"]
-pub(super) struct Through(u64);
+pub(crate) struct Through(u64);
 
 impl Through {
-    pub(super) const NO_GATE: Through = Through(0);
+    pub(crate) const NO_GATE: Through = Through(0);
 }
 
 impl Crowd {
-    pub(super) const fn new() -> Crowd {
+    pub(crate) const fn new() -> Crowd {
         Crowd(AtomicU64::new(0))
     }
 
     /// Somebody waits far back, and others of its worker might.
     #[cold]
-    pub(super) fn note(&self) {
+    pub(crate) fn note(&self) {
         if self.0.load(Ordering::Relaxed) == 0 {
             self.0.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -61,13 +61,13 @@ impl Crowd {
 
     /// Whether newcomers go through the gates.
     #[inline(always)]
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
     /// Goes through this worker's gate if there is one: waits until nobody else of the worker is on its way to the
     /// lock. The caller has not entered the lock's queue yet.
-    pub(super) fn come(&self, what: &'static str) -> Through {
+    pub(crate) fn come(&self, what: &'static str) -> Through {
         match self.0.load(Ordering::Relaxed) {
             0 => Through::NO_GATE,
             number => come_through(number, what),
@@ -76,7 +76,7 @@ impl Crowd {
 
     /// The caller has released the lock.
     #[inline(always)]
-    pub(super) fn leave(&self, through: Through) {
+    pub(crate) fn leave(&self, through: Through) {
         if through.0 != 0 {
             self.leave_gate(through.0);
         }

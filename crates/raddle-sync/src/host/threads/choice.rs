@@ -1,0 +1,37 @@
+//! Owns: the points at which a scheduler may choose who goes on: without one, nothing happens there.
+//! May use: nothing.
+//! Never: an instruction in a program, but for reading the time.
+
+use std::time::Instant;
+
+/// Whether somebody follows a seed.
+#[inline(always)]
+pub(crate) const fn is_on() -> bool {
+    false
+}
+
+/// An operation begins.
+#[inline(always)]
+pub(crate) const fn point(_operation: &'static str) {}
+
+/// An operation is done, and may have made somebody ready.
+#[inline(always)]
+pub(crate) const fn settle(_operation: &'static str) {}
+
+/// A number below `n` from a seed.
+#[inline(always)]
+pub(crate) const fn choose(_n: usize) -> Option<usize> {
+    None
+}
+
+/// Whether a lock is in doubt whose holder unwinds.
+#[inline(always)]
+pub(crate) const fn poisons() -> bool {
+    true
+}
+
+/// What time it is.
+#[inline(always)]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

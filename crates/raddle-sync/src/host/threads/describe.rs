@@ -1,0 +1,118 @@
+//! Owns: the names by which locks and channels say what is waited for. Without a scheduler nobody reports it.
+//! May use: nothing.
+//! Never: a store that nobody reads.
+
+use super::holder::Held;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// Something that one can wait for.
+#[allow(dead_code, reason = "each says what a report would tell; the twin's reports ask")]
+pub(crate) trait Subject {
+    /// In the words of the field: `mutex`.
+    const KIND: &'static str;
+
+    /// Who holds it, if that is known.
+    fn held(&self) -> Option<Held> {
+        None
+    }
+
+    /// The things by which others could end the wait.
+    fn things(&self, _each: &mut dyn FnMut(Thing)) {}
+
+    /// What else there is to say of it.
+    fn state(&self, _out: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// A call that may wait for a subject of type `S`.
+pub(crate) struct CallOn<S> {
+    name: &'static str,
+    subject: PhantomData<fn(&S)>,
+}
+
+impl<S: Subject> CallOn<S> {
+    /// The call of this name: `Mutex::lock`.
+    pub(crate) const fn new(name: &'static str) -> CallOn<S> {
+        CallOn { name, subject: PhantomData }
+    }
+
+    /// Its name.
+    #[inline(always)]
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// What somebody waits for: the call.
+pub(crate) struct Wait<'s> {
+    name: &'static str,
+    borrowed: PhantomData<&'s ()>,
+}
+
+/// That a wait is shown, to nobody.
+pub(crate) struct Shown;
+
+impl<'s> Wait<'s> {
+    /// The caller is about to wait in `call` for `subject`.
+    #[inline(always)]
+    pub(crate) fn on<S: Subject>(
+        call: &'static CallOn<S>,
+        _subject: &'s S,
+        _site: &'static Location<'static>,
+    ) -> Wait<'s> {
+        Wait { name: call.name(), borrowed: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn show(&self) -> Shown {
+        Shown
+    }
+
+    /// The call that it waits in.
+    #[inline(always)]
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// Something that others may have.
+#[derive(Clone, Copy)]
+pub(crate) struct Thing;
+
+impl Thing {
+    /// A time. Nobody has it.
+    pub(crate) const TIME: Thing = Thing;
+
+    pub(crate) fn shared<T>(_kind: &'static str, _thing: &T) -> Thing {
+        Thing
+    }
+
+    pub(crate) const fn within(_kind: &'static str, _subject: usize, _whole: (usize, usize, usize)) -> Thing {
+        Thing
+    }
+}
+
+/// One of several that somebody waits for.
+#[allow(dead_code, reason = "as for `Subject`")]
+pub(crate) trait Alternative {
+    /// What it waits for by this one.
+    fn thing(&self) -> Option<Thing>;
+}
+
+/// The first of several.
+pub(crate) struct FirstOf;
+
+impl FirstOf {
+    /// # Safety
+    /// None here. The twin keeps the guards, which are to be there as long as this is.
+    pub(crate) const unsafe fn new<G: Alternative>(_guards: &[G]) -> FirstOf {
+        FirstOf
+    }
+}
+
+impl Subject for FirstOf {
+    const KIND: &'static str = "choice";
+}

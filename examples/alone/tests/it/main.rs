@@ -1,0 +1,10 @@
+//! Owns: tests of locks and channels in a program without a scheduler: OS threads alone.
+//! May use: `raddle-sync`, `std::thread`.
+//! Never: the crate `raddle`, which would bring the scheduler.
+
+mod channels;
+mod linked;
+mod locks;
+mod queue_locks;
+mod select;
+mod sleepers;

@@ -268,7 +268,7 @@ pub(crate) const GROUPS: &[Group] = &[
             "RUSTFLAGS='--cfg raddle_twin' \
                   cargo test --no-fail-fast --target-dir target/twin --package raddle-core --package raddle-sync \
                   --package raddle-job --package raddle-thread --package raddle-recorder --test it -- \
-                  --skip stacks_are_measured --skip cells_are_polled_on_workers_only \
+                  --skip stacks_are_measured --skip tasks_are_polled_on_workers_only \
                   --skip each_worker_is_an_os_thread --skip os_threads_are_named \
                   --skip destructors_run_before --skip keys_have_destructors",
         ],

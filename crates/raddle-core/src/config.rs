@@ -34,7 +34,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         variable: "RADDLE_WORKERS",
         allowed: "a number from 1 to 1024",
-        what: "OS threads that run processes and cells; default: the cores that affinity and cgroup give",
+        what: "OS threads that run processes and tasks; default: the cores that affinity and cgroup give",
         read: |c, v| in_range(v, 1, WORKERS_MAX).map(|n| c.workers = Some(n)),
     },
     Setting {

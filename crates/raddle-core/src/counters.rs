@@ -52,11 +52,11 @@ counters! {
     /// Turns given to runnables, as a worker budgets them until it looks around: something fresh, of which nobody knows
     /// how long it runs, may count for four.
     dispatches;
-    /// Processes and cells spawned here; not the processes of a virtual machine.
+    /// Processes and tasks spawned here; not the processes of a virtual machine.
     spawns;
-    /// Processes and cells that ended here; not the processes of a virtual machine.
+    /// Processes and tasks that ended here; not the processes of a virtual machine.
     exits;
-    /// Turns given to cells, each one poll of a future.
+    /// Turns given to tasks, each one poll of a future.
     polls;
     /// Wakes of something that then ran on the waker's worker.
     local_wakes;

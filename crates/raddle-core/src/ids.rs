@@ -1,4 +1,4 @@
-//! Owns: the numbers of processes and cells.
+//! Owns: the numbers of processes and tasks.
 //! May use: nothing.
 //! Never: giving a number twice.
 //!

@@ -17,7 +17,7 @@ pub(crate) fn describe(header: *mut Header, out: &mut dyn std::fmt::Write) -> st
     match unsafe { header.as_ref() }.map(|h| h.kind) {
         // SAFETY: the kind says that it is a block.
         Some(Kind::Process) => describe_process(unsafe { Block::of_header(header) }, out),
-        Some(Kind::Worker) => write!(out, "a worker's own stack (a cell, or the scheduler)"),
+        Some(Kind::Worker) => write!(out, "a worker's own stack (a task, or the scheduler)"),
         _ => write!(out, "an OS thread"),
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn blocks_its_worker() {
 /// A runtime has ended, and so many can never go on.
 pub(crate) fn abandoned(count: u64) {
     let what = "still waited, without a deadline, when their runtime ended, and have been abandoned";
-    let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or cells {what}");
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or tasks {what}");
 }
 
 /// Something fails: what led to it is worth a file, if there is a trace.

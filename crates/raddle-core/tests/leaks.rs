@@ -72,21 +72,21 @@ fn processes_made_outside_leave_nothing() {
 }
 
 #[test]
-fn cells_leave_nothing() {
+fn tasks_leave_nothing() {
     for workers in [1, 2] {
         let rt = runtime(workers);
         assert_flat(|n| {
             rt.block_on(async move {
                 for _ in 0..n / 100 {
-                    let cell = |n: usize| {
+                    let task = |n: usize| {
                         task::spawn(async move {
                             if n.is_multiple_of(2) {
                                 task::yield_now().await
                             }
                         })
                     };
-                    for cell in (0..100).map(cell).collect::<Vec<_>>() {
-                        cell.await.unwrap();
+                    for task in (0..100).map(task).collect::<Vec<_>>() {
+                        task.await.unwrap();
                     }
                 }
             });

@@ -71,20 +71,20 @@ fn spin(rounds: u32) {
     }
 }
 
-/// Fresh processes that compute, and cells that yield: all from one worker, so that the others have nothing.
+/// Fresh processes that compute, and tasks that yield: all from one worker, so that the others have nothing.
 fn mixed_load() {
     let fresh: Vec<_> = (0..64).map(|_| csp::spawn(|| spin(20_000))).collect();
-    let cell = || async {
+    let task = || async {
         for _ in 0..40 {
             spin(4_000);
             task::yield_now().await;
         }
     };
-    let cells: Vec<_> = (0..32).map(|_| task::spawn(cell())).collect();
+    let tasks: Vec<_> = (0..32).map(|_| task::spawn(task())).collect();
     csp::yield_now();
     fresh.into_iter().for_each(|h| h.join().unwrap());
-    for cell in cells {
-        task::block_on(cell).unwrap();
+    for task in tasks {
+        task::block_on(task).unwrap();
     }
 }
 
@@ -154,7 +154,7 @@ fn balance_fair_moves_one_when_nobody_is_idle() {
     let over = Arc::new(AtomicBool::new(false));
     let seen = over.clone();
     rt.run(move || {
-        // Worker 1 is never idle, nor long of queue; worker 0 has all the cells.
+        // Worker 1 is never idle, nor long of queue; worker 0 has all the tasks.
         let busy = over.clone();
         let one = csp::spawn_on(1, move || {
             while !busy.load(Ordering::Relaxed) {
@@ -360,7 +360,7 @@ fn the_environment_pins_workers_and_sets_tick_spin_and_stack() {
     assert_success(&output);
 }
 
-/// Cells of worker 0 that each wake a process of worker 0 at every turn: whoever steals some of them is coupled to it.
+/// Tasks of worker 0 that each wake a process of worker 0 at every turn: whoever steals some of them is coupled to it.
 fn coupled_load() {
     let stop = Arc::new(AtomicBool::new(false));
     let sleeper = |stop: Arc<AtomicBool>| {
@@ -371,16 +371,16 @@ fn coupled_load() {
         }
     };
     let sleepers: Vec<_> = (0..32).map(|_| csp::spawn_on(0, sleeper(stop.clone()))).collect();
-    let cell = |process: csp::Process| async move {
+    let task = |process: csp::Process| async move {
         for _ in 0..400 {
             process.unpark();
             spin(200);
             task::yield_now().await;
         }
     };
-    let cells: Vec<_> = sleepers.iter().map(|sleeper| task::spawn(cell(sleeper.process()))).collect();
-    for cell in cells {
-        task::block_on(cell).unwrap();
+    let tasks: Vec<_> = sleepers.iter().map(|sleeper| task::spawn(task(sleeper.process()))).collect();
+    for task in tasks {
+        task::block_on(task).unwrap();
     }
     stop.store(true, Ordering::Relaxed);
     sleepers.iter().for_each(|sleeper| sleeper.process().unpark());
@@ -403,17 +403,17 @@ fn a_steal_that_gives_less_than_it_costs_is_noticed() {
     let rt = two().build().expect("a runtime");
     let progress = Progress::default();
     let _dog = Watchdog::new("an unprofitable steal".to_owned(), progress.clone(), String::new);
-    // Cells that end at once after the worker has laid them out: what a thief gets is gone before it has paid.
+    // Tasks that end at once after the worker has laid them out: what a thief gets is gone before it has paid.
     while total(&rt).unprofitable == 0 {
         rt.run(|| {
-            let cell = || async {
+            let task = || async {
                 for _ in 0..100 {
                     task::yield_now().await;
                 }
             };
-            let cells: Vec<_> = (0..64).map(|_| task::spawn(cell())).collect();
-            for cell in cells {
-                task::block_on(cell).unwrap();
+            let tasks: Vec<_> = (0..64).map(|_| task::spawn(task())).collect();
+            for task in tasks {
+                task::block_on(task).unwrap();
             }
         });
     }

@@ -356,12 +356,12 @@ fn scope_a_lot() {
 }
 
 #[test]
-fn cells_a_lot() {
-    everywhere("cells-a-lot", |rt, progress| {
+fn tasks_a_lot() {
+    everywhere("tasks-a-lot", |rt, progress| {
         let total = Arc::new(AtomicU64::new(0));
         let count = total.clone();
         rt.block_on(async move {
-            let cell = |n: u64| {
+            let task = |n: u64| {
                 let (count, progress) = (count.clone(), progress.clone());
                 task::spawn(async move {
                     for _ in 0..n % 7 {
@@ -372,8 +372,8 @@ fn cells_a_lot() {
                     progress.note();
                 })
             };
-            for cell in (0..1000).map(cell).collect::<Vec<_>>() {
-                cell.await.unwrap();
+            for task in (0..1000).map(task).collect::<Vec<_>>() {
+                task.await.unwrap();
             }
         });
         assert_eq!(total.load(Ordering::Relaxed), 499_500);

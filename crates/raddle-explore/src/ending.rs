@@ -5,7 +5,7 @@
 //! A run that has failed leaves processes behind that wait for ever. They would keep their stacks and what lies on
 //! them; a search that shrinks a failure has some hundred such runs. So the run's region is cancelled: each wait
 //! unwinds, everything is dropped in order, and the runtime can have the next run. What cannot be ended so keeps its
-//! stack, as all did before: who waits for a queue lock or a `Once`, under a `shield`, or a cell. And a light process
+//! stack, as all did before: who waits for a queue lock or a `Once`, under a `shield`, or a task. And a light process
 //! that would wait while it unwinds cannot leave its worker to others, since panics are counted for each OS thread: it
 //! stays where it is, and the ending is over, with whatever is left.
 //!

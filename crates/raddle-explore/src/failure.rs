@@ -61,7 +61,7 @@ pub(crate) enum Cause {
     Deadlock {
         waiting: Vec<Waiting>,
         first: usize,
-        cells: u64,
+        tasks: u64,
     },
     Endless(u64),
     Held(u64),
@@ -154,15 +154,15 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Panic(what) => f.write_str(what),
-            Cause::Deadlock { waiting, first, cells } => {
+            Cause::Deadlock { waiting, first, tasks } => {
                 f.write_str("deadlock: ")?;
                 for (at, one) in waiting[..*first].iter().enumerate() {
                     write!(f, "{}{one}", if at == 0 { "" } else { "; " })?;
                 }
-                match (cells, waiting.is_empty()) {
+                match (tasks, waiting.is_empty()) {
                     (0, _) => Ok(()),
-                    (cells, true) => write!(f, "{cells} cells wait for a waker that nobody calls"),
-                    (cells, false) => write!(f, "; and {cells} cells"),
+                    (tasks, true) => write!(f, "{tasks} tasks wait for a waker that nobody calls"),
+                    (tasks, false) => write!(f, "; and {tasks} tasks"),
                 }
             }
             Cause::Endless(turns) => write!(f, "no end within {turns} turns (`Options::turns_max`)"),

@@ -1,4 +1,4 @@
-//! Owns: `Known`, what reports say of one process or cell.
+//! Owns: `Known`, what reports say of one process or task.
 //! May use: `site`, `raddle-core`, `raddle-protocol`.
 //! Never: a look at a block that may have ended.
 //!
@@ -60,7 +60,7 @@ impl fmt::Display for Known {
             (None, Kind::Process) => {
                 write!(f, "#{} (spawned at {}:{})", self.number, self.site.file(), self.site.line())
             }
-            (None, _) => write!(f, "cell #{}", self.number),
+            (None, _) => write!(f, "task #{}", self.number),
         }
     }
 }

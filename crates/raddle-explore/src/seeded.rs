@@ -195,7 +195,7 @@ impl SeededSchedule for WorkerSchedule {
 
     fn note_panic(&self, what: &str) -> bool {
         let Ok(mut state) = self.state.try_borrow_mut() else { return false };
-        let who = state.known.get(&state.current).map_or_else(|| "a cell".to_owned(), Known::to_string);
+        let who = state.known.get(&state.current).map_or_else(|| "a task".to_owned(), Known::to_string);
         state.panics.push(format!("{who} {what}"));
         self.board.is_some()
     }

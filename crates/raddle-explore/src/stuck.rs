@@ -43,7 +43,7 @@ impl<'s> Stuck<'s> {
 
     /// What is told. `alive` have not ended.
     pub(crate) fn cause(&self, alive: u64) -> Cause {
-        let cells = alive.saturating_sub(self.waiting.len() as u64);
+        let tasks = alive.saturating_sub(self.waiting.len() as u64);
         let place = |whom: usize| self.waiting.iter().position(|(other, _)| other.addr() == whom);
         let next: Vec<Option<usize>> =
             self.waiting.iter().map(|(header, _)| self.next(*header).and_then(place)).collect();
@@ -53,7 +53,7 @@ impl<'s> Stuck<'s> {
             let (header, known) = self.waiting[*at];
             Waiting { who: Known::to_string(known), at: self.text(header, known) }
         };
-        Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, cells }
+        Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, tasks }
     }
 
     /// Who has something that another waits for.

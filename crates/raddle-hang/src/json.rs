@@ -33,8 +33,8 @@ impl ProcessTable {
         (sure, likely): (&[Cycle], &[Cycle]),
         out: &mut impl Write,
     ) -> fmt::Result {
-        let (workers, cells, whole) = (self.workers, self.cells, !self.is_shallow);
-        write!(out, r#"{{"schema":"raddle-dump/1","kind":"{kind}","workers":{workers},"cells":{cells}"#)?;
+        let (workers, tasks, whole) = (self.workers, self.tasks, !self.is_shallow);
+        write!(out, r#"{{"schema":"raddle-dump/1","kind":"{kind}","workers":{workers},"tasks":{tasks}"#)?;
         let (sure, likely) = (self.json_cycles(sure), self.json_cycles(likely));
         write!(out, r#","whole":{whole},"cycles":[{sure}],"likely_cycles":[{likely}],"processes":["#)?;
         for (at, row) in self.rows.iter().enumerate() {

@@ -87,8 +87,8 @@ pub(crate) struct OsThreadRow {
 pub(crate) struct ProcessTable {
     pub(crate) rows: Vec<Row>,
     pub(crate) os_threads: Vec<OsThreadRow>,
-    /// Cells that have not ended.
-    pub(crate) cells: u64,
+    /// Tasks that have not ended.
+    pub(crate) tasks: u64,
     pub(crate) workers: usize,
     /// When that was.
     pub(crate) now: u64,

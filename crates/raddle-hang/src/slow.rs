@@ -109,7 +109,7 @@ fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>)
     let table = ProcessTable::snapshot(runtimes, How::Stopping, 0);
     let (row, frames) = table.who_runs_on(worker);
     let (who, place) = row.map_or_else(
-        || ("a cell, or something that has just ended,".to_owned(), "?".to_owned()),
+        || ("a task, or something that has just ended,".to_owned(), "?".to_owned()),
         |row| (table.who(row), row.site.to_string()),
     );
     (who, place, frames.to_vec())

@@ -58,7 +58,7 @@ impl ProcessTable {
         let mut table = ProcessTable {
             rows: Vec::with_capacity(most),
             os_threads: Vec::with_capacity(records.len()),
-            cells: 0,
+            tasks: 0,
             workers,
             now: 0,
             is_shallow: false,
@@ -82,7 +82,7 @@ impl ProcessTable {
             table.search(&mut search, (walked, how), &blocks, &records);
         }
         drop((stopped, blocks, records));
-        table.cells = alive.saturating_sub(table.rows.len() as u64);
+        table.tasks = alive.saturating_sub(table.rows.len() as u64);
         table.rows.sort_by_key(|row| row.id);
         let jobs =
             table.rows.iter().enumerate().filter(|(_, row)| row.job != 0).map(|(at, row)| (row.job, at));

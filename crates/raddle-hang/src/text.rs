@@ -158,12 +158,12 @@ impl ProcessTable {
     /// The same in one line.
     pub(crate) fn first_line(&self, (told, more): &(Vec<String>, usize)) -> String {
         let more = if *more > 0 { format!("; and {more} more") } else { String::new() };
-        let cells = match (self.cells, told.is_empty()) {
+        let tasks = match (self.tasks, told.is_empty()) {
             (0, _) => String::new(),
-            (cells, true) => format!("{cells} cells wait for a waker that nobody calls"),
-            (cells, false) => format!("; and {cells} cells"),
+            (tasks, true) => format!("{tasks} tasks wait for a waker that nobody calls"),
+            (tasks, false) => format!("; and {tasks} tasks"),
         };
-        format!("{}{more}{cells}", told.join("; "))
+        format!("{}{more}{tasks}", told.join("; "))
     }
 
     /// Who waits for something else than another's end, in groups: what the others wait for in the end.
@@ -212,9 +212,9 @@ impl ProcessTable {
         for line in outside.filter(|line| !reported.contains(line)) {
             let _infallible = writeln!(out, "  {line}");
         }
-        let (alive, cells) = (count(self.rows.len() as u64, "process", "es"), count(self.cells, "cell", "s"));
+        let (alive, tasks) = (count(self.rows.len() as u64, "process", "es"), count(self.tasks, "task", "s"));
         let workers = count(self.workers as u64, "worker", "s");
-        let _infallible = writeln!(out, "  alive: {alive}, {cells}, on {workers}");
+        let _infallible = writeln!(out, "  alive: {alive}, {tasks}, on {workers}");
         groups.len() > GROUPS_MAX || cycles.len() > 4 || groups.iter().any(|group| group.len() > NAMES_MAX)
     }
 

@@ -3,7 +3,7 @@
 //! Never: a block.
 
 use super::id::ThreadId;
-use super::wait::refuse_in_cell;
+use super::wait::refuse_in_task;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::{self, Process};
 use raddle_core::worker::choice::now;
@@ -41,7 +41,7 @@ impl Thread {
 
     /// Ends the thread's current or next [`park`](super::park). Does nothing if it has ended.
     ///
-    /// May be called from anywhere: a thread, a process, a cell, an OS thread.
+    /// May be called from anywhere: a thread, a process, a task, an OS thread.
     pub fn unpark(&self) {
         match &self.0 {
             Kind::Ours(process) => process.unpark(),
@@ -81,7 +81,7 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// The thread that calls. In a light process that process; on an OS thread, and in a cell, the OS thread.
+/// The thread that calls. In a light process that process; on an OS thread, and in a task, the OS thread.
 ///
 /// ```
 /// use raddle::thread;
@@ -125,10 +125,10 @@ impl<T> JoinHandle<T> {
     /// The payload of the thread's panic.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        refuse_in_cell("thread::JoinHandle::join");
+        refuse_in_task("thread::JoinHandle::join");
         self.joiner.join_or_unwind()
     }
 
@@ -141,7 +141,7 @@ impl<T> JoinHandle<T> {
     /// As `join`.
     #[track_caller]
     pub fn join_timeout(self, timeout: Duration) -> std::result::Result<Result<T>, JoinHandle<T>> {
-        refuse_in_cell("thread::JoinHandle::join_timeout");
+        refuse_in_task("thread::JoinHandle::join_timeout");
         let JoinHandle { joiner, thread } = self;
         joiner.join_until(now().checked_add(timeout)).map_err(|joiner| JoinHandle { joiner, thread })
     }

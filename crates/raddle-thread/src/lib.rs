@@ -13,7 +13,7 @@
 //! | the stack | 2 MiB unless asked for another size | the next size class above that |
 //! | `pthread_exit` and `pthread_cancel` from C | are for threads of C | abort with a message |
 //! | `std::thread::current()` in it | has its name | has a number, no name; [`current`] has both |
-//! | [`park`], [`sleep`], `join` inside of a cell | stop the worker | panic: a cell uses `.await` |
+//! | [`park`], [`sleep`], `join` inside of a task | stop the worker | panic: a task uses `.await` |
 //!
 //! Beyond `std`: [`sleep_until`], [`Builder::pin`], [`Thread::pin`].
 

@@ -4,7 +4,7 @@
 
 use super::builder::Builder;
 use super::handle::Thread;
-use super::wait::refuse_in_cell;
+use super::wait::refuse_in_task;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::scope::ScopeData;
 use raddle_core::region;
@@ -25,7 +25,7 @@ pub struct Scope<'scope, 'env: 'scope> {
 /// Runs `f` with a scope, waits for every thread spawned in it, and returns what `f` returned.
 ///
 /// # Panics
-/// As `f`; and if a thread panicked whose handle was not joined. Inside a cell, which must not wait.
+/// As `f`; and if a thread panicked whose handle was not joined. Inside a task, which must not wait.
 ///
 /// ```
 /// use raddle::thread;
@@ -53,7 +53,7 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    refuse_in_cell("thread::scope");
+    refuse_in_task("thread::scope");
     let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     scope.data.wait(Location::caller());
@@ -138,10 +138,10 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// The payload of the thread's panic; the scope then does not panic for it.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        refuse_in_cell("thread::ScopedJoinHandle::join");
+        refuse_in_task("thread::ScopedJoinHandle::join");
         self.joiner.join_or_unwind()
     }
 

@@ -8,9 +8,9 @@ use raddle_core::worker::Worker;
 use raddle_core::worker::choice::{now, yields};
 use std::time::{Duration, Instant};
 
-/// Panics in a cell, with the name that the program used.
+/// Panics in a task, with the name that the program used.
 #[inline]
-pub(super) fn refuse_in_cell(what: &str) {
+pub(super) fn refuse_in_task(what: &str) {
     let _allowed = caller(what);
 }
 
@@ -18,7 +18,7 @@ pub(super) fn refuse_in_cell(what: &str) {
 /// return for no reason.
 ///
 /// # Panics
-/// Inside a cell, which must not wait.
+/// Inside a task, which must not wait.
 ///
 /// ```
 /// use raddle::thread;
@@ -29,24 +29,24 @@ pub(super) fn refuse_in_cell(what: &str) {
 #[inline]
 #[track_caller]
 pub fn park() {
-    refuse_in_cell("thread::park");
+    refuse_in_task("thread::park");
     park::park();
 }
 
 /// As `park`, and returns at the latest when `timeout` has passed, as far as the machine is free.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[track_caller]
 pub fn park_timeout(timeout: Duration) {
-    refuse_in_cell("thread::park_timeout");
+    refuse_in_task("thread::park_timeout");
     park::park_timeout(timeout);
 }
 
 /// As [`park_timeout`], in milliseconds.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[deprecated(note = "use `park_timeout`")]
 pub fn park_timeout_ms(ms: u32) {
     park_timeout(Duration::from_millis(ms.into()));
@@ -55,10 +55,10 @@ pub fn park_timeout_ms(ms: u32) {
 /// Waits for at least `duration`; its worker runs others meanwhile. Nothing happens if it is zero.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[track_caller]
 pub fn sleep(duration: Duration) {
-    refuse_in_cell("thread::sleep");
+    refuse_in_task("thread::sleep");
     if !duration.is_zero() {
         park::sleep(duration);
     }
@@ -67,7 +67,7 @@ pub fn sleep(duration: Duration) {
 /// As [`sleep`], in milliseconds.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[deprecated(note = "use `sleep`")]
 pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(ms.into()));
@@ -76,7 +76,7 @@ pub fn sleep_ms(ms: u32) {
 /// Waits until `deadline` has passed; its worker runs others meanwhile.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) {
     sleep(deadline.saturating_duration_since(now()));
@@ -85,7 +85,7 @@ pub fn sleep_until(deadline: Instant) {
 /// Lets others run: the caller goes to the end of its worker's batch. Returns at once if nothing else can run here.
 ///
 /// # Panics
-/// Inside a cell, whose way to yield is `raddle::task::yield_now`.
+/// Inside a task, whose way to yield is `raddle::task::yield_now`.
 #[inline]
 pub fn yield_now() {
     yields();

@@ -24,14 +24,14 @@
 //! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
 //! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
 //! | future, fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns a fork, 6 a future |
-//! | cell (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
+//! | task (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
 //! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
 //! and the program compiles and means the same. Threads need glibc. A **process** is written like a thread: it
 //! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
 //! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
 //! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
-//! **cell** is a Rust future: `async` code, no stack, and it moves freely. A **fork** of [`join`], a job of a
+//! **task** is a Rust future: `async` code, no stack, and it moves freely. A **fork** of [`join`], a job of a
 //! [`scope`](fn@scope), a [`future()`] is a call that an idle worker may take; one that was taken is a light process.
 //!
 //! # Coming from

@@ -9,7 +9,7 @@
 //! | a light process | a spare OS thread, with that one's thread-locals; the process waits |
 //! | an OS thread of the program; whoever is inside a `blocking` already | itself: there is no worker to free |
 //! | a light process that unwinds, and so must not switch | itself, and blocks its worker |
-//! | a cell | nobody: a panic. A cell awaits [`task::spawn_blocking`](crate::task::spawn_blocking) |
+//! | a task | nobody: a panic. A task awaits [`task::spawn_blocking`](crate::task::spawn_blocking) |
 //!
 //! Whoever runs the function, it is the caller to itself: `thread::current` is the caller,
 //! what it spawns belongs to the caller's runtime, and waits by Raddle's means are the spare OS thread's, which they
@@ -46,7 +46,7 @@ use std::thread::Result;
 /// ten seconds ends. If the system refuses even the first, `f` runs where it is.
 ///
 /// # Panics
-/// As `f`. Inside a cell, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.
+/// As `f`. Inside a task, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.
 ///
 /// ```
 /// use raddle::{blocking, csp};

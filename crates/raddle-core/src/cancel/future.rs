@@ -14,9 +14,9 @@ use std::task::{Context, Poll, Waker};
 /// ```
 /// use raddle::{cancel::Token, task};
 /// let token = Token::new();
-/// let cell = task::spawn(token.future(std::future::pending::<()>()));
+/// let task = task::spawn(token.future(std::future::pending::<()>()));
 /// token.cancel();
-/// task::block_on(cell).unwrap().expect_err("it was cancelled");
+/// task::block_on(task).unwrap().expect_err("it was cancelled");
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
 pub struct Cancellable<F> {

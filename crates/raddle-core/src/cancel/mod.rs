@@ -10,7 +10,7 @@
 //! *Alternatives.* A context that is passed along and asked (Go): each function has one more parameter, and whoever
 //! forgets it cannot be stopped. An interrupt flag, and errors from waits (Java): each wait returns one more error,
 //! and `lock()` none. Cancellation from outside at any instruction (`pthread_cancel`, asynchronous): nothing can be
-//! held. Futures that are dropped (Rust's own): for cells that is what happens here, too; a stack cannot be dropped,
+//! held. Futures that are dropped (Rust's own): for tasks that is what happens here, too; a stack cannot be dropped,
 //! so it unwinds. What is here is Trio's and Kotlin's: regions that nest, cancelled from above, at waits.
 //!
 //! *What it costs.* The flag that a process is in a region is tested with those that each wait tests anyway: who is in
@@ -25,7 +25,7 @@
 //! | `node` | what is cancelled, and who hears of it |
 //! | `region` | what a flow of control is in |
 //! | `scope` | children that are cancelled together or one by one |
-//! | `future` | the same for cells |
+//! | `future` | the same for tasks |
 
 mod future;
 mod scope;

@@ -333,7 +333,7 @@ pub struct Shown<'w> {
 
 /// What was shown before, and where.
 enum Before {
-    /// Nobody looks at what a cell, or one that is away, waits for.
+    /// Nobody looks at what a task, or one that is away, waits for.
     Nothing,
     Process(&'static Block, *mut ()),
     OsThread(*const ()),

@@ -30,7 +30,7 @@ impl Wake for Sleeper {
 /// Runs a future to its end on the caller: a process parks while it is pending, an OS thread blocks.
 ///
 /// # Panics
-/// As the future; and inside a cell, which must not wait.
+/// As the future; and inside a task, which must not wait.
 ///
 /// ```
 /// assert_eq!(raddle::task::block_on(async { 6 * 7 }), 42);

@@ -1,6 +1,6 @@
-//! Owns: `JoinHandle`, a future of a cell's output.
+//! Owns: `JoinHandle`, a future of a task's output.
 //! May use: nothing.
-//! Never: the cell itself; the two share only the slot.
+//! Never: the task itself; the two share only the slot.
 
 use std::fmt;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ enum Meeting<T> {
     Over,
 }
 
-/// Where a cell's output and the one who waits for it meet.
+/// Where a task's output and the one who waits for it meet.
 pub(crate) struct Slot<T>(Mutex<Meeting<T>>);
 
 impl<T> Slot<T> {
@@ -45,9 +45,9 @@ impl<T> Slot<T> {
     }
 }
 
-/// A future of a cell's output. Dropping it detaches the cell, which goes on.
+/// A future of a task's output. Dropping it detaches the task, which goes on.
 ///
-/// The output is `Err` with the panic's payload if the cell panicked.
+/// The output is `Err` with the panic's payload if the task panicked.
 pub struct JoinHandle<T> {
     slot: Arc<Slot<T>>,
 }
@@ -57,7 +57,7 @@ impl<T> JoinHandle<T> {
         JoinHandle { slot }
     }
 
-    /// Whether the cell has ended.
+    /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
         matches!(*self.slot.lock(), Meeting::Output(_) | Meeting::Over)
     }
@@ -86,7 +86,7 @@ impl<T> Future for JoinHandle<T> {
 }
 
 impl<T> Drop for JoinHandle<T> {
-    /// Lets go of the output, or of the waker of who waited: stale wakers may keep the cell's memory for long.
+    /// Lets go of the output, or of the waker of who waited: stale wakers may keep the task's memory for long.
     fn drop(&mut self) {
         let before = std::mem::replace(&mut *self.slot.lock(), Meeting::Over);
         drop(before);

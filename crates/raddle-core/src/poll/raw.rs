@@ -13,14 +13,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
-/// What to do with a cell whose future's type is not known.
+/// What to do with a task whose future's type is not known.
 struct Table {
     /// Polls the future once; true if it has ended.
     poll: unsafe fn(*mut Head, &mut Context<'_>) -> bool,
     free: unsafe fn(*mut Head),
 }
 
-/// The part of a cell that does not depend on the future's type.
+/// The part of a task that does not depend on the future's type.
 #[repr(C)]
 pub(crate) struct Head {
     header: Header,
@@ -42,28 +42,28 @@ trait HasTable: Future + Sized {
 }
 impl<F: Future> HasTable for F {}
 
-/// Makes a cell, scheduled but in no queue yet.
+/// Makes a task, scheduled but in no queue yet.
 pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
     let slot = Arc::new(Slot::new());
     let head =
         Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: State::new(), table: &F::TABLE };
-    let cell = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
-    let raw: *mut Head = Box::into_raw(cell).cast();
+    let task = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
+    let raw: *mut Head = Box::into_raw(task).cast();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.
     let runnable = unsafe { Runnable::from_raw(raw.cast()) }.expect("a box is not null");
-    // The handle needs the output only: its reference to the cell itself is dropped at once.
-    // SAFETY: the cell was made with this reference.
+    // The handle needs the output only: its reference to the task itself is dropped at once.
+    // SAFETY: the task was made with this reference.
     unsafe { drop_ref(raw) };
     (runnable, JoinHandle::new(slot))
 }
 
-/// Polls a cell that was taken from a queue.
+/// Polls a task that was taken from a queue.
 ///
 /// # Safety
-/// `header` begins a cell that the caller has taken from a queue.
+/// `header` begins a task that the caller has taken from a queue.
 unsafe fn poll(header: *mut Header) {
     let head: *mut Head = header.cast();
-    // SAFETY: a queued cell is alive: the queue held a reference, which is ours now.
+    // SAFETY: a queued task is alive: the queue held a reference, which is ours now.
     let state = unsafe { &(*head).state };
     state.begin_poll();
     // SAFETY: the waker's reference is forgotten below, so it holds none of its own.
@@ -71,7 +71,7 @@ unsafe fn poll(header: *mut Header) {
     let mut context = Context::from_waker(&waker);
     // SAFETY: alive as above.
     let table = unsafe { (*head).table };
-    // SAFETY: the table is the cell's own, and `begin_poll` made us the only one who polls.
+    // SAFETY: the table is the task's own, and `begin_poll` made us the only one who polls.
     let ended = unsafe { (table.poll)(head, &mut context) };
     if ended {
         state.end();
@@ -90,10 +90,10 @@ unsafe fn poll(header: *mut Header) {
 /// # Safety
 /// `head` begins a `Cell<F>` that the caller polls alone.
 unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> bool {
-    // SAFETY: the table is the cell's own.
-    let cell = unsafe { &*head.cast::<Cell<F>>() };
+    // SAFETY: the table is the task's own.
+    let task = unsafe { &*head.cast::<Cell<F>>() };
     // SAFETY: the caller polls alone.
-    let place = unsafe { &mut *cell.future.get() };
+    let place = unsafe { &mut *task.future.get() };
     let Some(future) = place.as_mut() else { return true };
     // SAFETY: the future lies in a box and is dropped in place, never moved.
     let pinned = unsafe { Pin::new_unchecked(future) };
@@ -107,7 +107,7 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
     if catch_unwind(AssertUnwindSafe(|| *place = None)).is_err() {
         crate::message::fatal("a future panicked while it was dropped");
     }
-    let unwanted = cell.slot.fill(output);
+    let unwanted = task.slot.fill(output);
     if catch_unwind(AssertUnwindSafe(|| drop(unwanted))).is_err() {
         crate::message::fatal("an output that nobody wanted panicked while it was dropped");
     }
@@ -118,25 +118,25 @@ unsafe fn poll_future<F: Future>(head: *mut Head, context: &mut Context<'_>) -> 
 /// `head` begins a `Cell<F>` to which nobody holds a reference any more.
 unsafe fn free<F: Future>(head: *mut Head) {
     // SAFETY: it came from a box of this type, and is freed once.
-    let cell = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
+    let task = unsafe { Box::from_raw(head.cast::<Cell<F>>()) };
     let all = AssertUnwindSafe(|| {
-        if !cell.head.state.is_done() {
-            // SAFETY: nobody else has the cell. The future is dropped where it lies.
-            unsafe { *cell.future.get() = None };
+        if !task.head.state.is_done() {
+            // SAFETY: nobody else has the task. The future is dropped where it lies.
+            unsafe { *task.future.get() = None };
             // Nobody can wake it any more: its joiner must not wait for ever.
-            drop(cell.slot.fill(Err(Box::new("the cell was dropped before its end: nobody held its waker"))));
-            count_end_of(&cell.head.header);
+            drop(task.slot.fill(Err(Box::new("the task was dropped before its end: nobody held its waker"))));
+            count_end_of(&task.head.header);
         }
-        drop(cell);
+        drop(task);
     });
     if catch_unwind(all).is_err() {
         crate::message::fatal("a future, or an output that nobody wanted, panicked while it was dropped");
     }
 }
 
-/// A cell has ended without a last poll, on whatever thread dropped its last waker.
+/// A task has ended without a last poll, on whatever thread dropped its last waker.
 fn count_end_of(header: &Header) {
-    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a cell is
+    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a task is
     // not freed.
     let home = unsafe { Worker::of(header) };
     match Worker::current() {
@@ -150,9 +150,9 @@ fn count_end_of(header: &Header) {
 unsafe fn drop_ref(head: *mut Head) {
     // SAFETY: the caller's reference keeps it alive until here.
     if unsafe { (*head).state.drop_ref() } {
-        // SAFETY: that was the last one, so the cell is ours, and alive until it is freed here.
+        // SAFETY: that was the last one, so the task is ours, and alive until it is freed here.
         let table = unsafe { (*head).table };
-        // SAFETY: the table is the cell's own, and nobody holds a reference any more.
+        // SAFETY: the table is the task's own, and nobody holds a reference any more.
         unsafe { (table.free)(head) };
     }
 }

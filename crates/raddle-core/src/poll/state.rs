@@ -1,4 +1,4 @@
-//! Owns: `State`, the word that says who may poll a cell and who frees it.
+//! Owns: `State`, the word that says who may poll a task and who frees it.
 //! May use: `message`.
 //! Never: the future.
 //!
@@ -43,7 +43,7 @@ impl State {
     pub(crate) fn begin_poll(&self) {
         // Acquire pairs with the release of the last `end_poll` or of a `wake`.
         let before = self.0.fetch_xor(SCHEDULED | RUNNING, Ordering::Acquire);
-        debug_assert!(before & (SCHEDULED | RUNNING | DONE) == SCHEDULED, "a cell was polled out of turn");
+        debug_assert!(before & (SCHEDULED | RUNNING | DONE) == SCHEDULED, "a task was polled out of turn");
     }
 
     /// The poll returned `Pending`.
@@ -88,11 +88,11 @@ impl State {
     pub(crate) fn add_ref(&self) {
         let before = self.0.fetch_add(ONE_REF, Ordering::Relaxed);
         if before > usize::MAX / 2 {
-            crate::message::fatal("more wakers of one cell than fit into a word");
+            crate::message::fatal("more wakers of one task than fit into a word");
         }
     }
 
-    /// One reference less. True if it was the last: the caller frees the cell.
+    /// One reference less. True if it was the last: the caller frees the task.
     #[must_use]
     pub(crate) fn drop_ref(&self) -> bool {
         // Release pairs with the acquire of whoever is last.

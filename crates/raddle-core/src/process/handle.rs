@@ -75,7 +75,7 @@ impl Process {
 
     /// Ends the process's current or next [`park`](crate::process::park). Does nothing if it has ended.
     ///
-    /// May be called from anywhere: a process, a cell, an OS thread.
+    /// May be called from anywhere: a process, a task, an OS thread.
     #[inline]
     pub fn unpark(&self) {
         point("unpark");
@@ -103,7 +103,7 @@ impl fmt::Debug for Process {
     }
 }
 
-/// The process that calls. `None` on an OS thread and in a cell.
+/// The process that calls. `None` on an OS thread and in a task.
 ///
 /// ```
 /// use raddle::csp;
@@ -283,7 +283,7 @@ impl<T> JoinHandle<T> {
     /// The payload of the process's panic, as [`std::thread::JoinHandle::join`].
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[inline]
     #[track_caller]
     pub fn join(self) -> Result<T> {

@@ -66,7 +66,7 @@ impl Ring {
 /// Who is cancelled with a node.
 pub(crate) enum Heir {
     Node(Weak<Node>),
-    /// A cell, which is to look.
+    /// A task, which is to look.
     Waker(Waker),
 }
 

@@ -26,7 +26,7 @@ thread_local! {
 enum Who {
     Process(&'static Block),
     OsThread,
-    /// A cell, or the scheduler: they are in no region.
+    /// A task, or the scheduler: they are in no region.
     Nobody,
 }
 

@@ -6,7 +6,7 @@
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
 //! as an OS thread of its own: it is no process any more, waits by blocking, and what it spawns belongs to a
 //! default runtime that the child starts anew. All other processes do not exist there. When its function ends, the
-//! child exits as a program does whose `main` ends so: with 0, or with 101 after a panic. A cell that forks goes on in
+//! child exits as a program does whose `main` ends so: with 0, or with 101 after a panic. A task that forks goes on in
 //! the child to the end of its poll, and a call of `blocking` to its own; then the child exits in the same way.
 //!
 //! A [`Runtime`](crate::Runtime) that the parent built has no OS threads in the child: dropping it there does nothing,
@@ -59,7 +59,7 @@ struct Held {
     _queues: Option<HeldQueues>,
 }
 
-/// The job queues of the runtime whose process, or cell, forks; held.
+/// The job queues of the runtime whose process, or task, forks; held.
 struct HeldQueues(&'static Shared);
 
 impl HeldQueues {

@@ -485,7 +485,7 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
-        message::fatal("a worker panicked outside of any process or cell");
+        message::fatal("a worker panicked outside of any process or task");
     }
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_exit(index));
     if shared.leave_last_alone() {

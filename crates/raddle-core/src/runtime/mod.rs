@@ -180,7 +180,7 @@ impl Runtime {
     /// Its stack is that of a thread, 2 MiB or `RUST_MIN_STACK`, in the next size class, so that it may fork deeply.
     ///
     /// # Panics
-    /// As `f`; inside a cell, which must not wait; and in a forked child, which has the parent's runtime without its OS
+    /// As `f`; inside a task, which must not wait; and in a forked child, which has the parent's runtime without its OS
     /// threads.
     #[track_caller]
     pub fn run<F, T>(&self, f: F) -> T
@@ -200,7 +200,7 @@ impl Runtime {
     /// Runs a future on this runtime, in a process, and waits for its value. The future may borrow.
     ///
     /// # Panics
-    /// As the future; and inside a cell, which must not wait.
+    /// As the future; and inside a task, which must not wait.
     ///
     /// ```
     /// let runtime = raddle::Runtime::builder().workers(1).build()?;
@@ -218,7 +218,7 @@ impl Runtime {
 
     /// Waits until nothing can run, and ends the workers. What [`drop`] does, with its outcome.
     ///
-    /// Returns how many processes and cells still waited, without a deadline, and have been abandoned.
+    /// Returns how many processes and tasks still waited, without a deadline, and have been abandoned.
     pub fn shutdown(mut self) -> u64 {
         self.end()
     }

@@ -40,7 +40,7 @@ pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    // Refuses a cell here: at the end, with children alive, it would be too late to panic.
+    // Refuses a task here: at the end, with children alive, it would be too late to panic.
     park::caller("csp::scope");
     let scope = Scope { data: ScopeData::open(), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));

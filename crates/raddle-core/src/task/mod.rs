@@ -13,7 +13,7 @@ use crate::poll;
 use crate::runtime;
 use crate::worker::Worker;
 
-/// Spawns a future as a cell of the caller's runtime (from an OS thread: the default one, which starts on first use).
+/// Spawns a future as a task of the caller's runtime (from an OS thread: the default one, which starts on first use).
 ///
 /// # Panics
 /// If the default runtime cannot be started.
@@ -28,10 +28,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (cell, handle) = poll::new(future);
+    let (task, handle) = poll::new(future);
     match Worker::current() {
-        Some(worker) => worker.submit_cell(cell),
-        None => runtime::here().expect("the default runtime cannot be started").inject_cell(cell),
+        Some(worker) => worker.submit_task(task),
+        None => runtime::here().expect("the default runtime cannot be started").inject_task(task),
     }
     handle
 }

@@ -1,4 +1,4 @@
-//! Owns: the futures by which a cell waits for time and lets others run.
+//! Owns: the futures by which a task waits for time and lets others run.
 //! May use: `runtime`, `worker`.
 //! Never: a thread of its own.
 
@@ -108,7 +108,7 @@ pub struct YieldNow {
     yielded: bool,
 }
 
-/// Lets others run: the cell goes to the end of its worker's batch.
+/// Lets others run: the task goes to the end of its worker's batch.
 ///
 /// ```
 /// raddle::task::block_on(raddle::task::yield_now());

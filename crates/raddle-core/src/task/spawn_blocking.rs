@@ -1,6 +1,6 @@
 //! Owns: `task::spawn_blocking`.
 //! May use: `blocking::spare`, `message`, `orphan`, `poll::join`, `runtime`.
-//! Never: a cell: what blocks is a function, and only its end is awaited.
+//! Never: a task: what blocks is a function, and only its end is awaited.
 
 use crate::blocking::run_detached;
 use crate::message;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Runs `f`, which may block an OS thread, on a spare one, and returns a future of its value.
 ///
-/// What [`blocking`](crate::blocking()) is to a process this is to a cell. The runtime does not end before `f` has; a
+/// What [`blocking`](crate::blocking()) is to a process this is to a task. The runtime does not end before `f` has; a
 /// dropped handle leaves `f` running.
 ///
 /// # Panics

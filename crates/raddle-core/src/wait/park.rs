@@ -1,7 +1,7 @@
 //! Owns: the ways for the running flow of control to wait: yield, park, sleep, and the one that all others use.
 //! May use: `block::control`, `block::current`, `describe::wait`, `region`, `worker`, `raddle-protocol`,
 //! `raddle-syscall`.
-//! Never: a switch during unwinding, or inside a cell's poll.
+//! Never: a switch during unwinding, or inside a task's poll.
 //!
 //! Each call asks first where it runs:
 //!
@@ -10,7 +10,7 @@
 //! | a process | leaves its stack; the next context publishes that it waits |
 //! | a light process that is unwinding | blocks its worker: panics are counted for the OS thread, which others share |
 //! | an OS thread of the program, or a process inside of a `blocking` | a futex |
-//! | a cell, or the scheduler itself | a panic that says to use `.await` |
+//! | a task, or the scheduler itself | a panic that says to use `.await` |
 
 use crate::block::Block;
 use crate::describe::{CallOn, PARK, Parked, Wait};
@@ -35,7 +35,7 @@ pub enum Caller {
     Thread,
 }
 
-/// Finds out who calls; panics inside a cell, where waiting would stop the whole worker.
+/// Finds out who calls; panics inside a task, where waiting would stop the whole worker.
 #[inline(always)]
 pub fn caller(what: &str) -> Caller {
     let header = current_header();
@@ -45,7 +45,7 @@ pub fn caller(what: &str) -> Caller {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }
-    refuse_in_cell(running.kind, what);
+    refuse_in_task(running.kind, what);
     Caller::Thread
 }
 
@@ -73,17 +73,17 @@ pub(crate) fn has_room_for_a_call(caller: &Block, child: &Block) -> bool {
     stack.class() >= child.class.get() && used <= stack.class().bytes() / 16
 }
 
-/// Whether the caller could wait at all: a cell must not.
+/// Whether the caller could wait at all: a task must not.
 pub fn may_wait() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     unsafe { current_header().as_ref() }.is_none_or(|running| running.kind != Kind::Worker)
 }
 
 #[cold]
-fn refuse_in_cell(kind: Kind, what: &str) {
+fn refuse_in_task(kind: Kind, what: &str) {
     if kind == Kind::Worker && !std::thread::panicking() {
         panic!(
-            "`{what}` waits, and a cell must not: it would stop its whole worker; use `.await`, or a process"
+            "`{what}` waits, and a task must not: it would stop its whole worker; use `.await`, or a process"
         );
     }
 }
@@ -93,7 +93,7 @@ fn refuse_in_cell(kind: Kind, what: &str) {
 /// Returns at once if nothing else can run here, and in a process that is unwinding.
 ///
 /// # Panics
-/// Inside a cell, whose way to yield is [`crate::task::yield_now`].
+/// Inside a task, whose way to yield is [`crate::task::yield_now`].
 ///
 /// ```
 /// raddle::csp::spawn(|| raddle::csp::yield_now()).join().unwrap();
@@ -134,7 +134,7 @@ fn yield_process(block: &'static Block) {
 /// earlier call. May return for no reason, as `std::thread::park`. On an OS thread of the program it is that.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 ///
 /// ```
 /// use raddle::csp;
@@ -243,7 +243,7 @@ unsafe fn park_saved(block: *mut ()) {
 /// As [`park`], and returns at the latest after `timeout`.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[track_caller]
 pub fn park_timeout(timeout: Duration) {
     point("park_timeout");
@@ -326,7 +326,7 @@ fn park_thread(timeout: Option<Duration>) {
     match (unsafe { header.as_ref() }.map(|running| running.kind), timeout) {
         // SAFETY: the kind says that it is a block.
         (Some(Kind::Process), _) => block_thread(unsafe { Block::of_header(header) }, timeout),
-        // A cell that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
+        // A task that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
         (Some(_), None) => (),
         (_, Some(timeout)) => std::thread::park_timeout(timeout),
         (None, None) => std::thread::park(),
@@ -347,7 +347,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 /// Waits for at least `duration`; its worker runs others meanwhile. On an OS thread: `std::thread::sleep`.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 ///
 /// ```
 /// use std::time::Duration;
@@ -400,7 +400,7 @@ unsafe fn set_alarm(alarm: *mut ()) {
 /// Waits until `deadline` has passed. On an OS thread it sleeps for what is left.
 ///
 /// # Panics
-/// Inside a cell.
+/// Inside a task.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) {
     let left = deadline.saturating_duration_since(choice::now());

@@ -83,7 +83,7 @@ impl WakeRight {
 }
 
 impl Waiter {
-    /// Opens a wait of the caller, which has no other under way. `what` names the call in the panic of a cell.
+    /// Opens a wait of the caller, which has no other under way. `what` names the call in the panic of a task.
     #[inline]
     pub fn new(what: &str) -> Waiter {
         let process = match caller(what) {

@@ -214,7 +214,7 @@ pub fn first_has_ended(panicked: bool) {
     }
 }
 
-/// A panic begins, at this place of a process or a cell; true if whoever explores will say so.
+/// A panic begins, at this place of a process or a task; true if whoever explores will say so.
 pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
     let seeded = || Worker::current()?.seeded.as_ref();
     let Some(seeded) = is_on().then(seeded).flatten() else { return false };

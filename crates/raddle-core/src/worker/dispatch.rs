@@ -4,7 +4,7 @@
 //! Never: a clock, a system call, a lock; those are for boundaries.
 //!
 //! A process that leaves its stack picks its successor itself and transfers to it directly. Only what cannot be
-//! entered by a transfer (a cell), or needs more than a few instructions (a boundary, an empty batch) goes through the
+//! entered by a transfer (a task), or needs more than a few instructions (a boundary, an empty batch) goes through the
 //! worker's home context. There is one out-of-line place that transfers ([`Worker::leave`]), so that all contexts are
 //! resumed at the same return address: the return predictor then stays right (`research`: 9 ns a miss).
 //!
@@ -586,10 +586,10 @@ impl Worker {
         self.enter_thread_here(block)
     }
 
-    /// Something started, or a cell that was polled before, has come from another worker.
+    /// Something started, or a task that was polled before, has come from another worker.
     #[cold]
     pub(super) fn receive(&self, header: &Header) {
-        // SAFETY: the one that it came from, or null if it is a cell that was never polled.
+        // SAFETY: the one that it came from, or null if it is a task that was never polled.
         if let Some(from) = unsafe { header.worker.get().cast::<Worker>().as_ref() } {
             self.trace_migration(header, from.index);
             Counters::add(&self.counters.migrations, 1);

@@ -85,7 +85,7 @@ use raddle_protocol::protocol::inbox::Inbox;
 use raddle_protocol::protocol::jobs::JobQueue;
 use raddle_protocol::protocol::window::Window;
 use raddle_trace::Event;
-use search::Hunter;
+use search::StealState;
 pub use shared::Shared;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
@@ -152,7 +152,7 @@ pub struct Worker {
     blocks: BlockPool,
     ids: Ids,
     pace: boundary::Pace,
-    hunter: Hunter,
+    steal_state: StealState,
     heart: Heart,
     pub(crate) slots: Slots,
     pub chunks: Chunks,
@@ -187,7 +187,7 @@ unsafe impl Sync for Worker {}
 // SAFETY: it is made on one thread and run on another before its private half is first used.
 unsafe impl Send for Worker {}
 
-/// Whether a cell runs here, or the scheduler itself: on the worker's own stack.
+/// Whether a task runs here, or the scheduler itself: on the worker's own stack.
 ///
 /// PERF: two loads that wait for nothing, where the kind of what runs is a load behind a load; bench `queue_lock`, CLH.
 #[inline(always)]
@@ -233,7 +233,7 @@ impl Worker {
             blocks: BlockPool::new(),
             ids: Ids::new(),
             pace: boundary::Pace::new(),
-            hunter: Hunter::new(index),
+            steal_state: StealState::new(index),
             heart: Heart::new(),
             slots: Slots::new(),
             chunks: Chunks::new(),
@@ -487,7 +487,7 @@ impl Worker {
             return unsafe { wake_from_outside(header) };
         }
         Counters::add(&self.counters.remote_wakes, 1);
-        self.hunter.note_cross_wake(home.index);
+        self.steal_state.note_cross_wake(home.index);
         home.deliver(runnable);
     }
 

@@ -81,7 +81,7 @@ impl Worker {
     #[inline(never)]
     pub fn answer(&self, forks: &Forks) {
         if orphan::is_orphan() {
-            return self.jobs.be_deaf();
+            return self.jobs.ignore_requests();
         }
         if let Some(seeded) = &self.seeded {
             return self.answer_by_seed(seeded, forks);
@@ -100,7 +100,7 @@ impl Worker {
             heart.next_look.set(heart.next_look.get() * 2);
             if heart.next_look.get() > LOOKS_AHEAD {
                 heart.start_over();
-                self.jobs.be_deaf();
+                self.jobs.ignore_requests();
             }
             return;
         }
@@ -198,7 +198,7 @@ impl Worker {
         });
     }
 
-    /// A future of something here that has no list, as a cell.
+    /// A future of something here that has no list, as a task.
     ///
     /// # Safety
     /// `node` is in no list, and stays until it has been run.

@@ -34,7 +34,7 @@ const BACK_OFF_MAX: u32 = 64;
 /// Who has been called so often in vain takes no closer look than after fewer times.
 const IN_VAIN_MAX: u32 = 4;
 /// What a worker remembers between its searches.
-pub(super) struct Hunter {
+pub(super) struct StealState {
     /// What each other worker's lists were like when this worker last looked.
     looks: RefCell<Vec<[Look; 2]>>,
     /// The victim and the time of the last steal from a window, until it is judged.
@@ -49,9 +49,9 @@ pub(super) struct Hunter {
     in_vain: Cell<u32>,
 }
 
-impl Hunter {
+impl StealState {
     pub(super) fn new(index: usize) -> Self {
-        Hunter {
+        StealState {
             looks: RefCell::new(Vec::new()),
             catch: Cell::new(None),
             cross_wakes: Cell::new(0),
@@ -147,9 +147,9 @@ impl Worker {
             of.published.backlog_ns.load(Ordering::Relaxed)
                 + (of.ready.len_hint() + of.fresh.len_hint()) as u64
         };
-        let (random, last) = (|| self.hunter.next_random(), self.hunter.ring.get());
+        let (random, last) = (|| self.steal_state.next_random(), self.steal_state.ring.get());
         let first = by.first(self.index, workers.len(), backlog, random, last);
-        self.hunter.ring.set(first);
+        self.steal_state.ring.set(first);
         (first, by)
     }
 
@@ -157,9 +157,9 @@ impl Worker {
         if let Some(job) = self.steal_job(victim) {
             return Some(job);
         }
-        let passes_by = self.hunter.pass_by.get();
+        let passes_by = self.steal_state.pass_by.get();
         if passes_by > 0 {
-            self.hunter.pass_by.set(passes_by - 1);
+            self.steal_state.pass_by.set(passes_by - 1);
         } else if self.shared().policy.moves_started() {
             let chain = victim.window.take();
             if !chain.is_empty() {
@@ -178,8 +178,8 @@ impl Worker {
 
     /// A steal that will be judged by how long it lasts.
     fn note_catch(&self, victim: &Worker, now: u64) {
-        self.hunter.catch.set(Some((victim.index, now)));
-        self.hunter.cross_wakes.set(0);
+        self.steal_state.catch.set(Some((victim.index, now)));
+        self.steal_state.cross_wakes.set(0);
     }
 
     /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
@@ -255,7 +255,7 @@ impl Worker {
     }
 
     fn with_looks(&self, victim: usize, f: impl FnOnce(&mut [Look; 2]) -> usize) -> usize {
-        let mut looks = self.hunter.looks.borrow_mut();
+        let mut looks = self.steal_state.looks.borrow_mut();
         looks.resize(self.shared().workers().len(), Default::default());
         f(&mut looks[victim])
     }
@@ -266,24 +266,24 @@ impl Worker {
 
     /// Was the last catch worth it?
     fn judge_catch(&self, now: u64) {
-        if let Some((_, at)) = self.hunter.catch.take() {
+        if let Some((_, at)) = self.steal_state.catch.take() {
             if now - at < PROFIT_NS {
                 Counters::add(&self.counters.unprofitable, 1);
-                self.hunter.disappointed();
+                self.steal_state.disappointed();
             } else {
-                self.hunter.back_off.set(1);
+                self.steal_state.back_off.set(1);
             }
         }
     }
 
     /// At a boundary: a catch that keeps waking its old worker goes home.
     pub(super) fn send_home_if_coupled(&self) {
-        let Some((victim, _)) = self.hunter.catch.get() else { return };
-        if self.hunter.cross_wakes.get() < COUPLED_WAKES {
+        let Some((victim, _)) = self.steal_state.catch.get() else { return };
+        if self.steal_state.cross_wakes.get() < COUPLED_WAKES {
             return;
         }
-        self.hunter.catch.set(None);
-        self.hunter.disappointed();
+        self.steal_state.catch.set(None);
+        self.steal_state.disappointed();
         let chain = self.batch.split_movable(usize::MAX);
         if !chain.is_empty() {
             Counters::add(&self.counters.sent_home, 1);
@@ -314,7 +314,8 @@ impl Worker {
         if shared.policy.steals() && others.into_iter().any(|w| w.jobs.waiting() > 0) {
             return true;
         }
-        let takes = shared.policy.steals() && shared.policy.moves_started() && self.hunter.pass_by.get() == 0;
+        let takes =
+            shared.policy.steals() && shared.policy.moves_started() && self.steal_state.pass_by.get() == 0;
         takes && shared.workers().iter().any(|w| w.index != self.index && w.window.filled() > 0)
     }
 }

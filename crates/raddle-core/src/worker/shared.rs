@@ -203,11 +203,11 @@ impl Shared {
         self.inject_fresh(fresh);
     }
 
-    /// Hands over a cell that was made outside.
-    pub(crate) fn inject_cell(&self, cell: Runnable) {
+    /// Hands over a task that was made outside.
+    pub(crate) fn inject_task(&self, task: Runnable) {
         self.spawned_outside.fetch_add(1, Ordering::Relaxed);
-        self.trace_spawn_outside(cell.header(), None);
-        self.inject_fresh(cell);
+        self.trace_spawn_outside(task.header(), None);
+        self.inject_fresh(task);
     }
 
     fn trace_spawn_outside(&self, fresh: &Header, placed: Option<usize>) {
@@ -390,7 +390,7 @@ impl Shared {
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }
 
-    /// A cell has been dropped, before its end, by a thread that is no worker of this runtime.
+    /// A task has been dropped, before its end, by a thread that is no worker of this runtime.
     pub(crate) fn count_exit_outside(&self) {
         // Release pairs with the acquire in `alive`: after it the runtime may be freed.
         self.ended_outside.fetch_add(1, Ordering::Release);
@@ -404,7 +404,7 @@ impl Shared {
         total
     }
 
-    /// How many processes and cells have been spawned and have not ended.
+    /// How many processes and tasks have been spawned and have not ended.
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
         // Acquire pairs with the release in `count_exit_outside`.
         let outside = |count: &AtomicU64| count.load(Ordering::Acquire);

@@ -61,7 +61,7 @@ impl Worker {
             let woken = self.sleep_once(searching, &mut doze);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
-                doze = FIRST_DOZE_NS << self.hunter.note_call();
+                doze = FIRST_DOZE_NS << self.steal_state.note_call();
             }
             self.take_mail();
         }
@@ -88,7 +88,7 @@ impl Worker {
         self.note_idle(now - began, searching);
         self.restart_clock(now);
         if searching {
-            self.hunter.note_found();
+            self.steal_state.note_found();
         }
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {

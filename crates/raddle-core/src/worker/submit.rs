@@ -46,13 +46,13 @@ impl Worker {
         }
     }
 
-    /// Hands a fresh cell over.
-    pub(crate) fn submit_cell(&self, cell: Runnable) {
+    /// Hands a fresh task over.
+    pub(crate) fn submit_task(&self, task: Runnable) {
         Counters::add(&self.counters.spawns, 1);
         if self.spawns_stay.load(Ordering::Relaxed) {
-            self.push_fresh(cell);
+            self.push_fresh(task);
         } else {
-            self.submit_elsewhere(cell, None);
+            self.submit_elsewhere(task, None);
         }
     }
 

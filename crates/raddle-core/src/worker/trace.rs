@@ -122,7 +122,7 @@ impl Worker {
         number
     }
 
-    /// Records that `next`, a cell or an engine's, runs now on the worker's own stack.
+    /// Records that `next`, a task or an engine's, runs now on the worker's own stack.
     #[cold]
     pub(crate) fn trace_switch_to(&self, next: &Header) {
         self.tracer.switch(self.number_of(next), StopReason::Wait);

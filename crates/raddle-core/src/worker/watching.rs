@@ -29,7 +29,7 @@ pub trait HeldOverFork {
 pub static WATCHER: Slot<dyn Watcher> = Slot::new();
 
 impl Shared {
-    /// How many processes and cells live.
+    /// How many processes and tasks live.
     pub fn count_alive(&self) -> u64 {
         self.alive(&self.total())
     }

@@ -211,7 +211,7 @@ fn a_cell_is_told_to_await() {
     let one = runtime(1);
     let panic = one.block_on(async { task::spawn(async { blocking(|| ()) }).await }).unwrap_err();
     let text = panic.downcast::<String>().unwrap();
-    assert!(text.contains("`blocking` waits, and a cell must not"), "{text}");
+    assert!(text.contains("`blocking` waits, and a task must not"), "{text}");
 }
 
 #[test]

@@ -161,9 +161,9 @@ fn a_child_that_panics_says_so_by_its_exit_code() {
         let codes = runtime.run(|| {
             let in_process = csp::spawn(forks_and_panics).join().unwrap();
             let in_call = csp::spawn(|| blocking(forks_and_panics)).join().unwrap();
-            let in_cell = task::block_on(task::spawn(async { forks_and_panics() })).unwrap();
-            let of_cell = task::block_on(task::spawn_blocking(forks_and_panics)).unwrap();
-            [in_process, in_call, in_cell, of_cell]
+            let in_task = task::block_on(task::spawn(async { forks_and_panics() })).unwrap();
+            let of_task = task::block_on(task::spawn_blocking(forks_and_panics)).unwrap();
+            [in_process, in_call, in_task, of_task]
         });
         assert_eq!(codes, [Some(101); 4]);
         let threads: [fn() -> Option<i32>; 2] = [forks_and_panics, || blocking(forks_and_panics)];

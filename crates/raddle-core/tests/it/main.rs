@@ -4,7 +4,6 @@
 
 // What depends on the machine: its registers and stacks, its memory order.
 mod blocking;
-mod cells;
 mod default;
 mod door;
 mod fork;
@@ -13,6 +12,7 @@ mod park;
 mod runtimes;
 mod shutdown;
 mod spawn;
+mod tasks;
 mod workers;
 
 // What does not; an emulator takes long to say so.

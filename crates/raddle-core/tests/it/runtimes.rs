@@ -85,12 +85,12 @@ fn os_threads_use_the_default_runtime() {
         std::thread::spawn(move || {
             let processes: Vec<_> = (0..100).map(|m| csp::spawn(move || n * m)).collect();
             let sum: u64 = processes.into_iter().map(|h| h.join().unwrap()).sum();
-            let cell = task::block_on(async { task::spawn(async { 1 }).await.unwrap() });
+            let task = task::block_on(async { task::spawn(async { 1 }).await.unwrap() });
             csp::scope(|s| {
                 s.spawn(csp::yield_now);
             });
             csp::spawn_on(0, || ()).join().unwrap();
-            sum + cell
+            sum + task
         })
     };
     for (n, thread) in (0..4).map(use_it).collect::<Vec<_>>().into_iter().enumerate() {

@@ -21,7 +21,7 @@ fn a_drop_waits_for_what_is_ready_and_for_what_sleeps() {
     let rt = runtime(2);
     rt.run(|| {
         for n in 0..100 {
-            let (by_process, by_cell) = (ended.clone(), ended.clone());
+            let (by_process, by_task) = (ended.clone(), ended.clone());
             drop(csp::spawn(move || {
                 csp::yield_now();
                 if n % 10 == 0 {
@@ -32,7 +32,7 @@ fn a_drop_waits_for_what_is_ready_and_for_what_sleeps() {
             drop(task::spawn(async move {
                 task::yield_now().await;
                 task::sleep(Duration::from_millis(1)).await;
-                by_cell.fetch_add(1, Ordering::Relaxed);
+                by_task.fetch_add(1, Ordering::Relaxed);
             }));
         }
     });
@@ -49,7 +49,7 @@ fn a_shutdown_counts_what_it_abandons() {
         }
         drop(task::spawn(std::future::pending::<()>()));
     });
-    // The cell's waker is held by nobody, so it is gone, not waiting.
+    // The task's waker is held by nobody, so it is gone, not waiting.
     assert_eq!(rt.shutdown(), 5);
     assert_eq!(runtime(1).shutdown(), 0);
 }
@@ -72,7 +72,7 @@ fn abandoned_ones_are_reported_and_a_late_unpark_is_harmless() {
         take.iter().for_each(|late| late.unpark());
     });
     assert_success(&output);
-    assert_said(&output, &["raddle: 3 processes or cells still waited"]);
+    assert_said(&output, &["raddle: 3 processes or tasks still waited"]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_late_unpark_after_a_drop_from_inside_is_harmless() {
         progress.note();
     });
     assert_success(&output);
-    assert_said(&output, &["raddle: 1 processes or cells still waited"]);
+    assert_said(&output, &["raddle: 1 processes or tasks still waited"]);
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn os_threads_are_named_after_their_worker() {
 }
 
 #[test]
-fn cells_are_polled_on_workers_only() {
+fn tasks_are_polled_on_workers_only() {
     let rt = runtime(2);
     let ids = threads(&rt);
     rt.block_on(async {

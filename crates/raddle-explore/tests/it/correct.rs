@@ -160,10 +160,10 @@ fn deadlines_that_are_kept() {
 }
 
 #[test]
-fn cells_and_forks() {
+fn tasks_and_forks() {
     check(|| {
         let once = Arc::new(OnceLock::new());
-        let cells: Vec<_> = (0..3)
+        let tasks: Vec<_> = (0..3)
             .map(|number| {
                 let once = once.clone();
                 task::spawn(async move {
@@ -181,7 +181,7 @@ fn cells_and_forks() {
             },
         );
         assert_eq!((left, right), ((1, 7), 2));
-        cells.into_iter().for_each(|cell| assert_eq!(task::block_on(cell).unwrap(), 7));
+        tasks.into_iter().for_each(|task| assert_eq!(task::block_on(task).unwrap(), 7));
     });
 }
 

@@ -33,7 +33,7 @@ fn all_sorts() {
         met.wait();
         let _ = *read.read().unwrap();
     });
-    let cell = task::spawn(async move {
+    let task = task::spawn(async move {
         task::sleep(Duration::from_millis(5)).await;
         task::yield_now().await;
         11
@@ -48,7 +48,7 @@ fn all_sorts() {
     barrier.wait();
     *table.write().unwrap() += 1;
     assert_eq!(other.recv(), Ok(7));
-    assert_eq!(task::block_on(cell).unwrap(), 11);
+    assert_eq!(task::block_on(task).unwrap(), 11);
     let (a, b) = raddle::join(|| count.0.lock().map(|c| *c).unwrap(), || got);
     assert!(a <= 3 && b == 3);
     all.into_iter().chain([reader]).for_each(|one| one.join().unwrap());

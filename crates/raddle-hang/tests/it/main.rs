@@ -58,7 +58,7 @@ const PROGRAMS: [(&str, fn()); 22] = [
     ("os_threads", cycles::os_threads),
     ("a_sender_outside", noticed::a_sender_outside),
     ("asked_by_signal", dumps::asked_by_signal),
-    ("cells", noticed::cells),
+    ("tasks", noticed::tasks),
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
     ("cycle_while_others_run", cycles::cycle_while_others_run),

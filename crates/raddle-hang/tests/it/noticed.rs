@@ -18,7 +18,7 @@ pub(super) fn a_sender_outside() {
     late.join().unwrap();
 }
 
-pub(super) fn cells() {
+pub(super) fn tasks() {
     runtime(1).block_on(std::future::pending::<()>());
 }
 
@@ -45,8 +45,8 @@ fn an_os_thread_that_could_still_wake_somebody_is_no_deadlock() {
 }
 
 #[test]
-fn cells_that_nobody_wakes_are_a_deadlock() {
-    let output = in_program("cells", &[]);
+fn tasks_that_nobody_wakes_are_a_deadlock() {
+    let output = in_program("tasks", &[]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
 }
 

@@ -6,3 +6,6 @@ mod hostile;
 mod random;
 mod support;
 mod work;
+
+// The observers of the scheduler, which a program has by linking them.
+use raddle as _;

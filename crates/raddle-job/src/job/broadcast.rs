@@ -53,7 +53,7 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// A worker begins it when it next has nothing to run.
 ///
 /// # Panics
-/// When all have ended: as the first of them that panicked. Inside a cell, which must not wait. If the default runtime
+/// When all have ended: as the first of them that panicked. Inside a task, which must not wait. If the default runtime
 /// cannot be started.
 ///
 /// ```

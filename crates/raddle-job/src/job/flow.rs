@@ -7,7 +7,7 @@
 //! | a process, inside of a `join` or `scope` | hang in the list that the outermost one made in its frame |
 //! | a process, outside | the call makes the list, and what is left in it at the end is promoted |
 //! | what was taken from a list | hang in one of its own, and what is left there is promoted before its end is told |
-//! | a cell's poll | there are none: both closures run here, one after the other, since a poll must not wait |
+//! | a task's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
 use raddle_core::process::make;
@@ -24,7 +24,7 @@ pub(super) struct Flow<'a>(&'a Header);
 pub(super) enum Without<'a> {
     /// A process: it can have one.
     Process(&'a Header),
-    /// A cell's poll.
+    /// A task's poll.
     Poll,
     /// An OS thread, or a process that is away on one.
     Thread,

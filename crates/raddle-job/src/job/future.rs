@@ -117,7 +117,7 @@ fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Future<T> {
     Future { at: At(place.cast()), value: PhantomData }
 }
 
-/// In a cell's poll, or on an OS thread.
+/// In a task's poll, or on an OS thread.
 fn make_record<F: FnOnce() -> T, T>(f: F) -> Future<T> {
     let node = Slot::make(Worker::current(), std::ptr::null(), act::<F, T>, f);
     // SAFETY: just made.
@@ -181,7 +181,7 @@ impl<T> Future<T> {
     /// worker.
     ///
     /// # Panics
-    /// As the closure; and inside a cell, which must not wait, if there is something to wait for.
+    /// As the closure; and inside a task, which must not wait, if there is something to wait for.
     #[inline]
     #[track_caller]
     pub fn get(self) -> T {

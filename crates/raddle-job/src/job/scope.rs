@@ -42,7 +42,7 @@ pub struct Scope<'scope> {
     owner: *const Header,
     /// Jobs in the owner's list; touched by the owner only.
     private: Cell<usize>,
-    /// In a cell's poll, which must not wait: jobs run at once.
+    /// In a task's poll, which must not wait: jobs run at once.
     at_once: bool,
     /// Where its jobs run, if not where its maker does; null if there.
     pool: *const Shared,

@@ -43,7 +43,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 
 /// Lets the caller's worker begin something else that waits, and comes back. `None` on an OS thread that is no worker.
 ///
-/// In a cell, which must not wait, it does nothing.
+/// In a task, which must not wait, it does nothing.
 #[inline]
 pub fn yield_now() -> Option<Yield> {
     place()?;

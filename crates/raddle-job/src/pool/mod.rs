@@ -71,7 +71,7 @@ impl ThreadPool {
     /// Runs `op` in the pool and returns its value; on a worker of this pool: here. `op` may borrow.
     ///
     /// # Panics
-    /// As `op`; and inside a cell of another runtime, which must not wait.
+    /// As `op`; and inside a task of another runtime, which must not wait.
     #[track_caller]
     pub fn install<OP, R>(&self, op: OP) -> R
     where

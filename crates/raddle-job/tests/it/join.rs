@@ -230,8 +230,8 @@ fn a_flow_that_unwinds_may_join_in_a_drop() {
 #[test]
 fn a_cell_runs_both_closures_in_its_poll() {
     let sum = runtime(2).block_on(async {
-        let cell = task::spawn(async { join(|| fib(10), || fib(11)) });
-        cell.await.unwrap()
+        let task = task::spawn(async { join(|| fib(10), || fib(11)) });
+        task.await.unwrap()
     });
     assert_eq!(sum, (55, 89));
 }

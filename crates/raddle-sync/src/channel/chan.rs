@@ -123,7 +123,7 @@ impl<T> Chan<T> {
     #[track_caller]
     fn send_waiting(&self, message: T) -> Result<(), SendError<T>> {
         if light_caller().is_none() {
-            // Panics in a cell, and has to before the message is where nobody drops it.
+            // Panics in a task, and has to before the message is where nobody drops it.
             caller(SEND.name());
             if region::current().is_some() {
                 return self.send_in_region(message, Location::caller());

@@ -66,7 +66,7 @@ impl<T> Receiver<T> {
     /// If the channel is empty and all senders are gone.
     ///
     /// # Panics
-    /// If it would have to wait inside a cell: there use [`try_recv`](Self::try_recv).
+    /// If it would have to wait inside a task: there use [`try_recv`](Self::try_recv).
     #[inline(always)]
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {

@@ -51,7 +51,7 @@ impl<T> Sender<T> {
     /// If all receivers are gone, or go while it waits.
     ///
     /// # Panics
-    /// If it would have to wait inside a cell: there use [`try_send`](Self::try_send).
+    /// If it would have to wait inside a task: there use [`try_send`](Self::try_send).
     #[inline(always)]
     #[track_caller]
     pub fn send(&self, msg: T) -> Result<(), SendError<T>> {

@@ -65,7 +65,7 @@ const CHOOSE: CallOn<FirstOf> = CallOn::new("csp::choose");
 /// ready at once it is by `order`; if none is, the first to become so.
 ///
 /// # Panics
-/// Inside a cell; and if no guard is open, so that it would wait for ever.
+/// Inside a task; and if no guard is open, so that it would wait for ever.
 ///
 /// ```
 /// use raddle::csp::{self, Order, RecvGuard, TimeGuard};

@@ -203,7 +203,7 @@ unsafe fn ring(chooser: *const (), guard: u32) {
 /// Waits for the first guard to be ready and completes its communication. Looks at them from `first` on, and round.
 ///
 /// # Panics
-/// Inside a cell; and if no guard can ever be ready.
+/// Inside a task; and if no guard can ever be ready.
 ///
 /// # Safety
 /// Each channel's guard was made from an end that the caller has to itself, and no two from the same; where it aims is

@@ -71,7 +71,7 @@ impl<T> Alternation<T> {
     /// [`recv_if`](Self::recv_if) to leave it out.
     ///
     /// # Panics
-    /// Inside a cell; and if there are none.
+    /// Inside a task; and if there are none.
     #[track_caller]
     pub fn recv(&mut self, receivers: &mut [Receiver<T>]) -> Received<T> {
         self.round(receivers, |_| true, None).expect("there is no deadline")
@@ -83,7 +83,7 @@ impl<T> Alternation<T> {
     /// As there.
     ///
     /// # Panics
-    /// Inside a cell; and if none is open.
+    /// Inside a task; and if none is open.
     #[track_caller]
     pub fn recv_if(&mut self, receivers: &mut [Receiver<T>], open: impl Fn(usize) -> bool) -> Received<T> {
         self.round(receivers, open, None).expect("there is no deadline")
@@ -95,7 +95,7 @@ impl<T> Alternation<T> {
     /// As there.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn recv_until(
         &mut self,

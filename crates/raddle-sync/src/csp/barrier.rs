@@ -92,7 +92,7 @@ impl Barrier {
     /// Waits until all members have come here. What each did before, all see after.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
@@ -133,7 +133,7 @@ impl Barrier {
     /// all the same: the others will not wait for it, and its next `sync` is for the end of this phase.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     ///
     /// ```
     /// use raddle::csp::{self, Barrier};

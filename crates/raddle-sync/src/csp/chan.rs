@@ -94,7 +94,7 @@ pub struct Sender<T>(End<T>);
 /// The end at which one receives. Dropping it ends the channel.
 pub struct Receiver<T>(End<T>);
 
-/// A value that is still the sender's: it is dropped if the send panics, which it does in a cell.
+/// A value that is still the sender's: it is dropped if the send panics, which it does in a task.
 struct Kept<T>(ManuallyDrop<T>);
 
 impl<T> Kept<T> {
@@ -140,7 +140,7 @@ impl<T> Sender<T> {
     /// The value, if the receiver is gone or the channel poisoned.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[inline(always)]
     #[track_caller]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
@@ -158,7 +158,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Hands `value` over if the other end waits for it now. Never waits; may be called in a cell.
+    /// Hands `value` over if the other end waits for it now. Never waits; may be called in a task.
     ///
     /// # Errors
     /// The value: `Full` if nobody waits, `Disconnected` if the receiver is gone or the channel poisoned.
@@ -180,7 +180,7 @@ impl<T> Sender<T> {
     /// The value: `Full` if nobody has received it by then, `Disconnected` as in `send`.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn send_deadline(&mut self, value: T, deadline: Instant) -> Result<(), TrySendError<T>> {
         point("csp::Sender::send_deadline");
@@ -205,7 +205,7 @@ impl<T> Sender<T> {
     /// As there.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn send_timeout(&mut self, value: T, timeout: Duration) -> Result<(), TrySendError<T>> {
         self.send_deadline(value, after(timeout))
@@ -234,7 +234,7 @@ impl<T> Receiver<T> {
     /// If the sender is gone or the channel poisoned.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[inline(always)]
     #[track_caller]
     pub fn recv(&mut self) -> Result<T, RecvError> {
@@ -250,7 +250,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Has what the other end sends, if it waits there now. Never waits; may be called in a cell.
+    /// Has what the other end sends, if it waits there now. Never waits; may be called in a task.
     ///
     /// # Errors
     /// `Empty` if nobody waits, `Disconnected` if the sender is gone or the channel poisoned.
@@ -273,7 +273,7 @@ impl<T> Receiver<T> {
     /// `Timeout` if nobody has sent by then, `Disconnected` as in `recv`.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         point("csp::Receiver::recv_deadline");
@@ -296,7 +296,7 @@ impl<T> Receiver<T> {
     /// As there.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         self.recv_deadline(after(timeout))

@@ -60,7 +60,7 @@ impl Late {
     /// called again if not.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     pub(super) fn wait(&self, what: &str, deadline: Option<Instant>) -> bool {
         let waiter = Waiter::new(what);
         let mut state = self.lock();

@@ -18,7 +18,7 @@
 /// is fair. What was received is a pattern, bound to a `Result<T, RecvError>`.
 ///
 /// # Panics
-/// Inside a cell; and if no guard is open, so that it would wait for ever.
+/// Inside a task; and if no guard is open, so that it would wait for ever.
 ///
 /// ```
 /// use raddle::csp;

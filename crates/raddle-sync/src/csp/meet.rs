@@ -3,9 +3,9 @@
 //! Never: the type of what is handed over; that is an address on either side and a function that copies.
 //!
 //! This is the raw layer under [`Sender`](super::Sender) and [`Receiver`](super::Receiver), and what an engine that
-//! interprets processes calls: whoever waits is a header, be it a process, an OS thread or a cell. An engine calls
-//! [`try_meet`] and, if nobody is there, saves its cell's state and then enters its [`Party`] into the [`Word`]; from
-//! then on the cell may run elsewhere.
+//! interprets processes calls: whoever waits is a header, be it a process, an OS thread or a task. An engine calls
+//! [`try_meet`] and, if nobody is there, saves its task's state and then enters its [`Party`] into the [`Word`]; from
+//! then on the task may run elsewhere.
 //!
 //! The second to arrive completes the communication and goes on; the first joins the batch of its waker. That is CCSP's
 //! policy: it saves the switch there and back when the second has more to send.
@@ -302,7 +302,7 @@ unsafe fn exchange_otherwise(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     point(call.name());
-    let _refuses_in_a_cell = park::caller(call.name());
+    let _refuses_in_a_task = park::caller(call.name());
     // SAFETY: passed on to the caller.
     unsafe { exchange_anywhere(word, data, call, copy, site) }
 }

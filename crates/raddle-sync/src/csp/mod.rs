@@ -13,7 +13,7 @@
 //! | `SHARED` ends, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //!
 //! Channels, alternation, barriers and claims work for light processes, and for OS threads of the program, and between
-//! them; an OS thread that waits, blocks. A cell must not wait in them: that is a panic which says so; `try_send` and
+//! them; an OS thread that waits, blocks. A task must not wait in them: that is a panic which says so; `try_send` and
 //! `try_recv` it may call.
 //!
 //! Every wait has a form with a deadline: `send_timeout`, `recv_timeout`, `after` in an alternation,

@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`csp::current`](super::current) is the caller then, and of the stack up to a sixteenth is in use.
 ///
 /// # Panics
-/// As `first` or, if that did not, `last`, when both have ended. Inside a cell, which must not wait. If the default
+/// As `first` or, if that did not, `last`, when both have ended. Inside a task, which must not wait. If the default
 /// runtime cannot be started.
 ///
 /// ```
@@ -49,7 +49,7 @@ where
     B: FnOnce() -> S,
     R: Send,
 {
-    // Refuses a cell here: with a child alive it would be too late to panic.
+    // Refuses a task here: with a child alive it would be too late to panic.
     park::caller("csp::par!");
     let region = region::for_scope();
     let first = move || region::born_into(region, first);
@@ -67,7 +67,7 @@ where
 /// `PAR`. A body may wait for another's.
 ///
 /// # Panics
-/// As the first body that panicked, when all have ended. If there is no stack for one of its processes. Inside a cell.
+/// As the first body that panicked, when all have ended. If there is no stack for one of its processes. Inside a task.
 /// If the default runtime cannot be started.
 ///
 /// ```

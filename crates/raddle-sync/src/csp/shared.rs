@@ -84,7 +84,7 @@ impl<E> Shared<E> {
     /// Waits until the end is the caller's, who keeps it until what is returned is dropped.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     #[track_caller]
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
@@ -113,7 +113,7 @@ impl<E> Shared<E> {
     /// As [`claim`](Self::claim), for at most until `deadline`; `None` if it is not the caller's turn by then.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait.
+    /// Inside a task, which must not wait.
     ///
     /// ```
     /// use raddle::csp::Shared;

@@ -7,7 +7,7 @@
 //! processes enrol and from which they resign, are another thing.
 
 use super::monitor::{Condition, Monitor};
-use super::sleepers::{deadline, refuse_to_wait_in_cell};
+use super::sleepers::{deadline, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use crate::host::region;
 use crate::host::{CallOn, Subject, Thing, Wait};
@@ -77,7 +77,7 @@ impl Barrier {
     /// then. Not part of `std`'s.
     ///
     /// # Panics
-    /// Inside a cell, if it has to wait.
+    /// Inside a task, if it has to wait.
     ///
     /// ```
     /// use std::time::Duration;
@@ -92,7 +92,7 @@ impl Barrier {
     /// Waits until `n` threads have come. One of them, the last, is told that it is the leader.
     ///
     /// # Panics
-    /// Inside a cell, if it has to wait.
+    /// Inside a task, if it has to wait.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         self.wait_until(None).expect("there is no deadline")
@@ -105,7 +105,7 @@ impl Barrier {
         let phase = state.phase;
         if state.arrived + 1 < self.threads {
             // Who must not wait has not come.
-            refuse_to_wait_in_cell(WAIT.name());
+            refuse_to_wait_in_task(WAIT.name());
             state.arrived += 1;
             let wait = Wait::on(const { &WAIT }, self, Location::caller());
             let _shown = wait.show();

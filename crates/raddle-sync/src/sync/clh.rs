@@ -4,7 +4,7 @@
 
 use super::nodes::{self, ClhNode};
 use super::queue_site::QueueSite;
-use super::sleepers::{InTurn, refuse_to_wait_in_cell};
+use super::sleepers::{InTurn, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use crate::host::{CallOn, Wait};
 use crate::host::{Crowd, Through};
@@ -72,12 +72,12 @@ impl<T: ?Sized> ClhLock<T> {
     /// Waits for its turn and takes the lock.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait; and a queue cannot be left.
+    /// Inside a task, which must not wait; and a queue cannot be left.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> ClhGuard<'_, T> {
         point("ClhLock::lock");
-        refuse_to_wait_in_cell(LOCK.name());
+        refuse_to_wait_in_task(LOCK.name());
         let mut through = Through::NO_GATE;
         if self.crowd.is_there() {
             through = self.come(Location::caller());
@@ -161,7 +161,7 @@ impl<T: ?Sized> ClhLock<T> {
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         point("ClhLock::lock");
-        refuse_to_wait_in_cell(LOCK.name());
+        refuse_to_wait_in_task(LOCK.name());
         if self.crowd.is_there() {
             let through = self.come(Location::caller());
             return self.with_gate(through, f);

@@ -76,7 +76,7 @@ impl Condvar {
     /// If the mutex is poisoned when it is taken again: the error holds the guard.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.wait_inner(guard, None).0
@@ -110,7 +110,7 @@ impl Condvar {
     /// If the mutex is poisoned: the error holds the guard.
     ///
     /// # Panics
-    /// Inside a cell, if it has to wait.
+    /// Inside a task, if it has to wait.
     #[track_caller]
     pub fn wait_while<'a, T, F>(
         &self,
@@ -132,7 +132,7 @@ impl Condvar {
     /// If the mutex is poisoned when it is taken again: the error holds the guard and the result.
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[track_caller]
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, dur: Duration) -> Waited<'a, T> {
         let (guard, notified) = self.wait_inner(guard, deadline(dur));
@@ -149,7 +149,7 @@ impl Condvar {
     /// As [`wait_timeout`](Self::wait_timeout).
     ///
     /// # Panics
-    /// Inside a cell.
+    /// Inside a task.
     #[deprecated(since = "0.1.0", note = "replaced by `Condvar::wait_timeout`, as in std")]
     #[track_caller]
     pub fn wait_timeout_ms<'a, T>(
@@ -172,7 +172,7 @@ impl Condvar {
     /// If the mutex is poisoned: the error holds the guard and the result.
     ///
     /// # Panics
-    /// Inside a cell, if it has to wait.
+    /// Inside a task, if it has to wait.
     #[track_caller]
     pub fn wait_timeout_while<'a, T, F>(
         &self,

@@ -49,7 +49,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// Makes the value if there is none, and waits if somebody is at it.
     ///
     /// # Panics
-    /// If the function panics, now or before; or if it has to wait inside a cell.
+    /// If the function panics, now or before; or if it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {

@@ -4,7 +4,7 @@
 
 use super::nodes::{self, McsNode};
 use super::queue_site::QueueSite;
-use super::sleepers::{InTurn, in_cell, refuse_to_wait_in_cell};
+use super::sleepers::{InTurn, in_task, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use crate::host::{CallOn, Wait};
 use crate::host::{Crowd, Through};
@@ -99,7 +99,7 @@ impl<T: ?Sized> McsLock<T> {
     /// Runs `f` on the data, locked.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait, if somebody has the lock; and with `f`, which frees the lock.
+    /// Inside a task, which must not wait, if somebody has the lock; and with `f`, which frees the lock.
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
@@ -115,8 +115,8 @@ impl<T: ?Sized> McsLock<T> {
     fn acquire(&self, node: &McsNode) -> Through {
         point("McsLock::lock");
         let mut through = Through::NO_GATE;
-        if in_cell() {
-            self.acquire_in_cell(node, Location::caller());
+        if in_task() {
+            self.acquire_in_task(node, Location::caller());
         } else {
             if self.crowd.is_there() {
                 through = self.come(Location::caller());
@@ -152,9 +152,9 @@ impl<T: ?Sized> McsLock<T> {
 
     /// A queue cannot be left, so that one who must not wait enters an empty one only.
     #[cold]
-    fn acquire_in_cell(&self, node: &McsNode, site: &'static Location<'static>) {
+    fn acquire_in_task(&self, node: &McsNode, site: &'static Location<'static>) {
         if !self.queue.try_acquire(node) {
-            refuse_to_wait_in_cell(LOCK.name());
+            refuse_to_wait_in_task(LOCK.name());
             // It unwinds already, and one panic more would end the program: so it stops its worker.
             if let Some(behind) = self.queue.enter(node) {
                 self.wait(behind, node, site);
@@ -165,7 +165,7 @@ impl<T: ?Sized> McsLock<T> {
     /// Waits for its turn and takes the lock.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait, if somebody has the lock.
+    /// Inside a task, which must not wait, if somebody has the lock.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> McsGuard<'_, T> {

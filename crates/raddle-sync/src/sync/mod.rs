@@ -19,7 +19,7 @@
 //! | [`TicketLock`] | spins, then yields | first come, first served |
 //! | [`SpinLock`] | spins, then yields | anybody |
 //!
-//! A **cell** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
+//! A **task** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
 //! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
 //! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see
 //! `csp`). A guard belongs to the thread, process or OS thread that made it.

@@ -4,7 +4,7 @@
 //!
 //! For what waits seldom and works briefly: barriers and `mpsc`. The lock is the OS thread's own and is never held
 //! over a wait, so that what needs no wait (to send to an unbounded channel, to come last to a barrier) is allowed in
-//! a cell, too, and while a process unwinds.
+//! a task, too, and while a process unwinds.
 
 use super::sleepers::Timed;
 use crate::host::Subject;
@@ -33,7 +33,7 @@ impl<T> Monitor<T> {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, T> {
-        // A state is changed in one go, and what may panic (a wait in a cell) comes before.
+        // A state is changed in one go, and what may panic (a wait in a task) comes before.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

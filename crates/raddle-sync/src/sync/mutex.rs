@@ -184,7 +184,7 @@ impl<T: ?Sized> Mutex<T> {
     /// If a former holder panicked: the error holds the guard.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {

@@ -81,7 +81,7 @@ impl Once {
     /// Runs `f` if nothing has been run yet; waits if somebody is at it. Then all sees what `f` did.
     ///
     /// # Panics
-    /// If an attempt before has panicked, if `f` panics, or if it has to wait inside a cell.
+    /// If an attempt before has panicked, if `f` panics, or if it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn call_once<F>(&self, f: F)
@@ -96,7 +96,7 @@ impl Once {
     /// As [`call_once`](Self::call_once), and tries again what has panicked before.
     ///
     /// # Panics
-    /// If `f` panics, or if it has to wait inside a cell.
+    /// If `f` panics, or if it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn call_once_force<F>(&self, f: F)
@@ -139,7 +139,7 @@ impl Once {
     /// Waits until it has been done.
     ///
     /// # Panics
-    /// If an attempt has panicked, or if it has to wait inside a cell.
+    /// If an attempt has panicked, or if it has to wait inside a task.
     #[track_caller]
     pub fn wait(&self) {
         point("Once::wait");
@@ -152,7 +152,7 @@ impl Once {
     /// Waits until it has been done, whatever has panicked before.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn wait_force(&self) {
         point("Once::wait_force");

@@ -63,7 +63,7 @@ impl<T> OnceLock<T> {
     /// Waits for the value.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_force();
@@ -77,7 +77,7 @@ impl<T> OnceLock<T> {
     /// If there is one already: the error holds the new one.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
@@ -89,7 +89,7 @@ impl<T> OnceLock<T> {
     /// The value; makes it by `f` if there is none, and waits if somebody is at it.
     ///
     /// # Panics
-    /// If `f` panics, which leaves it empty; or if it has to wait inside a cell. To ask for the value from within `f`
+    /// If `f` panics, which leaves it empty; or if it has to wait inside a task. To ask for the value from within `f`
     /// waits for ever.
     #[inline]
     #[track_caller]

@@ -147,7 +147,7 @@ impl<T: ?Sized> RwLock<T> {
     /// If a writer panicked: the error holds the guard.
     ///
     /// # Panics
-    /// If it has to wait inside a cell, or if there are 2^61 readers.
+    /// If it has to wait inside a task, or if there are 2^61 readers.
     #[inline]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
@@ -181,7 +181,7 @@ impl<T: ?Sized> RwLock<T> {
     /// If a writer panicked: the error holds the guard.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {

@@ -89,7 +89,7 @@ impl Semaphore {
     /// If the semaphore is closed, or is while it waits.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn acquire(&self) -> Result<Permit<'_>, AcquireError> {
         self.acquire_many(1)
@@ -101,7 +101,7 @@ impl Semaphore {
     /// If the semaphore is closed, or is while it waits.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[inline]
     #[track_caller]
     pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
@@ -141,7 +141,7 @@ impl Semaphore {
     /// If the time passes, or the semaphore is closed.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Duration) -> Result<Permit<'_>, TryAcquireError> {
         self.acquire_many_timeout(1, timeout)
@@ -153,7 +153,7 @@ impl Semaphore {
     /// If the time passes, or the semaphore is closed.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn acquire_many_timeout(
         &self,

@@ -145,7 +145,7 @@ impl Patience {
     }
 }
 
-/// The turn of whoever runs in a queue lock. Holds what the lock is called in the panic of a cell.
+/// The turn of whoever runs in a queue lock. Holds what the lock is called in the panic of a task.
 pub(super) struct InTurn<'a> {
     what: &'static str,
     crowd: &'a Crowd,
@@ -195,21 +195,21 @@ impl Turn for InTurn<'_> {
     }
 }
 
-/// Whether a cell runs here, which must not wait.
+/// Whether a task runs here, which must not wait.
 #[inline(always)]
-pub(super) fn in_cell() -> bool {
+pub(super) fn in_task() -> bool {
     at_home()
 }
 
-/// Whether something else could run here while the caller looks again and again: for a cell, always.
+/// Whether something else could run here while the caller looks again and again: for a task, always.
 pub(super) fn keeps_others_waiting() -> bool {
-    in_cell() || others_wait_here()
+    in_task() || others_wait_here()
 }
 
-/// Panics in a cell, which must not wait.
+/// Panics in a task, which must not wait.
 #[inline(always)]
-pub(super) fn refuse_to_wait_in_cell(what: &str) {
-    if in_cell() {
+pub(super) fn refuse_to_wait_in_task(what: &str) {
+    if in_task() {
         refuse(what);
     }
 }

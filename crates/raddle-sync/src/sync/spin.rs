@@ -2,7 +2,7 @@
 //! May use: `host::choice`, `raddle-core`.
 //! Never: a wait that parks.
 
-use super::sleepers::{Patience, refuse_to_wait_in_cell};
+use super::sleepers::{Patience, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -48,7 +48,7 @@ impl<T: ?Sized> SpinLock<T> {
     /// Waits until the lock is free and takes it.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, T> {
         point("SpinLock::lock");
@@ -61,7 +61,7 @@ impl<T: ?Sized> SpinLock<T> {
 
     #[cold]
     fn wait(&self) {
-        refuse_to_wait_in_cell("SpinLock::lock");
+        refuse_to_wait_in_task("SpinLock::lock");
         let mut patience = Patience::default();
         // Acquire pairs with the release in the guard's drop.
         while self.held.load(Ordering::Relaxed) || self.held.swap(true, Ordering::Acquire) {

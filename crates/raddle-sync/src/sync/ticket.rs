@@ -2,7 +2,7 @@
 //! May use: `host::choice`, `raddle-core`.
 //! Never: a wait that parks.
 
-use super::sleepers::{Patience, refuse_to_wait_in_cell};
+use super::sleepers::{Patience, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -53,11 +53,11 @@ impl<T: ?Sized> TicketLock<T> {
     /// Waits for its turn and takes the lock.
     ///
     /// # Panics
-    /// Inside a cell, which must not wait: a ticket cannot be given back.
+    /// Inside a task, which must not wait: a ticket cannot be given back.
     #[inline]
     pub fn lock(&self) -> TicketGuard<'_, T> {
         point("TicketLock::lock");
-        refuse_to_wait_in_cell("TicketLock::lock");
+        refuse_to_wait_in_task("TicketLock::lock");
         let mine = self.tickets.fetch_add(1, Ordering::Relaxed);
         // Acquire pairs with the release in the guard's drop.
         if self.served.load(Ordering::Acquire) != mine {

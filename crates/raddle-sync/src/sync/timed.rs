@@ -15,7 +15,7 @@ impl<T: ?Sized> Mutex<T> {
     /// `WouldBlock` if it is not the caller's by then; `Poisoned`, which holds the guard, if a former holder panicked.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     ///
     /// ```
     /// use raddle::sync::Mutex;
@@ -62,7 +62,7 @@ impl<T: ?Sized> RwLock<T> {
     /// `WouldBlock` if it could not enter by then; `Poisoned`, which holds the guard, if a writer panicked.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     ///
     /// ```
     /// use raddle::sync::RwLock;

@@ -204,7 +204,7 @@ fn a_cell_must_not_wait_but_may_try() {
     runtime(1).run(|| {
         let (mut to, mut from) = csp::channel::<String>();
         assert_eq!(to.try_send("no".into()), Err(TrySendError::Full("no".into())));
-        let cell = task::spawn(async move {
+        let task = task::spawn(async move {
             let refused = catch_unwind(AssertUnwindSafe(|| to.send("never".into())));
             let text = *refused.unwrap_err().downcast::<String>().unwrap();
             assert!(text.contains("csp::Sender::send"), "{text}");
@@ -213,7 +213,7 @@ fn a_cell_must_not_wait_but_may_try() {
             }
         });
         assert_eq!(from.recv().unwrap(), "yes");
-        task::block_on(cell).unwrap();
+        task::block_on(task).unwrap();
     });
 }
 
@@ -271,6 +271,8 @@ fn a_drop_during_a_panic_may_communicate() {
     assert_eq!(receiver.join().unwrap(), Ok(9));
 }
 
+/// The patience of each side doubles until they meet: with a fixed one both may give up sooner than the other comes, for
+/// ever, on a machine that is slow enough.
 #[test]
 fn nothing_is_lost_between_time_outs() {
     for workers in [1, 2] {
@@ -282,20 +284,21 @@ fn nothing_is_lost_between_time_outs() {
             let sender = csp::spawn(move || {
                 for n in 0..500 {
                     let mut value = (n, token.clone());
-                    let patience = Duration::from_micros(1 + u64::from(n % 7) * 3);
+                    let mut patience = Duration::from_micros(1 + u64::from(n % 7) * 3);
                     while let Err(TrySendError::Full(back)) = to.send_timeout(value, patience) {
-                        value = back;
+                        (value, patience) = (back, patience * 2);
                         csp::yield_now();
                     }
                 }
             });
             for n in 0..500 {
-                let patience = Duration::from_micros(u64::from(n % 5) * 4);
+                let mut patience = Duration::from_micros(u64::from(n % 5) * 4);
                 loop {
                     match from.recv_timeout(patience) {
                         Ok((got, _)) => break assert_eq!(got, n),
                         Err(end) => assert_eq!(end, RecvTimeoutError::Timeout),
                     }
+                    patience = patience * 2 + Duration::from_micros(1);
                     csp::yield_now();
                 }
             }

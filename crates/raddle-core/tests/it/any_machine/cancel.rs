@@ -495,13 +495,13 @@ fn a_cell_is_dropped_at_its_next_poll() {
     runtime(2).run(|| {
         let (held, token) = (Arc::new(()), Token::new());
         let inside = held.clone();
-        let cell = task::spawn(token.future(async move {
+        let task = task::spawn(token.future(async move {
             std::future::pending::<()>().await;
             drop(inside);
         }));
         csp::yield_now();
         token.cancel();
-        task::block_on(cell).unwrap().expect_err("it was cancelled");
+        task::block_on(task).unwrap().expect_err("it was cancelled");
         assert_eq!(Arc::strong_count(&held), 1);
         let late = task::spawn(token.future(async { unreachable!("its token was cancelled") }));
         let ended: Result<(), _> = task::block_on(late).unwrap();

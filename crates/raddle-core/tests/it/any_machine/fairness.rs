@@ -127,7 +127,7 @@ fn injection_does_not_starve_what_is_local() {
 }
 
 #[test]
-fn cells_that_always_wake_themselves_starve_nobody() {
+fn tasks_that_always_wake_themselves_starve_nobody() {
     let rt = runtime(1);
     let stop = Arc::new(AtomicBool::new(false));
     rt.run(|| {
@@ -158,7 +158,7 @@ fn long_slices_do_not_keep_what_nobody_steals_from_running() {
     const SLICE: Duration = Duration::from_micros(20);
     for workers in [1, 2] {
         let _dog = Watchdog::new(format!("long slices, {workers} workers"), Progress::default(), || {
-            String::from("the cells starve")
+            String::from("the tasks starve")
         });
         runtime(workers).run(|| {
             let over = Arc::new(AtomicBool::new(false));
@@ -177,9 +177,9 @@ fn long_slices_do_not_keep_what_nobody_steals_from_running() {
                     task::yield_now().await;
                 }
             };
-            let cells = [task::spawn(yields()), task::spawn(yields()), task::spawn(yields())];
-            for cell in cells {
-                task::block_on(cell).unwrap();
+            let tasks = [task::spawn(yields()), task::spawn(yields()), task::spawn(yields())];
+            for task in tasks {
+                task::block_on(task).unwrap();
             }
             over.store(true, Ordering::Relaxed);
             busy.into_iter().for_each(|process| process.join().unwrap());

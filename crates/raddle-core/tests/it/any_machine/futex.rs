@@ -76,16 +76,16 @@ fn a_word_with_another_value_is_not_waited_for() {
     let word = AtomicU32::new(7);
     assert_eq!(wait(&word, 8, &for_ever()), Outcome::Differs);
     // A future may look, and must not wait.
-    let cell = rt.run(|| {
+    let task = rt.run(|| {
         task::spawn(async move {
             let differs = wait(&word, 8, &for_ever());
             let panics = catch_unwind(AssertUnwindSafe(|| wait(&word, 7, &for_ever())));
             (differs, panics.unwrap_err().downcast::<String>().unwrap())
         })
     });
-    let (differs, text) = rt.block_on(cell).unwrap();
+    let (differs, text) = rt.block_on(task).unwrap();
     assert_eq!(differs, Outcome::Differs);
-    assert!(text.contains("`futex::wait` waits, and a cell must not"), "{text}");
+    assert!(text.contains("`futex::wait` waits, and a task must not"), "{text}");
 }
 
 #[test]

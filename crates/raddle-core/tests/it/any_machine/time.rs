@@ -87,7 +87,7 @@ fn an_idle_worker_rings_the_alarms_of_a_busy_one() {
         let busy = csp::spawn_on(0, || {
             let states = Arc::new([const { AtomicBool::new(false) }; 2]);
             let seen = states.clone();
-            let cell = task::spawn(async move {
+            let task = task::spawn(async move {
                 states[0].store(true, Ordering::Relaxed);
                 task::sleep(MS).await;
                 states[1].store(true, Ordering::Relaxed);
@@ -98,14 +98,14 @@ fn an_idle_worker_rings_the_alarms_of_a_busy_one() {
             while !seen[1].load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
-            drop(cell);
+            drop(task);
         });
         busy.join().unwrap();
     });
 }
 
 #[test]
-fn cells_and_os_threads_sleep() {
+fn tasks_and_os_threads_sleep() {
     let begun = Instant::now();
     task::block_on(task::sleep(2 * MS));
     csp::sleep(MS);

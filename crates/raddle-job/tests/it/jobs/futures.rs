@@ -121,14 +121,14 @@ fn the_panic_of_a_future_goes_to_who_asks() {
 }
 
 #[test]
-fn cells_use_scopes_at_once_and_make_futures_for_others() {
+fn tasks_use_scopes_at_once_and_make_futures_for_others() {
     let (sum, late) = runtime(2).block_on(async {
-        let cell = task::spawn(async {
+        let task = task::spawn(async {
             let sum = AtomicUsize::new(0);
             scope(|s| (0..10).for_each(|_| s.spawn(|_| tick(&sum))));
             (sum.into_inner(), future(|| 7))
         });
-        cell.await.unwrap()
+        task.await.unwrap()
     });
     assert_eq!((sum, late.get()), (10, 7));
 }

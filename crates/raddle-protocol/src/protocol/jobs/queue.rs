@@ -85,7 +85,7 @@ impl JobQueue {
     /// The owner does not answer until it is asked again, or a job leaves. An ask that comes just now is lost, and
     /// comes again with the thief's next look.
     #[inline]
-    pub fn be_deaf(&self) {
+    pub fn ignore_requests(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
 

@@ -36,7 +36,7 @@
 /// ```
 ///
 /// # Panics
-/// If it would have to wait inside a cell.
+/// If it would have to wait inside a task.
 #[macro_export]
 macro_rules! select {
     ($($tokens:tt)*) => { $crate::__channel_select!(@parse false [] $($tokens)*) };

@@ -104,7 +104,7 @@ impl<'a> Select<'a> {
     /// Agrees on an operation, waiting until one is possible.
     ///
     /// # Panics
-    /// If there are none, and if it would have to wait inside a cell.
+    /// If there are none, and if it would have to wait inside a task.
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
@@ -144,7 +144,7 @@ impl<'a> Select<'a> {
     /// more: be prepared to ask again.
     ///
     /// # Panics
-    /// If there are none, and if it would have to wait inside a cell.
+    /// If there are none, and if it would have to wait inside a task.
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");

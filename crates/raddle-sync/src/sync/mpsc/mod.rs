@@ -88,7 +88,7 @@ impl<T> SyncSender<T> {
     /// If the receiver has gone, or goes meanwhile: the error holds `t`.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
         point("SyncSender::send");
@@ -125,7 +125,7 @@ impl<T> Receiver<T> {
     /// If there is none, and no sender any more.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         self.recv_at(Location::caller())
@@ -143,7 +143,7 @@ impl<T> Receiver<T> {
     /// If the time passes; if there is no message, and no sender any more.
     ///
     /// # Panics
-    /// If it has to wait inside a cell.
+    /// If it has to wait inside a task.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
         point("mpsc::Receiver::recv_timeout");

@@ -10,7 +10,7 @@ use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::host::region;
 use crate::host::{CallOn, Wait};
 use crate::sync::monitor::{Condition, Monitor};
-use crate::sync::sleepers::refuse_to_wait_in_cell;
+use crate::sync::sleepers::refuse_to_wait_in_task;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl<T> Shared<T> {
             drop(state);
             return Err(SendError(t));
         }
-        refuse_to_wait_in_cell(SEND.name());
+        refuse_to_wait_in_task(SEND.name());
         let number = state.offered;
         state.offered += 1;
         state.offers.push_back((number, t));
@@ -181,7 +181,7 @@ impl<T> Shared<T> {
                 region::check();
                 return Err(RecvTimeoutError::Timeout);
             }
-            refuse_to_wait_in_cell(what);
+            refuse_to_wait_in_task(what);
             state.receiver_waits = true;
             let wait = Wait::on(const { &RECV }, &self.message, site);
             let _shown = wait.show();

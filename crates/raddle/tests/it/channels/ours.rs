@@ -1,4 +1,4 @@
-//! What is ours alone: cells, mixed company, misuse.
+//! What is ours alone: tasks, mixed company, misuse.
 
 use raddle::channel::{self, Receiver, Select, TryRecvError, TrySendError, bounded, select, unbounded};
 use raddle::{Runtime, csp, task};
@@ -37,13 +37,13 @@ fn processes_cells_and_threads_share_a_channel() {
     for workers in [1, 2, 8] {
         let rt = runtime(workers);
         for (s, r) in [bounded(0), bounded(3), unbounded()] {
-            let (from_thread, from_process, from_cell) = (s.clone(), s.clone(), s);
+            let (from_thread, from_process, from_task) = (s.clone(), s.clone(), s);
             let thread = std::thread::spawn(move || (0..100).for_each(|n| from_thread.send(n).unwrap()));
             let process = rt.spawn(move || (100..200).for_each(|n| from_process.send(n).unwrap()));
-            let cell = rt.spawn(move || {
+            let task = rt.spawn(move || {
                 task::spawn(async move {
                     for n in 200..300 {
-                        while let Err(TrySendError::Full(_)) = from_cell.try_send(n) {
+                        while let Err(TrySendError::Full(_)) = from_task.try_send(n) {
                             task::yield_now().await;
                         }
                     }
@@ -57,7 +57,7 @@ fn processes_cells_and_threads_share_a_channel() {
             assert!(all.into_iter().eq(0..300));
             thread.join().unwrap();
             process.join().unwrap();
-            drop(cell.join().unwrap());
+            drop(task.join().unwrap());
         }
     }
 }
@@ -66,14 +66,14 @@ fn processes_cells_and_threads_share_a_channel() {
 fn what_would_wait_panics_in_a_cell_and_nothing_is_lost() {
     let rt = runtime(1);
     rt.block_on(async {
-        let cell = task::spawn(async {
+        let task = task::spawn(async {
             let (s, r) = bounded(0);
             let text = |waits: &dyn Fn()| {
                 let panic = catch_unwind(AssertUnwindSafe(waits)).expect_err("it panics");
                 *panic.downcast::<String>().expect("a text")
             };
             let recv = text(&|| assert!(r.recv().is_ok()));
-            assert!(recv.contains("Receiver::recv") && recv.contains("a cell must not"), "{recv}");
+            assert!(recv.contains("Receiver::recv") && recv.contains("a task must not"), "{recv}");
             assert!(text(&|| assert!(s.send(1).is_ok())).contains("Sender::send"));
             let mut select = Select::new();
             select.recv(&r);
@@ -83,7 +83,7 @@ fn what_would_wait_panics_in_a_cell_and_nothing_is_lost() {
             assert_eq!(s.try_send(2), Err(TrySendError::Full(2)), "nobody waits");
             assert_eq!(r.try_recv(), Err(TryRecvError::Empty));
         });
-        cell.await.unwrap();
+        task.await.unwrap();
     });
 }
 

@@ -9,10 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs `f` inside a cell and returns the words of its panic.
-fn panic_in_cell(f: impl FnOnce() + Send + 'static) -> String {
+/// Runs `f` inside a task and returns the words of its panic.
+fn panic_in_task(f: impl FnOnce() + Send + 'static) -> String {
     let panicked = task::spawn(async move { catch_unwind(AssertUnwindSafe(f)) });
-    let panicked = task::block_on(panicked).expect("the cell caught it");
+    let panicked = task::block_on(panicked).expect("the task caught it");
     *panicked.expect_err("it must not wait").downcast::<String>().expect("words")
 }
 
@@ -22,14 +22,14 @@ fn a_cell_that_would_wait_is_told_what_to_do() {
     let (held, written) = (mutex.lock().unwrap(), lock.write().unwrap());
     let (mutex, lock) = (mutex.clone(), lock.clone());
     for (what, words) in [
-        ("Mutex::lock", panic_in_cell(move || drop(mutex.lock()))),
-        ("RwLock::read", panic_in_cell(move || drop(lock.read()))),
-        ("Semaphore::acquire", panic_in_cell(|| drop(Semaphore::new(0).acquire()))),
-        ("Barrier::wait", panic_in_cell(|| assert!(Barrier::new(2).wait().is_leader()))),
-        ("Once::wait", panic_in_cell(|| Once::new().wait())),
+        ("Mutex::lock", panic_in_task(move || drop(mutex.lock()))),
+        ("RwLock::read", panic_in_task(move || drop(lock.read()))),
+        ("Semaphore::acquire", panic_in_task(|| drop(Semaphore::new(0).acquire()))),
+        ("Barrier::wait", panic_in_task(|| assert!(Barrier::new(2).wait().is_leader()))),
+        ("Once::wait", panic_in_task(|| Once::new().wait())),
         (
             "Receiver::recv",
-            panic_in_cell(|| {
+            panic_in_task(|| {
                 let (_sender, receiver) = mpsc::channel::<u8>();
                 let _none = receiver.recv();
             }),

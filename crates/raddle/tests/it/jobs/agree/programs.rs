@@ -92,7 +92,7 @@ fn a_matrix_in_bands() {
         jobs::scope_fifo(|s| {
             for (row, band) in product.chunks_mut(SIZE).enumerate() {
                 s.spawn_fifo(move |_| {
-                    band.iter_mut().enumerate().for_each(|(c, cell)| *cell = entry(row, c))
+                    band.iter_mut().enumerate().for_each(|(c, task)| *task = entry(row, c))
                 });
             }
         });

@@ -64,62 +64,62 @@ fn who_waits_sees_it_done() {
 #[test]
 fn a_cell_is_written_once() {
     run(|| {
-        let cell = Arc::new(OnceLock::new());
-        assert_eq!(cell.get(), None);
+        let task = Arc::new(OnceLock::new());
+        assert_eq!(task.get(), None);
         let all: Vec<_> = (0..6)
             .map(|n| {
-                let cell = cell.clone();
-                go(move || *cell.get_or_init(|| n))
+                let task = task.clone();
+                go(move || *task.get_or_init(|| n))
             })
             .collect();
         let seen: Vec<usize> = all.into_iter().map(|one| one.join().unwrap()).collect();
-        assert!(seen.iter().all(|n| Some(n) == cell.get()));
-        assert_eq!(cell.set(9), Err(9));
-        assert_eq!(cell.wait(), cell.get().unwrap());
+        assert!(seen.iter().all(|n| Some(n) == task.get()));
+        assert_eq!(task.set(9), Err(9));
+        assert_eq!(task.wait(), task.get().unwrap());
     });
 }
 
 #[test]
 fn a_cell_whose_making_panics_stays_empty() {
     run(|| {
-        let cell: OnceLock<i32> = OnceLock::new();
-        let panics = AssertUnwindSafe(|| cell.get_or_init(|| panic!("on purpose, making a value")));
+        let task: OnceLock<i32> = OnceLock::new();
+        let panics = AssertUnwindSafe(|| task.get_or_init(|| panic!("on purpose, making a value")));
         assert!(catch_unwind(panics).is_err());
-        assert_eq!(cell.get(), None);
-        assert_eq!(cell.set(1), Ok(()));
-        assert_eq!(cell.get(), Some(&1));
+        assert_eq!(task.get(), None);
+        assert_eq!(task.set(1), Ok(()));
+        assert_eq!(task.get(), Some(&1));
     });
 }
 
 #[test]
 fn a_cell_that_one_has_alone() {
-    let mut cell = OnceLock::new();
-    assert_eq!(cell.get_mut(), None);
-    assert_eq!(cell.set(String::from("a")), Ok(()));
-    cell.get_mut().unwrap().push('b');
-    assert_eq!(cell.take().as_deref(), Some("ab"));
-    assert_eq!(cell.get(), None);
-    assert_eq!(cell.get_or_init(|| String::from("c")), "c");
-    assert_eq!(cell.into_inner().as_deref(), Some("c"));
+    let mut task = OnceLock::new();
+    assert_eq!(task.get_mut(), None);
+    assert_eq!(task.set(String::from("a")), Ok(()));
+    task.get_mut().unwrap().push('b');
+    assert_eq!(task.take().as_deref(), Some("ab"));
+    assert_eq!(task.get(), None);
+    assert_eq!(task.get_or_init(|| String::from("c")), "c");
+    assert_eq!(task.into_inner().as_deref(), Some("c"));
     assert_eq!(OnceLock::<u8>::new().into_inner(), None);
 }
 
 #[test]
 fn what_a_cell_holds_is_dropped_once() {
     let counted = Arc::new(());
-    let cell = OnceLock::from(counted.clone());
-    let copy = cell.clone();
+    let task = OnceLock::from(counted.clone());
+    let copy = task.clone();
     assert_eq!(Arc::strong_count(&counted), 3);
-    drop((cell, copy));
+    drop((task, copy));
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
 #[test]
 fn a_value_may_borrow_what_goes_with_it() {
-    let (name, cell);
+    let (name, task);
     name = String::from("borrowed");
-    cell = OnceLock::new();
-    assert_eq!(cell.get_or_init(|| name.as_str()), &"borrowed");
+    task = OnceLock::new();
+    assert_eq!(task.get_or_init(|| name.as_str()), &"borrowed");
 }
 
 #[test]

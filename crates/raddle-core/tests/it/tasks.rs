@@ -1,4 +1,4 @@
-//! Cells: spawn, await, wake, end.
+//! Tasks: spawn, await, wake, end.
 
 use crate::child::{assert_aborted, in_child};
 use crate::runtime;
@@ -42,10 +42,10 @@ impl Drop for Counted {
 fn a_cell_gives_its_output_to_who_awaits_it() {
     for workers in [1, 2] {
         let sum = runtime(workers).block_on(async {
-            let cells: Vec<_> = (0..100_u64).map(|n| task::spawn(async move { n })).collect();
+            let tasks: Vec<_> = (0..100_u64).map(|n| task::spawn(async move { n })).collect();
             let mut sum = 0;
-            for cell in cells {
-                sum += cell.await.unwrap();
+            for task in tasks {
+                sum += task.await.unwrap();
             }
             sum
         });
@@ -69,7 +69,7 @@ fn outputs_of_any_shape_arrive() {
 #[test]
 fn a_cell_keeps_what_it_has_over_a_yield_and_a_sleep() {
     let values = runtime(2).block_on(async {
-        let cell = task::spawn(async {
+        let task = task::spawn(async {
             let mut seen = vec![1];
             task::yield_now().await;
             seen.push(2);
@@ -77,7 +77,7 @@ fn a_cell_keeps_what_it_has_over_a_yield_and_a_sleep() {
             seen.push(3);
             seen
         });
-        cell.await.unwrap()
+        task.await.unwrap()
     });
     assert_eq!(values, [1, 2, 3]);
 }
@@ -108,17 +108,17 @@ fn a_detached_cell_goes_on() {
 #[test]
 fn is_finished_tells_the_end() {
     runtime(1).block_on(async {
-        let cell = task::spawn(async {});
-        assert!(!cell.is_finished(), "one worker, and it has not yielded");
-        while !cell.is_finished() {
+        let task = task::spawn(async {});
+        assert!(!task.is_finished(), "one worker, and it has not yielded");
+        while !task.is_finished() {
             task::yield_now().await;
         }
-        cell.await.unwrap();
+        task.await.unwrap();
     });
 }
 
 #[test]
-fn an_os_thread_wakes_a_cell() {
+fn an_os_thread_wakes_a_task() {
     struct Shared(Mutex<(bool, Option<Waker>)>);
     for workers in [1, 2] {
         let rt = runtime(workers);
@@ -153,7 +153,7 @@ fn a_wake_after_the_end_is_harmless_and_a_kept_waker_keeps_no_future() {
     let drops = Arc::new(AtomicUsize::new(0));
     let (keep, counted) = (kept.clone(), Counted(drops.clone()));
     rt.block_on(async move {
-        let cell = task::spawn(async move {
+        let task = task::spawn(async move {
             let _until_the_end = counted;
             poll_fn(|context: &mut Context<'_>| {
                 keep.lock().unwrap().extend((0..100).map(|_| context.waker().clone()));
@@ -161,7 +161,7 @@ fn a_wake_after_the_end_is_harmless_and_a_kept_waker_keeps_no_future() {
             })
             .await;
         });
-        cell.await.unwrap();
+        task.await.unwrap();
     });
     assert_eq!(drops.load(Ordering::Relaxed), 1, "the future is dropped at its end");
     for (n, waker) in kept.lock().unwrap().drain(..).enumerate() {
@@ -176,12 +176,12 @@ fn many_wakes_before_a_poll_are_one_poll() {
     let polls = Arc::new(AtomicUsize::new(0));
     let counted = polls.clone();
     rt.block_on(async move {
-        let cell = task::spawn(poll_fn(move |context: &mut Context<'_>| {
+        let task = task::spawn(poll_fn(move |context: &mut Context<'_>| {
             let before = counted.fetch_add(1, Ordering::Relaxed);
             (0..10).for_each(|_| context.waker().wake_by_ref());
             if before == 3 { Poll::Ready(()) } else { Poll::Pending }
         }));
-        cell.await.unwrap();
+        task.await.unwrap();
     });
     assert_eq!(polls.load(Ordering::Relaxed), 4);
 }
@@ -220,7 +220,7 @@ fn a_last_waker_may_be_dropped_outside() {
 
 #[test]
 fn a_panic_in_the_drop_of_an_unwanted_output_aborts() {
-    let output = in_child("cells::a_panic_in_the_drop_of_an_unwanted_output_aborts", || {
+    let output = in_child("tasks::a_panic_in_the_drop_of_an_unwanted_output_aborts", || {
         runtime(1).run(|| {
             drop(task::spawn(async { Mine }));
             csp::sleep(Duration::from_millis(10));
@@ -231,7 +231,7 @@ fn a_panic_in_the_drop_of_an_unwanted_output_aborts() {
 
 #[test]
 fn a_panic_in_the_drop_of_a_future_aborts() {
-    let output = in_child("cells::a_panic_in_the_drop_of_a_future_aborts", || {
+    let output = in_child("tasks::a_panic_in_the_drop_of_a_future_aborts", || {
         runtime(1).block_on(async {
             let mine = Mine;
             let _lost = task::spawn(async move {
@@ -252,7 +252,7 @@ fn a_waker_that_panics_is_the_end() {
             panic!("a bad waker");
         }
     }
-    let output = in_child("cells::a_waker_that_panics_is_the_end", || {
+    let output = in_child("tasks::a_waker_that_panics_is_the_end", || {
         runtime(1).run(|| {
             let waker = Waker::from(Arc::new(Bad));
             let mut sleep = pin!(task::sleep(Duration::from_millis(1)));
@@ -260,7 +260,7 @@ fn a_waker_that_panics_is_the_end() {
             csp::sleep(Duration::from_secs(10));
         });
     });
-    assert_aborted(&output, &["a bad waker", "a worker panicked outside of any process or cell"]);
+    assert_aborted(&output, &["a bad waker", "a worker panicked outside of any process or task"]);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn to_wait_inside_a_cell_panics_and_says_what_to_do() {
 }
 
 #[test]
-fn a_finished_process_may_be_joined_in_a_cell() {
+fn a_finished_process_may_be_joined_in_a_task() {
     let rt = runtime(1);
     let seven = rt.run(|| {
         let process = csp::spawn(|| 7);
@@ -362,7 +362,7 @@ fn a_sleep_may_be_polled_in_one_runtime_and_then_in_another() {
 fn a_dropped_handle_lets_go_of_the_output_and_of_who_waited() {
     let held = Arc::new(());
     runtime(1).run(|| {
-        // The output of a detached cell goes at its end, though a waker of the cell is still kept.
+        // The output of a detached task goes at its end, though a waker of the task is still kept.
         let (give, take) = mpsc::channel::<Waker>();
         let output = held.clone();
         let keeps = poll_fn(move |context| {
@@ -376,7 +376,7 @@ fn a_dropped_handle_lets_go_of_the_output_and_of_who_waited() {
         csp::sleep(Duration::from_millis(1));
         let _kept = take.recv().unwrap();
         assert_eq!(Arc::strong_count(&held), 1);
-        // A handle that was polled and dropped keeps no waker, though its cell waits on.
+        // A handle that was polled and dropped keeps no waker, though its task waits on.
         let mut handle = task::spawn(pending::<()>());
         let counted = Arc::new(Ignores);
         let waker = Waker::from(counted.clone());
@@ -400,7 +400,7 @@ fn a_send_that_panics_in_a_cell_drops_its_message() {
     let message = Arc::new(());
     let sent = message.clone();
     runtime(1).block_on(async move {
-        let cell = task::spawn(async move {
+        let task = task::spawn(async move {
             let refused = |send: &mut dyn FnMut(Arc<()>)| {
                 assert!(catch_unwind(AssertUnwindSafe(|| send(sent.clone()))).is_err(), "it would wait");
             };
@@ -412,7 +412,7 @@ fn a_send_that_panics_in_a_cell_drops_its_message() {
             refused(&mut |message| to.send(message).unwrap());
             refused(&mut |message| to.send_deadline(message, later()).unwrap());
         });
-        cell.await.unwrap();
+        task.await.unwrap();
     });
     assert_eq!(Arc::strong_count(&message), 1);
 }

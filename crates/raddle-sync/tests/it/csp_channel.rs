@@ -271,8 +271,8 @@ fn a_drop_during_a_panic_may_communicate() {
     assert_eq!(receiver.join().unwrap(), Ok(9));
 }
 
-/// The patience of each side doubles until they meet: with a fixed one both may give up sooner than the other comes, for
-/// ever, on a machine that is slow enough.
+/// The patience of each side doubles until they meet: with a fixed one both may give up sooner than the other comes,
+/// for ever, on a machine that is slow enough.
 #[test]
 fn nothing_is_lost_between_time_outs() {
     for workers in [1, 2] {

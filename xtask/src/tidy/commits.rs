@@ -45,10 +45,8 @@ fn commits_say_what_and_why() {
     let exceptions = Exceptions::of("commit-title");
     let messages = messages();
     let found = messages.iter().filter_map(|(hash, message)| check(hash, message)).collect();
-    let mut found = exceptions.sift(found);
-    if !messages.is_empty() {
-        found.extend(exceptions.unused());
-    }
+    // An exception that nothing needs is no fault here: a copy of the history may end before the commit that it names.
+    let found = exceptions.sift(found);
     hold("A commit has a title of at most 72 columns and a body that says why.", &found);
 }
 

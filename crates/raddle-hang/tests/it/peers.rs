@@ -79,7 +79,8 @@ pub(super) fn choice() {
     });
 }
 
-/// Whether stacks can be looked through for who has the other end of a channel.
+/// Whether stacks can be looked through for who has the other end of a channel. Under a sanitizer that depends on where
+/// it puts the variables: then a report may name peers, and need not.
 const SEES_PEERS: bool = !cfg!(any(raddle_tsan, raddle_twin, raddle_asan));
 
 #[test]
@@ -91,11 +92,8 @@ fn a_wait_that_nobody_ends_is_told_with_who_could_have_ended_it() {
     assert!(first.starts_with("raddle: deadlock: process 'reader' (#"), "{text}");
     assert!(first.contains("waits in csp::Receiver::recv at"), "{text}");
     // Who has the sender waits for the receiver's end: that is a cycle.
-    assert_eq!(
-        first.contains("could come from #") && first.contains("waits in join at"),
-        SEES_PEERS,
-        "{text}"
-    );
+    let names_peers = first.contains("could come from #") && first.contains("waits in join at");
+    assert!(names_peers || !SEES_PEERS, "{text}");
 }
 
 #[test]

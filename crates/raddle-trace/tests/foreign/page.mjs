@@ -82,5 +82,6 @@ expect(`dark is another colour than ${light}: ${await paper()}`, light === '255,
 await shoot(picture?.replace(/\.png$/, '.dark.png'));
 expect('no exception', thrown.length === 0);
 thrown.forEach(text => console.error(text));
-browser.once('exit', () => { rmSync(folder, { recursive: true, force: true }); });
+// The browser's own helpers may write there a moment longer than it lives.
+browser.once('exit', () => { rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }); });
 browser.kill();

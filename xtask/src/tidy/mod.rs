@@ -18,6 +18,7 @@ mod links;
 mod lints;
 mod may_use;
 mod orderings;
+mod orphans;
 mod plates;
 mod sizes;
 mod tokens;

@@ -120,6 +120,13 @@ impl Waiter {
         }
     }
 
+    /// Whether nobody has ended the wait yet. Under the lock of a queue in which it stands; those of others may end it
+    /// at any time.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.word().is_open(self.number)
+    }
+
     /// The outcome, if it stands already.
     #[inline]
     pub(crate) fn outcome(&self) -> Option<Outcome> {

@@ -107,6 +107,13 @@ impl Selection {
         }
     }
 
+    /// Whether the wait of this number is under way, and nobody has ended it. A hint, unless a lock says more: another
+    /// may end it at any time.
+    #[inline]
+    pub fn is_open(&self, wait: WaitNumber) -> bool {
+        matches!(self.0.load(Ordering::Relaxed).wrapping_sub(wait.0 << STATE_BITS), OPEN | PARKED)
+    }
+
     /// The outcome, if it stands; then the owner sees all that was done before it was selected.
     #[inline]
     pub fn outcome(&self) -> Option<u32> {
@@ -125,7 +132,9 @@ mod tests {
         let word = Selection::new();
         let wait = word.begin();
         assert_eq!(word.outcome(), None);
+        assert!(word.is_open(wait));
         assert_eq!(word.select(wait, 7), Selected::Running);
+        assert!(!word.is_open(wait));
         assert_eq!(word.select(wait, 8), Selected::Lost);
         assert_eq!(word.outcome(), Some(7));
         assert!(!word.park(), "there is nothing to wait for");
@@ -136,6 +145,7 @@ mod tests {
         let word = Selection::new();
         let wait = word.begin();
         assert!(word.park());
+        assert!(word.is_open(wait));
         assert_eq!(word.select(wait, 0), Selected::Parked);
         assert_eq!(word.select(wait, 0), Selected::Lost);
         assert_eq!(word.outcome(), Some(0));

@@ -23,6 +23,10 @@ pub(super) const CAN_RECEIVE: u32 = 1;
 /// In the note: to send would not wait.
 pub(super) const CAN_SEND: u32 = 2;
 
+/// A buffer keeps the memory for so many messages. One that has grown beyond gives half of it back when it is seven
+/// eighths empty: each message is then moved, on average, less than once more.
+const ROOM_KEPT: usize = 64;
+
 /// One of the two kinds of ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -164,6 +168,9 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn receive(&mut self, may_wait: fn() -> bool) -> Received<T> {
         if let Some(message) = self.buffer.pop_front() {
+            if self.buffer.capacity() > ROOM_KEPT && self.buffer.len() < self.buffer.capacity() / 8 {
+                shrink(&mut self.buffer);
+            }
             return Received::Message(message, self.place_became_free());
         }
         if self.capacity == 0 {
@@ -325,6 +332,11 @@ impl<T> Core<T> {
     }
 }
 
+#[cold]
+fn shrink<T>(buffer: &mut VecDeque<T>) {
+    buffer.shrink_to(buffer.capacity() / 2);
+}
+
 /// Wakes all who watch, inside the lock.
 fn wake_all(watchers: &mut WaitList) {
     while let Some(watcher) = watchers.take_first() {
@@ -340,5 +352,22 @@ fn take_from<T>(sender: Taken<'_>) -> Result<(T, WakeRight), ()> {
     match sender.end(Left::Done) {
         Some(right) => Ok((ManuallyDrop::into_inner(message), right)),
         None => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_that_has_emptied_keeps_little_memory() {
+        let mut core = Core::new(usize::MAX);
+        for message in 0..100_000_u32 {
+            assert!(matches!(core.send(message), Sent::Taken(_)));
+        }
+        for message in 0..100_000 {
+            assert!(matches!(core.receive(|| true), Received::Message(got, _) if got == message));
+        }
+        assert!(core.buffer.capacity() <= 2 * ROOM_KEPT, "room for {}", core.buffer.capacity());
     }
 }

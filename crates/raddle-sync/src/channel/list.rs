@@ -98,6 +98,16 @@ impl Entry {
         self.left.set(left);
     }
 
+    /// Whether its wait goes on: a selection that another channel has ended stands in the list until it wakes.
+    fn is_open(&self) -> bool {
+        match self.sleeper.get() {
+            Sleeper::Nobody => false,
+            Sleeper::Parked(_) => true,
+            // SAFETY: the owner takes its entries out of all lists, under their locks, before its waiter goes.
+            Sleeper::Waiter(waiter) => unsafe { &*waiter }.is_open(),
+        }
+    }
+
     fn waits_by(&self, waiter: *const Waiter) -> bool {
         matches!(self.sleeper.get(), Sleeper::Waiter(own) if std::ptr::eq(own, waiter))
     }
@@ -190,9 +200,9 @@ impl WaitList {
         }
     }
 
-    /// Whether somebody else than `me` waits: a selection must not agree with itself.
+    /// Whether somebody else than `me` waits still: a selection must not agree with itself.
     pub(super) fn has_other(&self, me: *const Waiter) -> bool {
-        self.find(|entry| !entry.waits_by(me)).is_some()
+        self.find(|entry| !entry.waits_by(me) && entry.is_open()).is_some()
     }
 
     #[inline]

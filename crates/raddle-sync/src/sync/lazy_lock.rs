@@ -54,7 +54,10 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         if !this.once.is_completed() {
-            this.once.call(false, |_| {
+            this.once.call(true, |state| {
+                if state.is_poisoned() {
+                    poisoned();
+                }
                 // SAFETY: the attempt is ours alone, and is made once.
                 unsafe { this.evaluate() }
             });

@@ -15,6 +15,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::ptr::NonNull;
 use std::thread;
 use std::time::Instant;
 
@@ -114,8 +115,10 @@ impl<T: ?Sized> RefUnwindSafe for RwLock<T> {}
 /// The right to read the data of a [`RwLock`] until it is dropped.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
-    lock: &'rwlock RwLock<T>,
-    not_send: PhantomData<*mut ()>,
+    raw: &'rwlock RawRwLock,
+    /// Borrowed for as long as the lock, and not by way of the lock, which can change a `T`: a guard that reads may
+    /// stand where one of a shorter-lived `T` is asked for, as std's. A pointer is not `Send`, as a guard must not be.
+    data: NonNull<T>,
 }
 
 /// The right to read and write the data of a [`RwLock`] until it is dropped.
@@ -126,6 +129,9 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
     panicking: bool,
     not_send: PhantomData<*mut ()>,
 }
+
+impl<T: ?Sized> UnwindSafe for RwLockReadGuard<'_, T> {}
+impl<T: ?Sized> RefUnwindSafe for RwLockReadGuard<'_, T> {}
 
 // SAFETY: a shared guard gives shared access to the data only.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
@@ -210,7 +216,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     pub(super) fn reader(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        result(RwLockReadGuard { lock: self, not_send: PhantomData }, self.is_poisoned())
+        result(RwLockReadGuard::of(self), self.is_poisoned())
     }
 
     pub(super) fn writer(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
@@ -272,7 +278,16 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
         let lock = s.lock;
         std::mem::forget(s);
         lock.raw.word.downgrade();
-        RwLockReadGuard { lock, not_send: PhantomData }
+        RwLockReadGuard::of(lock)
+    }
+}
+
+impl<'rwlock, T: ?Sized> RwLockReadGuard<'rwlock, T> {
+    /// Of a lock that the caller has entered as a reader.
+    #[inline]
+    fn of(lock: &'rwlock RwLock<T>) -> Self {
+        let data = NonNull::new(lock.data.get()).expect("a reference is not null");
+        RwLockReadGuard { raw: &lock.raw, data }
     }
 }
 
@@ -281,8 +296,8 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard is the right to read.
-        unsafe { &*self.lock.data.get() }
+        // SAFETY: the guard is the right to read, and the lock outlives it.
+        unsafe { self.data.as_ref() }
     }
 }
 
@@ -307,7 +322,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.raw.word.end_read();
+        self.raw.word.end_read();
     }
 }
 

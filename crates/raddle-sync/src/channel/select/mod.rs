@@ -12,6 +12,7 @@ mod macros;
 mod operation;
 mod run;
 
+use super::core::Side;
 use super::error::{
     ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError, TrySelectError,
 };
@@ -19,8 +20,10 @@ use super::list::Left;
 use super::{Receiver, Sender};
 use crate::host::choice::now;
 use operation::{Operation, Room, complete_recv, complete_send};
+use run::{Agreed, CaseEnd};
 pub use run::{Case, Until};
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
@@ -58,21 +61,21 @@ impl<'a> Select<'a> {
         Select { biased: true, ..Select::new() }
     }
 
-    fn add(&mut self, operation: &'a dyn Operation, end: *const ()) -> usize {
+    fn add(&mut self, operation: &'a dyn Operation, side: Side) -> usize {
         let index = self.next_index;
-        self.cases.push(Case::new(operation, end, index));
+        self.cases.push(Case::new(operation, side, index));
         self.next_index += 1;
         index
     }
 
     /// Adds a send; returns its index.
     pub fn send<T>(&mut self, s: &'a Sender<T>) -> usize {
-        self.add(s, std::ptr::from_ref(s).cast())
+        self.add(s, Side::Send)
     }
 
     /// Adds a receive; returns its index.
     pub fn recv<T>(&mut self, r: &'a Receiver<T>) -> usize {
-        self.add(r, std::ptr::from_ref(r).cast())
+        self.add(r, Side::Receive)
     }
 
     /// Takes an operation out. The others keep their indices, and a new one gets a new index.
@@ -89,8 +92,7 @@ impl<'a> Select<'a> {
     fn run(&mut self, until: Until) -> Option<SelectedOperation<'a>> {
         let agreed = run::select(&mut self.cases, until, self.biased)?;
         let case = &self.cases[agreed.at];
-        let picked = Picked { end: case.end, index: case.index, left: agreed.left, room: agreed.room };
-        Some(SelectedOperation { picked, operation: case.operation })
+        Some(SelectedOperation { picked: Picked::new(case, case.index, agreed), operation: case.operation })
     }
 
     /// Agrees on an operation that is possible now.
@@ -203,21 +205,21 @@ impl fmt::Debug for Select<'_> {
 /// When it is dropped instead. (A message that it had received is lost then; whoever was to receive one waits on.)
 #[must_use = "the operation has been agreed on, and must be completed"]
 pub struct SelectedOperation<'a> {
-    picked: Picked,
+    picked: Picked<'a>,
     operation: &'a dyn Operation,
 }
 
 impl UnwindSafe for SelectedOperation<'_> {}
 impl RefUnwindSafe for SelectedOperation<'_> {}
 
-impl SelectedOperation<'_> {
+impl<'a> SelectedOperation<'a> {
     /// The index of the operation, as [`Select::send`] or [`Select::recv`] returned it.
     pub fn index(&self) -> usize {
         self.picked.index
     }
 
-    fn complete(self, end: *const (), kind: &str) -> Picked {
-        assert!(std::ptr::eq(end, self.picked.end), "passed a {kind} that wasn't selected");
+    fn complete(self, end: &dyn Operation, side: Side, kind: &str) -> Picked<'a> {
+        assert!(self.picked.is_of(end, side), "passed a {kind} that wasn't selected");
         let picked = Picked { room: self.picked.room.copy(), ..self.picked };
         std::mem::forget(self);
         picked
@@ -229,9 +231,9 @@ impl SelectedOperation<'_> {
     /// If all receivers are gone.
     ///
     /// # Panics
-    /// If `s` is not the very reference that was added.
+    /// If `s` is no sender of the channel that was selected to be sent to.
     pub fn send<T>(self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
-        let picked = self.complete(std::ptr::from_ref(s).cast(), "sender");
+        let picked = self.complete(s, Side::Send, "sender");
         complete_send(s, picked.left, msg)
     }
 
@@ -241,9 +243,9 @@ impl SelectedOperation<'_> {
     /// If the channel is empty and all senders are gone.
     ///
     /// # Panics
-    /// If `r` is not the very reference that was added.
+    /// If `r` is no receiver of the channel that was selected to be received from.
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
-        let picked = self.complete(std::ptr::from_ref(r).cast(), "receiver");
+        let picked = self.complete(r, Side::Receive, "receiver");
         complete_recv(r, picked.left, &picked.room)
     }
 }
@@ -263,33 +265,52 @@ impl fmt::Debug for SelectedOperation<'_> {
     }
 }
 
-/// What a macro's selection has agreed on. Without a lifetime, so that the arms may move or change the ends.
-pub struct Picked {
-    end: *const (),
+/// What a selection has agreed on. It borrows the ends until it has been completed, so that the channel stays; after
+/// that the arms of a macro may move or change them.
+///
+/// ```compile_fail,E0505
+/// use raddle::channel::{__private as private, bounded};
+/// let (s, r) = bounded(1);
+/// s.send(1).unwrap();
+/// let picked = private::pick(&mut [private::recv_case(&r)], private::Until::Possible, false).unwrap();
+/// drop(r);
+/// assert!(picked.is(0));
+/// ```
+pub struct Picked<'a> {
+    end: CaseEnd,
     index: usize,
     left: Left,
     room: Room,
+    ends: PhantomData<&'a ()>,
 }
 
 /// For the code that the macros expand to.
 #[doc(hidden)]
 #[track_caller]
-pub fn pick(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<Picked> {
+pub fn pick<'a>(cases: &mut [Case<'a>], until: Until, biased: bool) -> Option<Picked<'a>> {
     let agreed = run::select(cases, until, biased)?;
-    Some(Picked { end: cases[agreed.at].end, index: agreed.at, left: agreed.left, room: agreed.room })
+    Some(Picked::new(&cases[agreed.at], agreed.at, agreed))
 }
 
 #[doc(hidden)]
 pub fn recv_case<T>(r: &Receiver<T>) -> Case<'_> {
-    Case::new(r, std::ptr::from_ref(r).cast(), 0)
+    Case::new(r, Side::Receive, 0)
 }
 
 #[doc(hidden)]
 pub fn send_case<T>(s: &Sender<T>) -> Case<'_> {
-    Case::new(s, std::ptr::from_ref(s).cast(), 0)
+    Case::new(s, Side::Send, 0)
 }
 
-impl Picked {
+impl<'a> Picked<'a> {
+    fn new(case: &Case<'a>, index: usize, agreed: Agreed) -> Picked<'a> {
+        Picked { end: case.end, index, left: agreed.left, room: agreed.room, ends: PhantomData }
+    }
+
+    fn is_of(&self, end: &dyn Operation, side: Side) -> bool {
+        self.end == CaseEnd { channel: end.channel(), side }
+    }
+
     /// Whether it is the operation at this place of the macro.
     #[inline]
     pub fn is(&self, index: usize) -> bool {
@@ -299,14 +320,14 @@ impl Picked {
     /// Completes a receive.
     #[inline]
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
-        assert!(std::ptr::eq(self.end, std::ptr::from_ref(r).cast()), "another receiver than was selected");
+        assert!(self.is_of(r, Side::Receive), "another receiver than was selected");
         complete_recv(r, self.left, &self.room)
     }
 
     /// A send, to be completed when the message has been worked out.
     #[inline]
     pub fn send<T>(self, s: &Sender<T>) -> Sending<'_, T> {
-        assert!(std::ptr::eq(self.end, std::ptr::from_ref(s).cast()), "another sender than was selected");
+        assert!(self.is_of(s, Side::Send), "another sender than was selected");
         Sending { sender: s, left: self.left }
     }
 }

@@ -17,6 +17,7 @@ use crate::host::park::may_wait;
 use crate::host::{Thing, Waiter};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
@@ -49,6 +50,10 @@ pub(super) trait Operation {
     fn thing(&self) -> Option<Thing>;
     /// The clock that it receives from, if it does.
     fn clock(&self) -> Option<&dyn Clock>;
+    /// The channel that it is on, by address, while the operation lives: null for one that never has a message.
+    fn channel(&self) -> *const ();
+    /// Whether it would not wait now, by the channel's state and not by its note.
+    fn is_possible(&self) -> bool;
     /// Agrees on it now, if it is possible.
     fn claim(&self, room: &Room) -> Option<Left>;
     /// Puts the entry into the queue, to be selected with `outcome`; false if it is possible now.
@@ -110,6 +115,14 @@ impl<T> Operation for Sender<T> {
 
     fn clock(&self) -> Option<&dyn Clock> {
         None
+    }
+
+    fn channel(&self) -> *const () {
+        Arc::as_ptr(&self.chan).cast()
+    }
+
+    fn is_possible(&self) -> bool {
+        self.chan.core.enter(|core| core.can(Side::Send, std::ptr::null()))
     }
 
     fn claim(&self, _room: &Room) -> Option<Left> {
@@ -226,6 +239,22 @@ impl<T> Operation for Receiver<T> {
 
     fn clock(&self) -> Option<&dyn Clock> {
         Receiver::clock(self)
+    }
+
+    fn channel(&self) -> *const () {
+        match &self.kind {
+            Kind::Chan(chan) => Arc::as_ptr(chan).cast(),
+            Kind::Alarm(alarm, _) => Arc::as_ptr(alarm).cast(),
+            Kind::Tick(tick, _) => Arc::as_ptr(tick).cast(),
+            Kind::Never => std::ptr::null(),
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        match self.chan() {
+            Some(chan) => chan.core.enter(|core| core.can(Side::Receive, std::ptr::null())),
+            None => self.clock().is_some_and(Clock::is_ready),
+        }
     }
 
     fn claim(&self, room: &Room) -> Option<Left> {

@@ -1,5 +1,5 @@
 //! Owns: the choice: `select` agrees on one of several operations, `ready` finds one that is possible.
-//! May use: `channel::list`, `host`, `raddle-core`, `raddle-protocol`.
+//! May use: `channel::core`, `channel::list`, `host`, `raddle-core`, `raddle-protocol`.
 //! Never: a lock of two channels at once; no order of locks has to be kept.
 //!
 //! A selection looks at the notes of all channels, without their locks, and agrees on one of those that say yes. If
@@ -8,6 +8,7 @@
 //! put in ends the wait by the same word, if nobody was first, and everything starts over: the attempt that follows
 //! also takes entries out whose owners were selected elsewhere, so it gets further each time.
 
+use super::super::core::Side;
 use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
 use crate::host::choice::{now, point};
@@ -38,13 +39,24 @@ pub enum Until {
 /// One of the operations to choose from.
 pub struct Case<'a> {
     pub(super) operation: &'a dyn Operation,
-    /// The address of the end, by which a completion is checked.
-    pub(super) end: *const (),
+    /// Which end of which channel it is, by which a completion is checked.
+    pub(super) end: CaseEnd,
     /// The number that its user knows it by.
     pub(super) index: usize,
     note: Option<(&'a AtomicU32, u32)>,
     entry: Entry,
     room: Room,
+    /// The case whose wait is registered at this place of the order.
+    turn: Cell<usize>,
+}
+
+/// One end of a channel: a completion with a clone of the end is as good as with the one that was selected.
+///
+/// While somebody holds an end, by reference, the address is this channel's: no other, of another type, can lie there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CaseEnd {
+    pub(super) channel: *const (),
+    pub(super) side: Side,
 }
 
 impl Guarded for Case<'_> {
@@ -53,7 +65,7 @@ impl Guarded for Case<'_> {
     }
 }
 
-// SAFETY: entry and room are in use during a call only that has the case by `&mut`.
+// SAFETY: entry, room and turn are in use during a call only that has the case by `&mut`.
 unsafe impl Send for Case<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Case<'_> {}
@@ -67,12 +79,14 @@ pub(super) struct Agreed {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(operation: &'a dyn Operation, end: *const (), index: usize) -> Self {
-        Case { operation, end, index, note: operation.note(), entry: Entry::new(), room: Room::new() }
+    pub(super) fn new(operation: &'a dyn Operation, side: Side, index: usize) -> Self {
+        let end = CaseEnd { channel: operation.channel(), side };
+        let (note, turn) = (operation.note(), Cell::new(0));
+        Case { operation, end, index, note, entry: Entry::new(), room: Room::new(), turn }
     }
 
     pub(super) fn copy(&self) -> Case<'a> {
-        Case::new(self.operation, self.end, self.index)
+        Case::new(self.operation, self.end.side, self.index)
     }
 
     #[inline]
@@ -139,6 +153,28 @@ fn agree_late(cases: &[Case<'_>], first: usize) -> Option<Agreed> {
     order.filter(|at| cases[*at].seems_possible()).find_map(|at| cases[at].claim(at))
 }
 
+/// One that is possible. The note may say so of one that is not: the peer whom it counts has been selected elsewhere,
+/// and has not taken its entry out yet. A claim finds that out; who claims nothing has to ask.
+fn find_possible(cases: &[Case<'_>], biased: bool) -> Option<usize> {
+    let first = choose(cases, biased)?;
+    let order = (first..cases.len()).chain(0..first);
+    order.into_iter().find(|at| cases[*at].seems_possible() && cases[*at].operation.is_possible())
+}
+
+/// Puts the cases into the order in which their waits are registered. A peer serves the oldest wait at its channel: of
+/// two cases at one channel the one that is registered first.
+fn arrange(cases: &[Case<'_>], biased: bool) {
+    for (at, case) in cases.iter().enumerate() {
+        case.turn.set(at);
+    }
+    if !biased {
+        // Fisher and Yates.
+        for last in (1..cases.len()).rev() {
+            cases[last].turn.swap(&cases[random(last + 1)].turn);
+        }
+    }
+}
+
 /// Agrees on one of the operations; `None` if the time is over.
 #[track_caller]
 pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Option<Agreed> {
@@ -153,6 +189,7 @@ pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Opti
         if is_over(until) {
             return None;
         }
+        arrange(cases, biased);
         if let Some(agreed) = wait(cases, deadline(cases, until)) {
             return Some(agreed);
         }
@@ -167,12 +204,13 @@ pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Optio
         if until == Until::Now {
             order::SHORT_LOOK_FENCE();
         }
-        if let Some(at) = choose(cases, biased) {
+        if let Some(at) = find_possible(cases, biased) {
             return Some(cases[at].index);
         }
         if is_over(until) {
             return None;
         }
+        arrange(cases, biased);
         if let Some(at) = watch(cases, deadline(cases, until)) {
             return Some(cases[at].index);
         }
@@ -230,10 +268,11 @@ fn wait_in(
     let wait = Wait::on(const { &SELECT }, &all, Location::caller());
     let _shown = wait.show();
     let waiter = Waiter::new(SELECT.name());
-    let numbered = || cases.iter().zip(0_u32..);
+    // In the order of their turns; the outcome is the number of the case.
+    let in_turn = || cases.iter().map(|case| case.turn.get());
     // No need to look for an outcome in between: that is for the wait.
-    let possible = numbered().find(|(case, number)| !put_in(case, &waiter, *number));
-    let waiting = possible.map_or(cases.len(), |(_, number)| number as usize);
+    let possible = in_turn().position(|at| !put_in(&cases[at], &waiter, at as u32));
+    let waiting = possible.unwrap_or(cases.len());
     if possible.is_some() {
         // Nobody sleeps here: there is nobody to wake.
         let _right = waiter.try_select(POSSIBLE);
@@ -244,8 +283,7 @@ fn wait_in(
         Outcome::Selected(number) => Some(number as usize),
     };
     // The selected one has been taken out by whoever selected it.
-    let mut others = cases[..waiting].iter().enumerate().filter(|(at, _)| Some(*at) != selected);
-    others.by_ref().for_each(|(_, case)| take_out(case));
+    in_turn().take(waiting).filter(|at| Some(*at) != selected).for_each(|at| take_out(&cases[at]));
     if outcome == Outcome::Expired {
         region::check();
     }

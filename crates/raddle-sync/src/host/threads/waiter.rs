@@ -84,6 +84,13 @@ impl Waiter {
         }
     }
 
+    /// Whether nobody has ended the wait yet. Under the lock of a queue in which it stands; those of others may end it
+    /// at any time.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.word.is_open(self.number)
+    }
+
     fn outcome(&self) -> Option<Outcome> {
         self.word.outcome().map(|o| if o == EXPIRED { Outcome::Expired } else { Outcome::Selected(o) })
     }

@@ -25,6 +25,9 @@ pub(super) struct Shared<T> {
     bound: Option<usize>,
 }
 
+/// A queue keeps the memory for so many messages; what it has grown beyond it gives back as it empties.
+const ROOM_KEPT: usize = 64;
+
 struct State<T> {
     queue: VecDeque<T>,
     offers: VecDeque<(u64, T)>,
@@ -38,6 +41,9 @@ struct State<T> {
 
 impl<T> State<T> {
     fn take(&mut self) -> Option<T> {
+        if self.queue.capacity() > ROOM_KEPT && self.queue.len() < self.queue.capacity() / 8 {
+            self.queue.shrink_to(self.queue.capacity() / 2);
+        }
         self.queue.pop_front().or_else(|| {
             let (number, offer) = self.offers.pop_front()?;
             self.taken = number + 1;
@@ -223,5 +229,19 @@ impl<T> Shared<T> {
         drop(state);
         self.room.notify_all();
         drop(lost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_that_has_emptied_keeps_little_memory() {
+        let shared = Shared::new(None);
+        (0..100_000_u32).for_each(|message| shared.send(message).expect("the receiver is there"));
+        let mut state = shared.state.lock();
+        (0..100_000).for_each(|message| assert_eq!(state.take(), Some(message)));
+        assert!(state.queue.capacity() <= 2 * ROOM_KEPT, "room for {}", state.queue.capacity());
     }
 }

@@ -213,3 +213,20 @@ fn a_selection_that_waits_is_found_by_try_operations() {
         });
     }
 }
+
+/// The end that completes an operation may be a clone of the one that was added: what
+/// counts is the channel. `crossbeam-channel` 0.5.17 panics there.
+#[test]
+fn a_clone_of_the_end_completes_an_operation() {
+    let (s, r) = bounded(1);
+    let mut select = Select::new();
+    select.send(&s);
+    select.select().send(&s.clone(), 7).unwrap();
+    let mut select = Select::new();
+    select.recv(&r);
+    assert_eq!(select.select().recv(&r.clone()), Ok(7));
+    let clock = channel::at(std::time::Instant::now());
+    let mut select = Select::new();
+    select.recv(&clock);
+    assert!(select.select().recv(&clock.clone()).is_ok());
+}

@@ -335,3 +335,66 @@ fn one_message_goes_to_one_of_two_selections() {
         }
     });
 }
+
+/// Two cases of one selection stand at one rendezvous: a peer that comes while it waits serves either.
+#[test]
+fn a_waiting_selection_is_fair_between_cases_of_one_channel() {
+    const TIMES: usize = 400;
+    everywhere(|| {
+        let (s, r) = bounded(0);
+        // It does not send before the selection waits.
+        let waits = Arc::new(AtomicUsize::new(0));
+        let seen = waits.clone();
+        let join = spawn(move || {
+            for n in 0..TIMES {
+                while seen.load(Ordering::Acquire) <= n {
+                    pause(Duration::from_micros(20));
+                }
+                pause(Duration::from_micros(100));
+                s.send(n).unwrap();
+            }
+        });
+        let mut served = [0; 3];
+        for n in 0..TIMES {
+            waits.store(n + 1, Ordering::Release);
+            let mut select = Select::new();
+            let cases = [select.recv(&r), select.recv(&r), select.recv(&r)];
+            let operation = select.select();
+            served[cases.iter().position(|case| *case == operation.index()).unwrap()] += 1;
+            assert_eq!(operation.recv(&r), Ok(n));
+        }
+        join();
+        // Each is expected to have a third of them; fewer than an eighth is 18 standard deviations away.
+        assert!(served.iter().all(|times| *times > TIMES / 8), "{served:?}");
+    });
+}
+
+/// A peer that another channel has served still stands at this one until it wakes, and is not there for anybody.
+#[test]
+fn who_was_served_elsewhere_makes_nothing_possible() {
+    for _ in 0..300 {
+        let ((s1, r1), (s2, r2)) = (bounded::<u8>(0), bounded(0));
+        let thread = std::thread::spawn(move || {
+            let mut select = Select::new_biased();
+            select.send(&s1);
+            select.send(&s2);
+            let operation = select.select();
+            assert_eq!(operation.index(), 1);
+            operation.send(&s2, 5).unwrap();
+            s1
+        });
+        let mut both = Select::new();
+        both.recv(&r1);
+        both.recv(&r2);
+        assert!(both.ready() < 2);
+        let mut second = Select::new();
+        second.recv(&r2);
+        let operation = second.select();
+        // Agreed on, and perhaps not awake yet.
+        let mut first = Select::new();
+        first.recv(&r1);
+        assert_eq!(first.try_ready(), Err(TryReadyError));
+        assert_eq!(operation.recv(&r2), Ok(5));
+        drop(thread.join().unwrap());
+    }
+}

@@ -30,7 +30,9 @@ fn a_panic_poisons_it_for_good() {
     run(|| {
         let lazy: LazyLock<u8, _> = LazyLock::new(|| panic!("on purpose, making a lazy value"));
         assert!(catch_unwind(AssertUnwindSafe(|| *lazy)).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| *LazyLock::force(&lazy))).is_err());
+        let again = catch_unwind(AssertUnwindSafe(|| *LazyLock::force(&lazy))).unwrap_err();
+        let text = again.downcast_ref::<&str>().copied();
+        assert_eq!(text, Some("LazyLock instance has previously been poisoned"));
         assert_eq!(LazyLock::get(&lazy), None);
         let mut lazy = lazy;
         assert!(catch_unwind(AssertUnwindSafe(|| *LazyLock::force_mut(&mut lazy))).is_err());

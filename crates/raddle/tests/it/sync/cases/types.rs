@@ -55,6 +55,18 @@ fn automatic_traits() {
     assert_eq!(is!(UnwindSafe, OnceLock<&'static OnlySend>, LazyLock<&'static OnlySend>), [false; 2]);
 }
 
+/// A guard that only reads is as good as one of a shorter-lived value.
+#[test]
+fn a_reading_guard_is_covariant() {
+    fn shorter<'a, 'b>(guard: RwLockReadGuard<'a, &'static str>, _: &'b str) -> RwLockReadGuard<'a, &'b str> {
+        guard
+    }
+    let lock = RwLock::new("long");
+    let own = String::from("short");
+    assert_eq!(*shorter(lock.read().unwrap(), &own), "long");
+    assert!(lock.try_write().is_ok());
+}
+
 #[test]
 fn results_and_errors() {
     fn boxed(error: impl Error + 'static) -> Box<dyn Error> {

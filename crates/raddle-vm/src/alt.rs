@@ -1,5 +1,5 @@
 //! Owns: ALT: enabling, waiting, disabling, and which guard is chosen.
-//! May use: `atom`, `comm`, `interp`, `machine`, `process`, `raddle-bytecode`.
+//! May use: `atom`, `comm`, `machine`, `memory`, `process`, `scheduler`, `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory.
 //!
 //! **ALT.** The word `alt` of the one who inputs goes `IDLE` -> `ENABLING` -> `WAITING`; who has something for it
@@ -12,10 +12,11 @@
 
 use crate::atom;
 use crate::comm::after;
-use crate::interp::Step;
-use crate::machine::{FLOOR, Machine, Port, Scheduler};
+use crate::machine::Machine;
+use crate::memory::FLOOR;
 use crate::prim::Ordering;
-use crate::process::{ENABLING, IDLE, IN_ALT, Process, READY, WAITING};
+use crate::process::{ENABLING, IDLE, IN_ALT, Process, READY, Step, WAITING};
+use crate::scheduler::{Port, Scheduler};
 use raddle_bytecode::Trap;
 
 /// Slots of the state of an ALT.

@@ -1,5 +1,5 @@
 //! Owns: channels: who waits in a channel's word, who may take whom, and the copy.
-//! May use: `atom`, `interp`, `machine`, `process`, `races::shadow`, `loom`, `raddle-bytecode`.
+//! May use: `atom`, `machine`, `memory`, `process`, `races::shadow`, `scheduler`, `loom`, `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory. What a process waits for lies outside.
 //!
 //! A channel's word is one of
@@ -17,11 +17,12 @@
 //! queued twice. Then it clears the word, copies, and makes p ready. Each side pays one exchange.
 
 use crate::atom;
-use crate::interp::Step;
-use crate::machine::{FLOOR, Machine, Port, Scheduler};
+use crate::machine::Machine;
+use crate::memory::FLOOR;
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, WAITING};
+use crate::process::{IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, WAITING};
 use crate::races::Deed;
+use crate::scheduler::{Port, Scheduler};
 use raddle_bytecode::Trap;
 
 /// What is to be sent, or where to put what comes.
@@ -53,7 +54,7 @@ impl<L: Default> Machine<L> {
         kept: &mut u32,
     ) -> Result<Step, Trap> {
         if S::CHECKED {
-            self.use_end(me, channel, direction)?;
+            self.races.use_end(me, channel, direction)?;
         }
         if channel < FLOOR {
             return self.at_port::<S, SHARED>(scheduler, me, channel, direction, message);
@@ -121,7 +122,8 @@ impl<L: Default> Machine<L> {
         let theirs = Message { at: other.message.get(), length: other.length.get() };
         let (from, to) = if end & OUTPUT != 0 { (message, theirs) } else { (theirs, message) };
         if S::CHECKED {
-            self.met(me, other, (end & (OUTPUT | INPUT), from.range(), to.range()))?;
+            let what = (end & (OUTPUT | INPUT), from.range(), to.range());
+            self.races.met(me, other, self.keyboard().id(), what)?;
         }
         self.pass(from, to)?;
         if scheduler.ready_here(other) {
@@ -179,7 +181,7 @@ impl<L: Default> Machine<L> {
         let mut at = message.at;
         let behind = at.checked_add(message.length & !IN_SLOT).ok_or(Trap::Address)?;
         if S::CHECKED {
-            self.touch(me, me.ip.get().wrapping_sub(1), message.range(), Deed::Read)?;
+            self.races.touch(me, me.ip.get().wrapping_sub(1), message.range(), Deed::Read)?;
         }
         let mut bytes = [0; 64];
         while at < behind {

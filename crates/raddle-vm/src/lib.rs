@@ -4,8 +4,20 @@
 //!
 //! A [`Machine`] is a program with its memory and its processes; a [`Scheduler`] says who runs. [`solo`] is one that
 //! needs no operating system. A process is 40 bytes beside its frame: no stack. Read `raddle-bytecode`'s
-//! `crates/raddle-bytecode/FORMAT.md` for the machine that a program sees; here `memory`, `process`, `interp`, then the
-//! protocols `comm`, `alt`, `par`, `lock`, `quiet`.
+//! `crates/raddle-bytecode/FORMAT.md` for the machine that a program sees; here the modules are layers, and each uses
+//! those below it:
+//!
+//! | layer | modules |
+//! |---|---|
+//! | who runs it, and the account of what went wrong | `solo`, `report` |
+//! | the loop that runs instructions, and those that are more than a line in it | `interp`, `step` |
+//! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `quiet` |
+//! | channels, and the claim of who waits | `comm` |
+//! | the machine: its parts put together | `machine` |
+//! | its parts | `heap`, `table`, `queues`, `races` |
+//! | what it needs of whoever decides who runs | `scheduler` |
+//! | memory, the record of one process | `memory`, `process` |
+//! | arithmetic; a lock; atomic words and their orderings | `arith`, `spin`, `atom`, `prim` |
 #![cfg_attr(not(loom), no_std)]
 
 extern crate alloc;
@@ -24,14 +36,18 @@ mod model;
 mod par;
 mod prim;
 mod process;
+mod queues;
 pub mod quiet;
 mod races;
 mod report;
+mod scheduler;
 pub mod solo;
 mod spin;
 mod step;
+mod table;
 
-pub use interp::Step;
-pub use machine::{Fault, Machine, Port, Scheduler, Stats};
-pub use process::{Process, WorkerLocal};
+pub use machine::{Fault, Machine};
+pub use process::{Process, Step};
 pub use report::{Front, Report, SourceLocation, Waiting};
+pub use scheduler::{Port, Scheduler};
+pub use table::{Stats, WorkerLocal};

@@ -1,5 +1,5 @@
-//! Owns: the locks of shared channel ends, and who queues for them.
-//! May use: `atom`, `interp`, `machine`, `process`, `loom`, `raddle-bytecode`.
+//! Owns: the locks of shared channel ends.
+//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `loom`, `raddle-bytecode`.
 //! Never: trusts a lock's word: it lies in the program's memory.
 //!
 //! | word | meaning |
@@ -12,15 +12,12 @@
 //! under one spinning lock; a lock is handed over without becoming free.
 
 use crate::atom;
-use crate::interp::Step;
-use crate::machine::{FLOOR, Machine, Scheduler};
+use crate::machine::Machine;
+use crate::memory::FLOOR;
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{LOCK, Process};
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::process::{LOCK, Process, Step};
+use crate::scheduler::Scheduler;
 use raddle_bytecode::Trap;
-
-/// Who queues, by the lock's address.
-pub(crate) type Queues = BTreeMap<u32, VecDeque<u32>>;
 
 /// Those of the screen and of the error channel that are shared, at 32 and 44.
 const PORT_LOCKS: [u32; 4] = [36, 40, 48, 52];
@@ -60,7 +57,7 @@ impl<L: Default> Machine<L> {
             }
         }
         me.wait.store(address | LOCK, Ordering::Relaxed);
-        queues.entry(address).or_default().push_back(me.id());
+        queues.push(address, me.id());
         Step::Waits
     }
 
@@ -74,7 +71,7 @@ impl<L: Default> Machine<L> {
     ) -> Result<(), Trap> {
         let word = self.lock_word(address)?;
         if S::CHECKED {
-            self.released(me, address);
+            self.races.released(me.id(), address);
         }
         match atom::exchange::<SHARED>(word, HELD, FREE) {
             Ok(()) => Ok(()),
@@ -90,25 +87,21 @@ impl<L: Default> Machine<L> {
         address: u32,
     ) -> Result<(), Trap> {
         let mut queues = self.locks.lock();
-        let Some(queue) = queues.get_mut(&address) else {
+        let Some((first, only)) = queues.pop(address) else {
             word.store(FREE, Ordering::Relaxed);
             return Ok(());
         };
-        let first = queue.pop_front();
-        if queue.is_empty() {
-            queues.remove(&address);
+        if only {
             // Release pairs with the acquire of the next exchange of this word.
-            word.store(if first.is_some() { HELD } else { FREE }, Ordering::Release);
+            word.store(HELD, Ordering::Release);
         }
         drop(queues);
-        if let Some(first) = first {
-            let process = self.processes.get(first).ok_or(Trap::Channel)?;
-            atom::exchange::<SHARED>(&process.wait, address | LOCK, 0).map_err(|_| Trap::Channel)?;
-            if S::CHECKED {
-                self.claimed(first, address);
-            }
-            scheduler.ready(process);
+        let process = self.processes.get(first).ok_or(Trap::Channel)?;
+        atom::exchange::<SHARED>(&process.wait, address | LOCK, 0).map_err(|_| Trap::Channel)?;
+        if S::CHECKED {
+            self.races.claimed(first, address);
         }
+        scheduler.ready(process);
         Ok(())
     }
 }

@@ -1,81 +1,19 @@
 //! Owns: `Machine`, one program with its memory and its processes.
-//! May use: `heap`, `lock`, `memory`, `process`, `races`, `spin`, `raddle-bytecode`.
+//! May use: `heap`, `memory`, `process`, `queues`, `races`, `scheduler`, `spin`, `table`, `raddle-bytecode`.
 //! Never: chooses who runs next; a `Scheduler` does.
 
 use crate::heap::Heap;
-use crate::lock::Queues;
-use crate::memory::Memory;
-use crate::process::{Process, Table, WorkerLocal};
+use crate::memory::{FLOOR, Memory};
+use crate::process::Process;
+use crate::queues::LockQueues;
 use crate::races::Races;
+use crate::scheduler::Port;
 use crate::spin::Spin;
+use crate::table::{ProcessTable, WorkerLocal};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use raddle_bytecode::verify::SLOTS_MAX;
 use raddle_bytecode::{Effect, Insn, Module, Trap, Verified};
-
-/// Addresses below are the host's channels, and no memory of the program's.
-pub(crate) const FLOOR: u32 = 64;
-
-/// A channel that the host serves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Port {
-    /// Where the program reads bytes.
-    Keyboard = 16,
-    /// Where it writes them.
-    Screen = 20,
-    /// Where it complains.
-    Error = 24,
-}
-
-/// What decides who runs, and what the machine needs of the world around.
-pub trait Scheduler {
-    /// Several OS threads may run the machine at once.
-    const SHARED: bool;
-    /// Races are looked for, in a debug build (`races`).
-    const CHECKED: bool = false;
-    /// What it keeps in each process.
-    type Link: Default;
-
-    /// A process may run. From here on it may be running elsewhere.
-    fn ready(&self, process: &Process<Self::Link>);
-    /// As [`ready`](Scheduler::ready). True if nobody can run it before the caller next asks who is
-    /// [`next`](Scheduler::next).
-    #[inline(always)]
-    fn ready_here(&self, process: &Process<Self::Link>) -> bool {
-        self.ready(process);
-        false
-    }
-    /// A process that has just been made, as one of a few or, if `many`, of a replicated PAR.
-    fn begin(&self, process: &Process<Self::Link>, many: bool) {
-        let _ = many;
-        self.ready(process);
-    }
-    /// Who runs next, if the caller shall go on with somebody.
-    fn next(&self) -> Option<&Process<Self::Link>>;
-    /// A process has used up its fuel.
-    fn out_of_fuel(&self) {}
-    /// Who runs stops at that instruction, and has been given up; it can still run if `ready`. Called before
-    /// [`next`](Scheduler::next).
-    #[inline(always)]
-    fn stops(&self, at: u32, ready: bool) {
-        let _ = (at, ready);
-    }
-    /// Has the machine signal the process after `time`, once.
-    fn alarm(&self, process: &Process<Self::Link>, time: u32);
-    /// Takes that back.
-    fn cancel(&self, process: &Process<Self::Link>, time: u32);
-    /// The time in microseconds.
-    fn now(&self) -> u32;
-    /// The program writes.
-    fn output(&self, port: Port, bytes: &[u8]);
-    /// The program waits for the keyboard: bytes are to be offered from now on.
-    fn want_key(&self);
-    /// A call to the host, on four words. `None` if there is no such call.
-    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
-    /// The program has come to its end.
-    fn finished(&self);
-}
 
 /// A run-time error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,25 +24,6 @@ pub struct Fault {
     pub process: u32,
     /// At which instruction.
     pub at: u32,
-}
-
-/// What was counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stats {
-    /// Processes that began.
-    pub processes: u64,
-    /// Messages passed.
-    pub messages: u64,
-    /// How often a process was given the processor.
-    pub dispatches: u64,
-}
-
-impl core::ops::AddAssign for Stats {
-    fn add_assign(&mut self, other: Stats) {
-        self.processes += other.processes;
-        self.messages += other.messages;
-        self.dispatches += other.dispatches;
-    }
 }
 
 /// A call site, as the interpreter wants it.
@@ -125,8 +44,8 @@ pub struct Machine<L> {
     pub(crate) sites: Vec<CallSite>,
     pub(crate) memory: Memory,
     pub(crate) heap: Spin<Heap>,
-    pub(crate) processes: Table<L>,
-    pub(crate) locks: Spin<Queues>,
+    pub(crate) processes: ProcessTable<L>,
+    pub(crate) locks: Spin<LockQueues>,
     pub(crate) races: Races,
     pub(crate) data: u32,
     pub(crate) apart: bool,
@@ -151,10 +70,10 @@ impl<L: Default> Machine<L> {
         }
         let heap = Heap::new(FLOOR + module.data.len() as u32);
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
-        let (heap, locks) = (Spin::new(heap), Spin::new(Queues::default()));
+        let (heap, locks) = (Spin::new(heap), Spin::new(LockQueues::default()));
         // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its
         // memory.
-        let processes = Table::new((memory.bytes() / 32).clamp(1024, 1 << 28));
+        let processes = ProcessTable::new((memory.bytes() / 32).clamp(1024, 1 << 28));
         let races = Races::new(if module.is_debug_build() { memory.bytes() } else { 0 });
         let mut machine = Machine {
             program,

@@ -12,6 +12,9 @@ use crate::prim::{AtomicU32, Ordering};
 use alloc::boxed::Box;
 use core::sync::atomic::AtomicBool;
 
+/// Addresses below are the host's channels, and no memory of the program's.
+pub(crate) const FLOOR: u32 = 64;
+
 /// Bytes of a line of the cache, which two processors do not write at the same time.
 pub(crate) const LINE: u32 = 64;
 

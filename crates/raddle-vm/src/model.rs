@@ -1,15 +1,16 @@
 //! Owns: loom's models of the machine's protocols: every interleaving of two or three workers.
-//! May use: `comm`, `interp`, `machine`, `prim`, `process`, `quiet`, `loom`, `raddle-bytecode`.
+//! May use: `comm`, `machine`, `prim`, `process`, `quiet`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
 //! Never: the interpreter.
 //!
 //! It uses the protocols as they are; a scheduler that only notes who was made ready.
 
 use crate::comm::Message;
-use crate::interp::Step;
-use crate::machine::{Machine, Port, Scheduler};
+use crate::machine::Machine;
 use crate::prim::{AtomicU32, Ordering, ROWS, weakened};
-use crate::process::{IN_SLOT, INPUT, OUTPUT, Process, WorkerLocal};
+use crate::process::{IN_SLOT, INPUT, OUTPUT, Process, Step};
 use crate::quiet::Visits;
+use crate::scheduler::{Port, Scheduler};
+use crate::table::WorkerLocal;
 use loom::sync::Arc;
 use loom::thread;
 use raddle_bytecode::build::ModuleBuilder;

@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of processes.
-//! May use: `atom`, `interp`, `machine`, `memory`, `process`, `raddle-bytecode`.
+//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `table`, `raddle-bytecode`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
 //! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes
@@ -14,11 +14,12 @@
 //! worker: 1.22 of the single-threaded scheduler's time before, 1.12 so.)
 
 use crate::atom;
-use crate::interp::Step;
-use crate::machine::{Machine, Scheduler};
+use crate::machine::Machine;
 use crate::memory::LINE;
 use crate::prim::Ordering;
-use crate::process::{IDLE, JOIN, Process, WorkerLocal};
+use crate::process::{IDLE, JOIN, Process, Step};
+use crate::scheduler::Scheduler;
+use crate::table::WorkerLocal;
 use raddle_bytecode::Trap;
 
 /// Of so many processes at most each has lines of its own: a few dozen bytes more for each, which a million of them
@@ -54,7 +55,7 @@ impl<L: Default> Machine<L> {
         child.alt.store(IDLE, Ordering::Relaxed);
         local.stats.processes += 1;
         if S::CHECKED {
-            self.forked(me, child);
+            self.races.forked(me.id(), child.id());
         }
         scheduler.begin(child, many);
         Ok(())
@@ -149,7 +150,7 @@ impl<L: Default> Machine<L> {
             return Ok(());
         }
         if S::CHECKED {
-            self.ending(me, join);
+            self.races.ending(me.id(), join);
         }
         self.processes.give(local, me);
         let word = self.memory.word(join).ok_or(Trap::Address)?;
@@ -161,7 +162,7 @@ impl<L: Default> Machine<L> {
             let parent = self.processes.get(parent).ok_or(Trap::Channel)?;
             atom::exchange::<SHARED>(&parent.wait, join | JOIN, 0).map_err(|_| Trap::Channel)?;
             if S::CHECKED {
-                self.joined(parent.id(), join);
+                self.races.joined(parent.id(), join);
             }
             scheduler.ready(parent);
         }

@@ -1,6 +1,6 @@
-//! Owns: `Process`, all that the machine knows of one process, and the table of them.
-//! May use: `machine`, `spin`, `loom`.
-//! Never: moves or frees a process while the machine lives: a number that a program made up must lead to one.
+//! Owns: `Process`, all that the machine knows of one process.
+//! May use: `loom`.
+//! Never: another process than by its number.
 //!
 //! | field | who may touch it, and when |
 //! |---|---|
@@ -10,10 +10,6 @@
 //! | `parent`, `join`, `start` | written when it is made |
 
 use crate::prim::{AtomicU32, Ordering};
-use crate::spin::Spin;
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::sync::atomic::AtomicPtr;
 
 /// What a process waits for: the address of a word, with one of these in its low bits; 0 if for nothing of the kind.
 pub(crate) const LOCK: u32 = 0;
@@ -86,199 +82,11 @@ impl<L> Process<L> {
     }
 }
 
-/// So many processes are made at once, for one worker; and they begin and end with a line of the cache. With records
-/// of neighbours in one line two workers that run them would take it from each other at every step. It costs no memory:
-/// eight of any size that is a multiple of eight fill lines. (PERF: with frames apart, too, and the queue cut by place,
-/// `granularity` on two workers took 0.92 of the time at grain 1, 0.72 at 16, 0.82 at 1000.)
-const GROUP: usize = 8;
-
-/// Processes of neighbouring numbers.
-#[repr(C, align(64))]
-struct Group<L>([Process<L>; GROUP]);
-
-/// Under the models every word of a process is one that loom watches: few, then.
-const FIRST_BITS: u32 = if cfg!(loom) { 3 } else { 5 };
-const CHUNKS: usize = 24;
-/// So many free processes travel together between workers.
-const CHAIN: u32 = 32;
-
-/// All processes, by number.
-#[derive(Debug)]
-pub(crate) struct Table<L> {
-    /// Chunk k holds 32 * 2^k processes.
-    chunks: [AtomicPtr<Process<L>>; CHUNKS],
-    grow: Spin<Common>,
-}
-
-/// What the workers share.
-#[derive(Debug)]
-struct Common {
-    /// The first number that was never used.
-    next: u32,
-    /// Behind the last that may be.
-    end: u32,
-    /// First of each of the chains that nobody has.
-    chains: Vec<u32>,
-}
-
-/// What one worker has of the machine for itself: free processes, and what it has counted.
-#[derive(Debug, Default)]
-pub struct WorkerLocal {
-    first: u32,
-    count: u32,
-    /// A full chain behind it, so that who begins and ends a few at the edge of a chain does not come to the lock.
-    full: u32,
-    /// Twice the visits to the machine, and one more while there is one.
-    pub(crate) visits: u32,
-    /// How many processes began and ended here, how often one was run, and messages passed.
-    pub(crate) stats: crate::machine::Stats,
-}
-
-impl WorkerLocal {
-    /// What was counted here.
-    pub fn stats(&self) -> crate::machine::Stats {
-        self.stats
-    }
-
-    /// Adds what another one has counted.
-    pub fn count(&mut self, stats: crate::machine::Stats) {
-        self.stats += stats;
-    }
-}
-
-fn place(id: u32) -> (usize, usize) {
-    let at = id + (1 << FIRST_BITS);
-    let chunk = at.ilog2() - FIRST_BITS;
-    (chunk as usize, (at - (1 << (chunk + FIRST_BITS))) as usize)
-}
-
-impl<L: Default> Table<L> {
-    /// For at most so many processes at once, about.
-    pub(crate) fn new(most: u32) -> Table<L> {
-        Table {
-            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS],
-            grow: Spin::new(Common { next: 1, end: most, chains: Vec::new() }),
-        }
-    }
-
-    /// The process of that number, if there ever was one.
-    #[inline(always)]
-    pub(crate) fn get(&self, id: u32) -> Option<&Process<L>> {
-        if id >= 1 << 28 {
-            return None;
-        }
-        let (chunk, at) = place(id);
-        // Acquire pairs with the release in `refill`.
-        let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
-        if chunk.is_null() {
-            return None;
-        }
-        // SAFETY: a chunk has that many processes.
-        let process = unsafe { chunk.add(at) };
-        // SAFETY: it stays until the table is dropped.
-        Some(unsafe { &*process })
-    }
-
-    /// A process that nobody uses. Numbers begin at 1.
-    #[inline(always)]
-    pub(crate) fn take(&self, local: &mut WorkerLocal) -> Option<&Process<L>> {
-        if local.first == 0 {
-            self.refill(local)?;
-        }
-        let process = self.get(local.first)?;
-        local.first = process.message.get();
-        local.count = local.count.saturating_sub(1);
-        Some(process)
-    }
-
-    #[inline(always)]
-    pub(crate) fn give(&self, local: &mut WorkerLocal, process: &Process<L>) {
-        process.start.set(DEAD);
-        process.wait.store(0, Ordering::Relaxed);
-        process.message.set(local.first);
-        local.first = process.id();
-        local.count += 1;
-        if local.count == CHAIN {
-            self.put_by(local);
-        }
-    }
-
-    /// The worker has two chains: one goes to whoever needs it.
-    #[cold]
-    fn put_by(&self, local: &mut WorkerLocal) {
-        if local.full != 0 {
-            self.grow.lock().chains.push(local.full);
-        }
-        (local.full, local.first, local.count) = (local.first, 0, 0);
-    }
-
-    #[cold]
-    fn refill(&self, local: &mut WorkerLocal) -> Option<()> {
-        if local.full != 0 {
-            (local.first, local.full, local.count) = (local.full, 0, CHAIN);
-            return Some(());
-        }
-        let mut common = self.grow.lock();
-        if let Some(chain) = common.chains.pop() {
-            (local.first, local.count) = (chain, CHAIN);
-            return Some(());
-        }
-        self.make(local, &mut common)
-    }
-
-    /// Numbers that were never used, a group at a time.
-    fn make(&self, local: &mut WorkerLocal, common: &mut Common) -> Option<()> {
-        let ids = common.next..(common.next | (GROUP as u32 - 1)) + 1;
-        if ids.end > common.end {
-            return None;
-        }
-        for id in ids.clone() {
-            let (chunk, _) = place(id);
-            let place = self.chunks.get(chunk)?;
-            if place.load(Ordering::Relaxed).is_null() {
-                const { assert!(size_of::<Group<L>>() == GROUP * size_of::<Process<L>>(), "no gaps") };
-                let groups = groups_of(chunk);
-                let fresh: Box<[Group<L>]> =
-                    (0..groups).map(|_| Group(core::array::from_fn(|_| dead()))).collect();
-                // Release pairs with the acquire in `get`.
-                place.store(Box::into_raw(fresh).cast(), Ordering::Release);
-            }
-            let process = self.get(id)?;
-            process.id.set(id);
-            process.message.set(if id + 1 == ids.end { 0 } else { id + 1 });
-        }
-        (local.first, local.count) = (ids.start, ids.end - ids.start);
-        common.next = ids.end;
-        Some(())
-    }
-
-    /// Those that live.
-    pub(crate) fn living(&self) -> impl Iterator<Item = &Process<L>> {
-        let behind = self.grow.lock().next;
-        (1..behind).filter_map(|id| self.get(id)).filter(|process| process.start.get() != DEAD)
-    }
-}
-
-/// Of so many groups that chunk is.
-fn groups_of(chunk: usize) -> usize {
-    (1 << (chunk + FIRST_BITS as usize)) / GROUP
-}
-
-fn dead<L: Default>() -> Process<L> {
-    let process = Process::default();
-    process.start.set(DEAD);
-    process
-}
-
-impl<L> Drop for Table<L> {
-    fn drop(&mut self) {
-        for (number, chunk) in self.chunks.iter_mut().enumerate() {
-            let chunk = *chunk.get_mut();
-            if !chunk.is_null() {
-                let all = core::ptr::slice_from_raw_parts_mut(chunk.cast::<Group<L>>(), groups_of(number));
-                // SAFETY: it was made as a box of that many, and nobody has the table any more.
-                drop(unsafe { Box::from_raw(all) });
-            }
-        }
-    }
+/// How something that may wait has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// It is done.
+    Done,
+    /// The process waits; it belongs to whoever ends its wait.
+    Waits,
 }

@@ -1,5 +1,5 @@
 //! Owns: whether a machine that several workers run stands still: nobody runs, and every process waits.
-//! May use: `machine`, `prim`, `process`, `loom`.
+//! May use: `machine`, `prim`, `process`, `table`, `loom`.
 //! Never: stops a worker, or waits for one.
 //!
 //! Each worker counts its visits to the machine: the count goes up when it enters and when it leaves, so it is odd
@@ -17,7 +17,8 @@
 
 use crate::machine::Machine;
 use crate::prim::{self, AtomicU32, Ordering, fence};
-use crate::process::WorkerLocal;
+use crate::process::WAITING;
+use crate::table::WorkerLocal;
 
 /// One worker's visits to the machine, as others see them; it counts them in its own part. (That it does not count in
 /// the atomic word is for the models, too: loom overlooks who else read a word that its writer has just read.)
@@ -51,6 +52,13 @@ impl Visits {
 }
 
 impl<L: Default> Machine<L> {
+    /// Whether every process waits for another one, or for time. Meaningful while nothing runs.
+    pub fn all_wait(&self) -> bool {
+        self.processes.living().all(|process| {
+            process.wait.load(Ordering::Relaxed) != 0 || process.alt.load(Ordering::Relaxed) == WAITING
+        })
+    }
+
     /// Whether every process waits, and nobody has been in the machine since `sum` gave `before`.
     pub fn stands_still(&self, before: u32, sum: impl Fn() -> Option<u32>) -> bool {
         if sum() != Some(before) || !self.all_wait() {

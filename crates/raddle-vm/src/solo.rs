@@ -1,5 +1,5 @@
 //! Owns: the scheduler for one thread, which needs no operating system.
-//! May use: `interp`, `machine`, `process`, `raddle-bytecode`.
+//! May use: `machine`, `process`, `scheduler`, `table`, `raddle-bytecode`.
 //! Never: a lock, an atomic exchange, a thread.
 //!
 //! It can give a program back that has work for more than one: when, for [`SLACK_US`], somebody was always left in
@@ -18,8 +18,10 @@ mod world;
 
 pub use world::{Event, Until, World};
 
-use crate::machine::{Fault, Machine, Port, Scheduler, Stats};
-use crate::process::{Process, WorkerLocal};
+use crate::machine::{Fault, Machine};
+use crate::process::{Process, Step};
+use crate::scheduler::{Port, Scheduler};
+use crate::table::{Stats, WorkerLocal};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
@@ -237,7 +239,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
         match event {
             Event::Key(key) => {
                 self.keys.set(Keys::Offered);
-                if self.machine.offer_key(self, key) == Ok(crate::Step::Done) {
+                if self.machine.offer_key(self, key) == Ok(Step::Done) {
                     self.keys.set(Keys::Wanted);
                 }
             }

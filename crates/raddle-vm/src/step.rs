@@ -1,14 +1,14 @@
 //! Owns: instructions that are more than a line in the loop: ALT, waiting for time, routines on words, the host.
-//! May use: `arith`, `atom`, `comm`, `interp`, `machine`, `process`, `raddle-bytecode`.
+//! May use: `arith`, `atom`, `comm`, `machine`, `process`, `scheduler`, `raddle-bytecode`.
 //! Never: a slot; the loop has them.
 
 use crate::arith;
 use crate::atom;
 use crate::comm::after;
-use crate::interp::Step;
-use crate::machine::{Machine, Scheduler};
+use crate::machine::Machine;
 use crate::prim::Ordering;
-use crate::process::{self, Process};
+use crate::process::{self, Process, Step};
+use crate::scheduler::Scheduler;
 use raddle_bytecode::{Insn, Long, Op, Trap};
 
 impl<L: Default> Machine<L> {

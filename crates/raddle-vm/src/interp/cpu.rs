@@ -1,5 +1,5 @@
 //! Owns: `Cpu`, the state of the process that runs, and the operands of its instruction.
-//! May use: `machine`, `process`, `loom`, `raddle-bytecode`.
+//! May use: `machine`, `process`, `scheduler`, `table`, `loom`, `raddle-bytecode`.
 //! Never: a slot that is no operand of the instruction, or no head of its frame.
 //!
 //! The state is the next instruction `at`, the frame `fp` (and where that lies, `frame`), and the fuel left. What a
@@ -11,9 +11,11 @@
 //! calls leave their words. Who changes the one changes the others: `enter` and `resume`.
 
 use super::flow::FUEL;
-use crate::machine::{Fault, Machine, Scheduler};
+use crate::machine::{Fault, Machine};
 use crate::prim::{AtomicU32, Ordering};
-use crate::process::{Process, WorkerLocal};
+use crate::process::Process;
+use crate::scheduler::Scheduler;
+use crate::table::WorkerLocal;
 use raddle_bytecode::{Insn, Op, Trap};
 
 /// Why the loop ends.

@@ -1,14 +1,14 @@
 //! Owns: bytes in memory: elements, fields, copies.
-//! May use: `machine`, `races::shadow`, `loom`, `raddle-bytecode`.
+//! May use: `races::shadow`, `scheduler`, `loom`, `raddle-bytecode`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! In a debug build, memory that is watched for races is told of each access.
 
 use super::cpu::{Cpu, Stop};
 use super::hold;
-use crate::machine::Scheduler;
 use crate::prim::AtomicU32;
 use crate::races::Deed;
+use crate::scheduler::Scheduler;
 use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
@@ -38,7 +38,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     fn touch(&self, place: u32, bytes: u32, deed: Deed) -> Result<(), Trap> {
         if S::CHECKED {
-            self.machine.touch(self.me, self.at as u32 - 1, (place, bytes), deed)
+            self.machine.races.touch(self.me, self.at as u32 - 1, (place, bytes), deed)
         } else {
             Ok(())
         }
@@ -81,8 +81,12 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 
     #[inline(always)]
     pub(super) fn watch(&self) -> Result<(), Stop> {
-        if S::CHECKED && !self.machine.watch(self.imm() as u32, self.a(), self.a_next())? {
-            self.word(0);
+        if S::CHECKED {
+            let (address, bytes) = (self.a(), self.a_next());
+            hold(self.machine.memory.has(address, bytes), Trap::Address)?;
+            if !self.machine.races.watch(self.imm() as u32, address, bytes) {
+                self.word(0);
+            }
         }
         Ok(())
     }
@@ -90,7 +94,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     pub(super) fn unwatch(&self) {
         if S::CHECKED {
-            self.machine.unwatch(self.a());
+            self.machine.races.unwatch(self.a());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Owns: jumps, calls and returns, and whose turn it is.
-//! May use: `machine`, `raddle-bytecode`.
+//! May use: `process`, `scheduler`, `raddle-bytecode`.
 //! Never: a return that the verifier's numbers do not bound: the words of a call lie where a program could forge them.
 
-use super::Step;
 use super::cpu::{Cpu, Stop};
-use crate::machine::Scheduler;
+use crate::process::Step;
+use crate::scheduler::Scheduler;
 use raddle_bytecode::Trap;
 
 /// Jumps backwards that a process may make before others get their turn.

@@ -1,12 +1,12 @@
 //! Owns: processes that begin, end, wait and talk, as instructions.
-//! May use: `comm`, `machine`, `par`, `process`, `raddle-bytecode`.
+//! May use: `comm`, `par`, `process`, `scheduler`, `raddle-bytecode`.
 //! Never: a step that may wait without the process saved: from then on somebody else may run it.
 
 use super::cpu::{Cpu, Stop};
 use crate::comm::Message;
-use crate::machine::Scheduler;
 use crate::par::Many;
 use crate::process::{IN_SLOT, OUTPUT};
+use crate::scheduler::Scheduler;
 use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
@@ -46,7 +46,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     #[inline(always)]
     fn note_joined(&self, join: u32) {
         if S::CHECKED {
-            self.machine.joined(self.me.id(), join);
+            self.machine.races.joined(self.me.id(), join);
         }
     }
 
@@ -116,7 +116,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         let step = self.machine.claim::<SHARED>(self.me, lock);
         let claimed = |cpu: &Self| {
             if S::CHECKED {
-                cpu.machine.claimed(cpu.me.id(), lock);
+                cpu.machine.races.claimed(cpu.me.id(), lock);
             }
         };
         self.after(step, claimed)

@@ -1,5 +1,5 @@
 //! Owns: the loop that runs instructions.
-//! May use: `arith`, `atom`, `comm`, `machine`, `process`, `raddle-bytecode`.
+//! May use: `arith`, `atom`, `comm`, `machine`, `process`, `scheduler`, `table`, `raddle-bytecode`.
 //! Never: a slot without the verifier's proof; memory without a comparison.
 //!
 //! The state of the process that runs is a [`Cpu`]. It is saved only when somebody else may run it, or something went
@@ -23,19 +23,12 @@ mod meet;
 use crate::arith;
 use crate::atom;
 use crate::comm::after;
-use crate::machine::{Fault, Machine, Scheduler};
-use crate::process::{INPUT, OUTPUT, Process, WorkerLocal};
+use crate::machine::{Fault, Machine};
+use crate::process::{INPUT, OUTPUT, Process};
+use crate::scheduler::Scheduler;
+use crate::table::WorkerLocal;
 use cpu::{Cpu, Stop};
 use raddle_bytecode::{Op, Trap};
-
-/// How something that may wait has gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
-    /// It is done.
-    Done,
-    /// The process waits; it belongs to whoever ends its wait.
-    Waits,
-}
 
 impl<L: Default> Machine<L> {
     /// Runs `first`, and whomever the scheduler names after it, until it names nobody.

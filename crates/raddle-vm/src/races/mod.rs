@@ -1,5 +1,5 @@
 //! Owns: the search for races on what a program's author vouches for, in debug builds.
-//! May use: `machine`, `process`, `spin`, `raddle-bytecode`.
+//! May use: `process`, `spin`, `raddle-bytecode`.
 //! Never: a look at the schedule: what counts is what orders two accesses, not which came first.
 //!
 //! Fork, join, a communication and a lock's way from one holder to the next put accesses into an order; two accesses
@@ -25,7 +25,6 @@
 mod clock;
 mod shadow;
 
-use crate::machine::Machine;
 use crate::process::{INPUT, OUTPUT, Process};
 use crate::spin::Spin;
 use alloc::boxed::Box;
@@ -175,7 +174,8 @@ impl Races {
         }
     }
 
-    fn watch(&self, watched: u32, address: u32, bytes: u32) -> bool {
+    /// `watch`, of bytes within memory: whether they were not watched yet.
+    pub(crate) fn watch(&self, watched: u32, address: u32, bytes: u32) -> bool {
         let order = &mut *self.order.lock();
         let fresh = bytes > 0 && order.shadow.watch(watched, address, bytes);
         if fresh {
@@ -184,7 +184,8 @@ impl Races {
         fresh
     }
 
-    fn unwatch(&self, address: u32) {
+    /// `unwatch`.
+    pub(crate) fn unwatch(&self, address: u32) {
         let order = &mut *self.order.lock();
         let bytes = order.shadow.unwatch(address);
         // The first word, and the last, may be watched for a neighbour's bytes, too.
@@ -198,25 +199,10 @@ impl Races {
     pub(crate) fn found(&self) -> Option<Race> {
         self.order.lock().found
     }
-}
-
-impl<L: Default> Machine<L> {
-    /// `watch`: whether it was not watched yet.
-    pub(crate) fn watch(&self, watched: u32, address: u32, bytes: u32) -> Result<bool, Trap> {
-        if !self.memory.has(address, bytes) {
-            return Err(Trap::Address);
-        }
-        Ok(self.races.watch(watched, address, bytes))
-    }
-
-    /// `unwatch`.
-    pub(crate) fn unwatch(&self, address: u32) {
-        self.races.unwatch(address);
-    }
 
     /// A process touches memory.
     #[inline(always)]
-    pub(crate) fn touch(
+    pub(crate) fn touch<L>(
         &self,
         me: &Process<L>,
         at: u32,
@@ -224,15 +210,15 @@ impl<L: Default> Machine<L> {
         deed: Deed,
     ) -> Result<(), Trap> {
         let behind = address.saturating_add(bytes);
-        if self.races.is_marked(address, behind) {
+        if self.is_marked(address, behind) {
             return self.touch_watched(me, at, (address, behind), deed);
         }
         Ok(())
     }
 
     #[cold]
-    fn touch_watched(&self, me: &Process<L>, at: u32, range: (u32, u32), deed: Deed) -> Result<(), Trap> {
-        let order = &mut *self.races.order.lock();
+    fn touch_watched<L>(&self, me: &Process<L>, at: u32, range: (u32, u32), deed: Deed) -> Result<(), Trap> {
+        let order = &mut *self.order.lock();
         let access = order.access(me, at, deed);
         let clock = &order.flows[&me.id()].clock;
         let result = order.shadow.touch(clock, access, range);
@@ -240,11 +226,11 @@ impl<L: Default> Machine<L> {
     }
 
     /// A process comes to a channel.
-    pub(crate) fn use_end(&self, me: &Process<L>, channel: u32, direction: u32) -> Result<(), Trap> {
-        if !self.races.is_marked(channel, channel.saturating_add(4)) {
+    pub(crate) fn use_end<L>(&self, me: &Process<L>, channel: u32, direction: u32) -> Result<(), Trap> {
+        if !self.is_marked(channel, channel.saturating_add(4)) {
             return Ok(());
         }
-        let order = &mut *self.races.order.lock();
+        let order = &mut *self.order.lock();
         let deed = if direction == OUTPUT { Deed::Output } else { Deed::Input };
         let access = order.access(me, me.ip.get().wrapping_sub(1), deed);
         let clock = &order.flows[&me.id()].clock;
@@ -253,16 +239,17 @@ impl<L: Default> Machine<L> {
     }
 
     /// Both sides of a communication are there: what each has done before happened before what the other does next.
-    pub(crate) fn met(
+    /// One of them may be the `keyboard`, which is the world's.
+    pub(crate) fn met<L>(
         &self,
         me: &Process<L>,
         other: &Process<L>,
+        keyboard: u32,
         (direction, from, to): (u32, (u32, u32), (u32, u32)),
     ) -> Result<(), Trap> {
-        let keyboard = self.keyboard().id();
         let both = me.id() != keyboard && other.id() != keyboard;
         if both {
-            self.races.order.lock().meet(me.id(), other.id());
+            self.order.lock().meet(me.id(), other.id());
         }
         let (sender, receiver) = if direction == INPUT { (other, me) } else { (me, other) };
         if sender.id() != keyboard {
@@ -270,30 +257,30 @@ impl<L: Default> Machine<L> {
         }
         self.touch(receiver, receiver.ip.get().wrapping_sub(1), to, Deed::Change)?;
         if both {
-            self.races.order.lock().part(me.id(), other.id());
+            self.order.lock().part(me.id(), other.id());
         }
         Ok(())
     }
 
     /// One process has begun another.
-    pub(crate) fn forked(&self, parent: &Process<L>, child: &Process<L>) {
-        self.races.order.lock().fork(parent.id(), child.id());
+    pub(crate) fn forked(&self, parent: u32, child: u32) {
+        self.order.lock().fork(parent, child);
     }
 
     /// It is about to end.
-    pub(crate) fn ending(&self, process: &Process<L>, join: u32) {
-        self.races.order.lock().end(process.id(), join);
+    pub(crate) fn ending(&self, process: u32, join: u32) {
+        self.order.lock().end(process, join);
     }
 
     /// All that count there have ended.
     pub(crate) fn joined(&self, parent: u32, join: u32) {
-        self.races.order.lock().join(parent, join);
+        self.order.lock().join(parent, join);
     }
 
     /// It gives a lock back.
-    pub(crate) fn released(&self, me: &Process<L>, lock: u32) {
-        let order = &mut *self.races.order.lock();
-        let flow = order.flow(me.id());
+    pub(crate) fn released(&self, process: u32, lock: u32) {
+        let order = &mut *self.order.lock();
+        let flow = order.flow(process);
         let clock = flow.clock.clone();
         flow.clock.tick(flow.number);
         order.locks.insert(lock, clock);
@@ -301,7 +288,7 @@ impl<L: Default> Machine<L> {
 
     /// It holds a lock.
     pub(crate) fn claimed(&self, process: u32, lock: u32) {
-        let order = &mut *self.races.order.lock();
+        let order = &mut *self.order.lock();
         if let Some(clock) = order.locks.get(&lock).cloned() {
             order.flow(process).clock.merge(&clock);
         }

@@ -1,10 +1,11 @@
 //! Owns: looking at the processes of a machine that does not run.
-//! May use: `machine`, `process`, `raddle-bytecode`.
+//! May use: `machine`, `memory`, `process`, `raddle-bytecode`.
 //! Never: more than some thousands of processes.
 
 use super::absint::{AbstractInterpreter, Interval, Pending, Summary};
 use super::{Report, SourceLocation, Waiting};
-use crate::machine::{FLOOR, Fault, Machine};
+use crate::machine::{Fault, Machine};
+use crate::memory::FLOOR;
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -78,13 +79,6 @@ impl Users {
 }
 
 impl<L: Default> Machine<L> {
-    /// Whether every process waits for another one, or for time. Meaningful while nothing runs.
-    pub fn all_wait(&self) -> bool {
-        self.processes.living().all(|process| {
-            process.wait.load(Ordering::Relaxed) != 0 || process.alt.load(Ordering::Relaxed) == WAITING
-        })
-    }
-
     pub(super) fn place_of(&self, at: u32) -> SourceLocation {
         let module = self.program.module();
         let Some(line) = module.line_at(at) else { return SourceLocation::default() };

@@ -1,8 +1,8 @@
 //! Owns: what a machine on one thread needs of the world around it.
-//! May use: `machine`.
+//! May use: `scheduler`.
 //! Never: decides anything.
 
-use crate::machine::Port;
+use crate::scheduler::Port;
 
 /// How long the world may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

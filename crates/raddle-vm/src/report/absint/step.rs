@@ -1,9 +1,9 @@
 //! Owns: what the effect of each instruction does to an abstract state.
-//! May use: `machine`, `raddle-bytecode`.
+//! May use: `memory`, `raddle-bytecode`.
 //! Never: a wildcard over effects or an instruction by its name: what is new must be thought of here.
 
 use super::{AbstractInterpreter, AbstractState, Interval};
-use crate::machine::FLOOR;
+use crate::memory::FLOOR;
 use alloc::vec::Vec;
 use raddle_bytecode::Insn;
 use raddle_bytecode::effect::{Bound, Effect, Location, Operand, Width};

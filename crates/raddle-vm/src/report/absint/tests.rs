@@ -1,13 +1,13 @@
 //! Owns: the test that the abstract interpreter leaves out nothing that the machine does, instruction by instruction.
-//! May use: `machine`, `process`, `solo`, `raddle-bytecode`.
+//! May use: `machine`, `memory`, `scheduler`, `solo`, `table`, `raddle-bytecode`.
 //! Never: a list of instructions: it takes each of the table.
 //!
 //! An instruction whose row in the table names the wrong effect fails here: memory changes of which the abstract
 //! interpreter says that it keeps its value.
 
 use super::*;
-use crate::process::WorkerLocal;
 use crate::solo::{self, Event, Failure, Until, World};
+use crate::table::WorkerLocal;
 use raddle_bytecode::{Function, Op, Site, Trap, Watched, verify};
 
 const SLOTS: u32 = 24;
@@ -135,7 +135,7 @@ fn may_differ(before: &Machine<()>, insn: Insn, at: u32) -> bool {
 /// Runs one instruction both ways. Whether it went on.
 fn check(random: &mut Random, op: Op) -> bool {
     let Some(module) = program(random, op) else { return false };
-    let data = crate::machine::FLOOR;
+    let data = crate::memory::FLOOR;
     let mut words: Vec<u32> = (0..SLOTS + DATA_BYTES / 4).map(|_| random.word(data)).collect();
     (words[0], words[1]) = (0, 0);
     let (before, after) = (machine(&module, &words), machine(&module, &words));

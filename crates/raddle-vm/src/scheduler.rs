@@ -1,0 +1,66 @@
+//! Owns: `Scheduler`: what the machine needs of whoever decides who runs, and of the world.
+//! May use: `process`.
+//! Never: a decision; each scheduler makes its own.
+
+use crate::process::Process;
+
+/// A channel that the host serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Port {
+    /// Where the program reads bytes.
+    Keyboard = 16,
+    /// Where it writes them.
+    Screen = 20,
+    /// Where it complains.
+    Error = 24,
+}
+
+/// What decides who runs, and what the machine needs of the world around.
+pub trait Scheduler {
+    /// Several OS threads may run the machine at once.
+    const SHARED: bool;
+    /// Races are looked for, in a debug build (`races`).
+    const CHECKED: bool = false;
+    /// What it keeps in each process.
+    type Link: Default;
+
+    /// A process may run. From here on it may be running elsewhere.
+    fn ready(&self, process: &Process<Self::Link>);
+    /// As [`ready`](Scheduler::ready). True if nobody can run it before the caller next asks who is
+    /// [`next`](Scheduler::next).
+    #[inline(always)]
+    fn ready_here(&self, process: &Process<Self::Link>) -> bool {
+        self.ready(process);
+        false
+    }
+    /// A process that has just been made, as one of a few or, if `many`, of a replicated PAR.
+    fn begin(&self, process: &Process<Self::Link>, many: bool) {
+        let _ = many;
+        self.ready(process);
+    }
+    /// Who runs next, if the caller shall go on with somebody.
+    fn next(&self) -> Option<&Process<Self::Link>>;
+    /// A process has used up its fuel.
+    fn out_of_fuel(&self) {}
+    /// Who runs stops at that instruction, and has been given up; it can still run if `ready`. Called before
+    /// [`next`](Scheduler::next).
+    #[inline(always)]
+    fn stops(&self, at: u32, ready: bool) {
+        let _ = (at, ready);
+    }
+    /// Has the machine signal the process after `time`, once.
+    fn alarm(&self, process: &Process<Self::Link>, time: u32);
+    /// Takes that back.
+    fn cancel(&self, process: &Process<Self::Link>, time: u32);
+    /// The time in microseconds.
+    fn now(&self) -> u32;
+    /// The program writes.
+    fn output(&self, port: Port, bytes: &[u8]);
+    /// The program waits for the keyboard: bytes are to be offered from now on.
+    fn want_key(&self);
+    /// A call to the host, on four words. `None` if there is no such call.
+    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
+    /// The program has come to its end.
+    fn finished(&self);
+}

@@ -17,6 +17,17 @@
 //! * [`interpose!`]: how an adaptor exports a function of the C library and does not call itself.
 //! * [`overflow`]: a stack overflow is reported with the name of the process.
 //!
+//! They are layers; each uses those below it:
+//!
+//! | layer | modules |
+//! |---|---|
+//! | what lies on a stack; what a thread has for itself; a thread of C | `note`, `walk`, `tls`, `foreign` |
+//! | the report of an overflow; the switch between two contexts | `overflow`, `switch` |
+//! | what a sanitizer is told of a switch | `sanitizer` |
+//! | the switch in assembly, and what it leaves on a stack | `arch` |
+//! | the record of a suspended context; stacks; where the word of an OS thread lies | `context`, `stack`, `place` |
+//! | words, registers and names of one OS thread or program | `current`, `control`, `interpose`, `valgrind` |
+//!
 //! ```
 //! use raddle_context::{Context, SizeClass, StackDepot, StackPool, transfer};
 //!
@@ -51,16 +62,20 @@ pub mod note;
 pub mod overflow;
 #[cfg_attr(raddle_twin, path = "twin/place.rs")]
 mod place;
+#[cfg(not(raddle_twin))]
+mod sanitizer;
 mod stack;
+#[cfg_attr(raddle_twin, path = "twin/switch.rs")]
+mod switch;
 pub mod tls;
-#[cfg_attr(raddle_twin, path = "twin/tools.rs")]
-mod tools;
+mod valgrind;
 #[cfg_attr(any(raddle_twin, raddle_tsan), path = "walk/none.rs")]
 pub mod walk;
 
-pub use context::{Context, Entry, transfer, transfer_here, transfer_with};
+pub use context::{Context, Entry};
 pub use control::ControlWords;
 pub use place::CurrentSlot;
 #[doc(hidden)]
 pub use place::CurrentSlot as Place;
 pub use stack::{Guard, SizeClass, Stack, StackDepot, StackError, StackOptions, StackPool};
+pub use switch::{transfer, transfer_here, transfer_with};

@@ -10,8 +10,9 @@
 //! PERF: bench `commstime`; `docs/HANGS.md` has the figures.
 
 use crate::arch::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, SAVED_BYTES, peek, switch_here_noting};
+use crate::context::Context;
+use crate::stack::Stack;
 use crate::walk::kept;
-use crate::{Context, Stack};
 
 /// Whether this build keeps notes: on x86-64, except with a sanitizer or in the twin build.
 pub const ARE_KEPT: bool = true;

@@ -1,5 +1,5 @@
 //! Owns: the switch on aarch64 (AAPCS64).
-//! May use: `context`, `walk`, `libc`.
+//! May use: `context`, `libc`.
 //! Never: memory other than those words and the two stacks.
 //!
 //! A suspended context is its stack pointer; everything else lies on its stack, as `switch` stored it:
@@ -24,8 +24,8 @@
 //!   the link register is saved unsigned, as by any leaf assembly. `blr` lands on `entry`, which a BTI
 //!   build opens with `bti c`.
 
+use super::REGISTERS;
 use crate::context::Context;
-use crate::walk::REGISTERS;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 

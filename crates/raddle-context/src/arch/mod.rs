@@ -6,6 +6,8 @@
 #[cfg_attr(all(target_arch = "x86_64", raddle_tsan), path = "x86_64_tsan.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
+#[cfg(all(target_arch = "x86_64", raddle_tsan))]
+mod tsan_word;
 
 pub(crate) use machine::switch;
 #[cfg(not(any(raddle_asan, raddle_tsan)))]
@@ -16,6 +18,10 @@ pub(crate) use machine::{NOTE, NOTE_MARK, NOTE_MARK_BYTES, switch_here_noting};
 pub(crate) use machine::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 pub(crate) use machine::{prepare_storage, set_storage};
+
+/// The general registers of x86-64 (and its return address, 16) and aarch64 have numbers of DWARF's below this.
+#[cfg(not(raddle_tsan))]
+pub const REGISTERS: usize = 33;
 
 /// Whether the kernel lets programs write the FS base (Linux 5.9).
 #[cfg(target_arch = "x86_64")]

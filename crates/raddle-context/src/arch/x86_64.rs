@@ -1,5 +1,5 @@
 //! Owns: the switch on x86-64 (System V calling convention).
-//! May use: `context`, `walk`, `libc`.
+//! May use: `context`, `libc`.
 //! Never: memory other than those words and the two stacks.
 //!
 //! A suspended context is its stack pointer; everything else lies on its stack, as `switch` pushed it:
@@ -40,9 +40,8 @@
 //!   it on only if every object of the program is marked for it; this assembly carries no mark, so the
 //!   linker leaves the program unmarked.
 
-use super::may_write_fs_base;
+use super::{REGISTERS, may_write_fs_base};
 use crate::context::Context;
-use crate::walk::REGISTERS;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, Ordering};

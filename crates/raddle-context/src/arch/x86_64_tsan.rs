@@ -1,5 +1,5 @@
 //! Owns: the switch on x86-64 under ThreadSanitizer.
-//! May use: `context`, `tools`.
+//! May use: `context`.
 //! Never: anything that the plain file does not do, except those calls.
 //!
 //! As `x86_64.rs`, whose story holds, with two calls between saving and loading the stack pointer: the
@@ -11,9 +11,8 @@
 //! the storage that is being left, so whoever changes the storage carries the word over. Where it lies is found out by
 //! watching it change; this needs `wrfsbase`.
 
-use super::may_write_fs_base;
+use super::{may_write_fs_base, tsan_word};
 use crate::context::Context;
-use crate::tools::fibers;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicIsize, Ordering};
@@ -23,7 +22,10 @@ static WORD: AtomicIsize = AtomicIsize::new(0);
 
 /// Asks once how storage is to be switched. False if it cannot be.
 pub(crate) fn prepare_storage() -> bool {
-    let word = fibers::word();
+    let pointer;
+    // SAFETY: the storage's first word is its own address; nothing is written.
+    unsafe { asm!("mov {}, fs:[0]", out(reg) pointer, options(nostack, preserves_flags)) };
+    let word = tsan_word::find(pointer);
     WORD.store(word.unwrap_or(0), Ordering::Relaxed);
     word.is_some() && may_write_fs_base()
 }

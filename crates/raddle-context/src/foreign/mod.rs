@@ -1,5 +1,5 @@
 //! Owns: the call of a thread's function that is not Rust's: a base to unwind to, and perhaps another stack.
-//! May use: `tools`.
+//! May use: `sanitizer::calls`.
 //! Never: catching what unwinds.
 //!
 //! A thread of C may end from within: `pthread_exit` and a cancellation unwind its stack by force, frame by frame, up
@@ -29,7 +29,7 @@ pub type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 pub unsafe fn leave(base: usize, result: *mut c_void) -> ! {
     // AddressSanitizer has marks on the frames that are forgotten.
     #[cfg(all(raddle_asan, not(raddle_twin)))]
-    crate::tools::fibers::forget_frames(base);
+    crate::sanitizer::forget_frames(base);
     // SAFETY: passed on to the caller.
     unsafe { machine::leave(base, result) }
 }

@@ -1,8 +1,10 @@
 //! Owns: no notes: this build's switch keeps none.
-//! May use: `context`, `stack`.
+//! May use: `context`, `stack`, `switch`.
 //! Never: a note.
 
-use crate::{Context, Stack, transfer_here};
+use crate::context::Context;
+use crate::stack::Stack;
+use crate::switch::transfer_here;
 
 /// No notes are kept.
 pub const ARE_KEPT: bool = false;

@@ -1,5 +1,5 @@
 //! Owns: slabs, the reservations that stacks are cut from.
-//! May use: `tools::valgrind`, `libc`.
+//! May use: `valgrind`, `libc`.
 //! Never: a slot after it was cut; that belongs to whoever holds the `Stack`.
 //!
 //! A slab is one private anonymous mapping without reserved swap (`MAP_NORESERVE`): it costs address space
@@ -13,7 +13,7 @@
 
 use super::error::FailedStep;
 use super::{Guard, PAGE, SizeClass, ranges};
-use crate::tools::valgrind;
+use crate::valgrind;
 use core::ptr::NonNull;
 
 /// `MADV_GUARD_INSTALL`, which the `libc` crate does not define yet.

@@ -1,5 +1,5 @@
 //! Owns: the stack walk of a suspended context: the functions that it is in.
-//! May use: `arch::machine`, `context`, `stack`.
+//! May use: `arch`, `context`, `stack`.
 //! Never: a read outside of the context's own stack and of those tables; an allocation, or a lock, while it walks.
 //!
 //! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to its
@@ -14,11 +14,12 @@
 mod rows;
 mod tables;
 
-pub use rows::REGISTERS;
+pub use crate::arch::REGISTERS;
 pub use tables::Tables;
 
 use crate::arch::{RETURN, SAVED, SAVED_BYTES, STACK_POINTER, interrupted, peek};
-use crate::{Context, Stack};
+use crate::context::Context;
+use crate::stack::Stack;
 use core::ops::Range;
 use rows::{Row, Rule};
 

@@ -2,7 +2,8 @@
 //! May use: `context`, `stack`.
 //! Never: a frame.
 
-use crate::{Context, Stack};
+use crate::context::Context;
+use crate::stack::Stack;
 
 /// No register is kept.
 pub const REGISTERS: usize = 0;

@@ -1,12 +1,12 @@
 //! Owns: the interpreter of a function's unwind information, which gives the `Row` for an instruction.
-//! May use: nothing.
+//! May use: `arch`.
 //! Never: a byte beyond their end; a DWARF expression, which only the loader's stubs use: the walk ends there.
 //!
 //! The unwind information is a program that builds rows, one for each change of the frame (DWARF 5, 6.4.2). It is
 //! interpreted from the function's begin to the instruction in question.
 
-/// The general registers of x86-64 (and its return address, 16) and aarch64 have numbers below this.
-pub const REGISTERS: usize = 33;
+use crate::arch::REGISTERS;
+
 /// The most rows that a program may save (`DW_CFA_remember_state`).
 const SAVED_ROWS_MAX: usize = 3;
 

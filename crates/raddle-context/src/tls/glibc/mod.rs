@@ -1,5 +1,5 @@
 //! Owns: thread-local storage by glibc's own allocator.
-//! May use: `stack`, `tools`, `libc`, `raddle-syscall`.
+//! May use: `sanitizer`, `stack`, `libc`, `raddle-syscall`.
 //! Never: an offset that was not read from glibc itself or seen in a live thread.
 
 mod anchor;
@@ -21,8 +21,8 @@ pub use ends::{ThreadEnds, set_ends};
 pub use host::Host;
 
 use super::Unsupported;
+use crate::sanitizer;
 use crate::stack::Stack;
-use crate::tools::fibers;
 
 /// Whether this machine can do it. The first call probes, which takes about 100 us; the others read the answer.
 ///
@@ -54,7 +54,7 @@ pub fn base() -> usize {
 pub unsafe fn return_to(base: usize, stack: &Stack) {
     // SAFETY: passed on to the caller.
     unsafe { machine::set_thread_pointer(base) };
-    fibers::back_home(stack);
+    sanitizer::back_home(stack);
 }
 
 /// A context that is over, and has the OS thread's storage, makes way for one with storage of its own, at `base`.
@@ -63,7 +63,7 @@ pub unsafe fn return_to(base: usize, stack: &Stack) {
 /// As [`return_to`]; the context transfers next, to the one whose storage that is.
 #[inline(never)]
 pub unsafe fn make_way_for(base: usize) {
-    fibers::leave_behind();
+    sanitizer::leave_behind();
     // SAFETY: passed on to the caller.
     unsafe { machine::set_thread_pointer(base) };
 }

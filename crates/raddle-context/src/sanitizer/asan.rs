@@ -12,7 +12,7 @@
 //! switches meanwhile (`LEFT_BEHIND`), and told where it is by the next context that uses it.
 
 use crate::arch;
-use crate::context::{Context, Entry};
+use crate::context::{Context, Entry, Fiber};
 use crate::stack::Stack;
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -29,41 +29,27 @@ unsafe extern "C" {
     fn __asan_unpoison_memory_region(from: *const c_void, bytes: usize);
 }
 
-/// The bounds of the stack that a context runs on, and the entry that it was really primed with.
-#[derive(Debug)]
-pub(crate) struct Fiber {
-    bottom: *mut u8,
-    bytes: usize,
-    entry: Option<Entry>,
+/// A context is about to be primed; returns the entry to use.
+pub(crate) fn primed(fiber: &mut Fiber, stack: &Stack, entry: Entry) -> Entry {
+    // A context that was dropped while it was suspended has left the marks of its frames behind.
+    // SAFETY: the range is the stack's own memory.
+    unsafe { __asan_unpoison_memory_region(stack.limit().cast(), stack.class().bytes()) };
+    *fiber = Fiber { bottom: stack.limit(), bytes: stack.class().bytes(), entry: Some(entry) };
+    base
 }
 
-impl Fiber {
-    pub(crate) const fn new() -> Self {
-        Fiber { bottom: null_mut(), bytes: 0, entry: None }
-    }
-
-    /// A context is about to be primed; returns the entry to use.
-    pub(crate) fn primed(&mut self, stack: &Stack, entry: Entry) -> Entry {
-        // A context that was dropped while it was suspended has left the marks of its frames behind.
-        // SAFETY: the range is the stack's own memory.
-        unsafe { __asan_unpoison_memory_region(stack.limit().cast(), stack.class().bytes()) };
-        *self = Fiber { bottom: stack.limit(), bytes: stack.class().bytes(), entry: Some(entry) };
-        base
-    }
-
-    /// Finds the bounds of an OS thread's own stack, at its first switch.
-    fn learn(&mut self) {
-        let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: writes the attributes of the running thread.
-        let error = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
-        assert_eq!(error, 0, "pthread_getattr_np refused");
-        let (mut bottom, mut bytes) = (null_mut(), 0);
-        // SAFETY: the attributes were written above.
-        unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut bottom, &raw mut bytes) };
-        // SAFETY: as above; they are not used any more.
-        unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
-        (self.bottom, self.bytes) = (bottom.cast(), bytes);
-    }
+/// Finds the bounds of an OS thread's own stack, at its first switch.
+fn learn(fiber: &mut Fiber) {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: writes the attributes of the running thread.
+    let error = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
+    assert_eq!(error, 0, "pthread_getattr_np refused");
+    let (mut bottom, mut bytes) = (null_mut(), 0);
+    // SAFETY: the attributes were written above.
+    unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut bottom, &raw mut bytes) };
+    // SAFETY: as above; they are not used any more.
+    unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    (fiber.bottom, fiber.bytes) = (bottom.cast(), bytes);
 }
 
 std::thread_local! {
@@ -130,7 +116,7 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize
     // SAFETY: the caller owns `from`.
     let own = unsafe { &mut (*from).fiber };
     if own.bottom.is_null() {
-        own.learn();
+        learn(own);
     }
     let (bottom, bytes) = (own.bottom, own.bytes);
     // SAFETY: the caller says that `to` is suspended or primed.

@@ -2,25 +2,15 @@
 //! May use: `arch::machine`, `context`, `stack`.
 //! Never: a cost.
 
-use crate::context::{Context, Entry};
+use crate::context::{Context, Entry, Fiber};
 use crate::stack::Stack;
 
 pub(crate) use crate::arch::{switch, switch_here};
 
-/// The state of a sanitizer per context: nothing.
-#[derive(Debug)]
-pub(crate) struct Fiber;
-
-impl Fiber {
-    pub(crate) const fn new() -> Self {
-        Fiber
-    }
-
-    /// A context is about to be primed; returns the entry to use.
-    #[inline(always)]
-    pub(crate) fn primed(&mut self, _stack: &Stack, entry: Entry) -> Entry {
-        entry
-    }
+/// A context is about to be primed; returns the entry to use.
+#[inline(always)]
+pub(crate) fn primed(_fiber: &mut Fiber, _stack: &Stack, entry: Entry) -> Entry {
+    entry
 }
 
 /// A context that had storage of its own continues with its OS thread's: nothing to do.

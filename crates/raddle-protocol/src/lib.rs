@@ -14,6 +14,7 @@
     reason = "who makes a protocol's word says so; nobody wants one by default"
 )]
 
+pub mod call;
 pub mod glance;
 pub mod order;
 pub mod prim;

@@ -57,7 +57,7 @@ impl Trip {
         let data = std::ptr::from_ref(self).cast_mut().cast();
         // SAFETY: the block is what runs here.
         let worker = unsafe { Worker::of(&self.block.header) };
-        worker.note_stop("blocking", 0);
+        worker.note_stop(super::BLOCKING.call(), 0);
         // SAFETY: as above; the trip lies in the frame of one who waits.
         unsafe { worker.leave_workers(self.block, set_out, data) };
         // SAFETY: null, or in the frame of the spare, which waits for the way back.

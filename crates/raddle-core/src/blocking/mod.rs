@@ -27,7 +27,7 @@ pub(crate) use spare::run_detached;
 use crate::block::Block;
 use crate::orphan::{end_of_orphan, is_orphan};
 use crate::wait::park::{Caller, caller, wait_registered};
-use crate::wait::{CallOn, Wait};
+use crate::wait::{CallOn, Wait, WaitReason};
 use crate::worker::Worker;
 use carry::Trip;
 use raddle_protocol::header::{AWAY, Header, OWN_TLS};
@@ -73,7 +73,7 @@ where
     if block.header.is(OWN_TLS) { carried(block, f) } else { elsewhere(block, f) }
 }
 
-const BLOCKING: CallOn<Block> = CallOn::new("blocking");
+const BLOCKING: CallOn<Block> = CallOn::new("blocking", WaitReason::Blocking);
 
 /// The thread goes over to a spare OS thread, makes the call there, and comes back.
 fn carried<T>(block: &'static Block, f: impl FnOnce() -> T) -> T {
@@ -126,7 +126,7 @@ fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
     let at: *mut Call<F, T> = &raw mut call;
     // SAFETY: `block` is what runs here.
     let away = unsafe { Worker::of(&block.header) }.shared().count_away();
-    wait_registered("blocking", |_me| {
+    wait_registered(BLOCKING.call(), |_me| {
         // SAFETY: the frame stays until its owner is woken, which the job does as its last act.
         let job = unsafe { Job::borrowed(at.cast(), make::<F, T>) };
         pool::submit(job).is_ok()

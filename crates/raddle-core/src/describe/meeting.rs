@@ -1,5 +1,5 @@
 //! Owns: the calls whose waits are noted in the switch itself, and their subject: a channel, by its address alone.
-//! May use: nothing.
+//! May use: `raddle-protocol`.
 //! Never: following that address.
 //!
 //! A light process that waits at a one-to-one channel leaves three words and the number of its call in the switch
@@ -8,6 +8,7 @@
 
 use crate::describe::thing::Thing;
 use crate::describe::wait::{CallOn, Subject};
+use raddle_protocol::call::WaitReason;
 
 /// A channel of which only the address is known.
 pub struct Meeting(());
@@ -36,5 +37,7 @@ pub const SEND: u32 = 0;
 pub const RECV: u32 = 1;
 
 /// The calls by their numbers.
-pub static MEETINGS: [CallOn<Meeting>; 2] =
-    [CallOn::new("csp::Sender::send"), CallOn::new("csp::Receiver::recv")];
+pub static MEETINGS: [CallOn<Meeting>; 2] = [
+    CallOn::new("csp::Sender::send", WaitReason::MeetToSend),
+    CallOn::new("csp::Receiver::recv", WaitReason::MeetToReceive),
+];

@@ -10,5 +10,5 @@ mod wait;
 pub use held::{Held, held_by};
 pub use meeting::{MEETINGS, Meeting, RECV, SEND};
 pub use thing::{FirstOf, Guarded, Thing};
-pub(crate) use wait::PARK;
 pub use wait::{CallOn, Parked, Subject, Wait};
+pub(crate) use wait::{JOIN, PARK};

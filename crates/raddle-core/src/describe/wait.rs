@@ -23,6 +23,7 @@ use crate::describe::thing::Thing;
 use crate::os_thread;
 use crate::stamp::Stamp;
 use raddle_context::note;
+use raddle_protocol::call::{WaitCall, WaitReason};
 use raddle_protocol::header::{AWAY, Kind};
 use std::fmt;
 use std::marker::PhantomData;
@@ -66,7 +67,7 @@ pub struct CallOn<S> {
 
 /// The same for whatever type: what is done with the address of a subject is of its type.
 struct Call {
-    name: &'static str,
+    wait: WaitCall,
     kind: &'static str,
     address: unsafe fn(*const ()) -> *const (),
     held: unsafe fn(*const ()) -> Option<Held>,
@@ -76,18 +77,48 @@ struct Call {
 }
 
 impl<S: Subject> CallOn<S> {
-    /// The call of this name: `Mutex::lock`.
-    pub const fn new(name: &'static str) -> CallOn<S> {
+    /// The call of this name, `Mutex::lock`, in which one waits for that reason, as traces tell it.
+    ///
+    /// ```
+    /// use raddle_core::wait::{CallOn, Subject, WaitReason};
+    ///
+    /// struct Latch;
+    /// impl Subject for Latch {
+    ///     const KIND: &'static str = "latch";
+    /// }
+    /// const PASS: CallOn<Latch> = CallOn::new("Latch::pass", WaitReason::Barrier);
+    /// assert_eq!((PASS.call().name(), PASS.call().reason()), ("Latch::pass", WaitReason::Barrier));
+    /// ```
+    ///
+    /// A call without a reason is none:
+    ///
+    /// ```compile_fail,E0061
+    /// use raddle_core::wait::{CallOn, Subject, WaitReason};
+    ///
+    /// struct Latch;
+    /// impl Subject for Latch {
+    ///     const KIND: &'static str = "latch";
+    /// }
+    /// const PASS: CallOn<Latch> = CallOn::new("Latch::pass");
+    /// ```
+    pub const fn new(name: &'static str, reason: WaitReason) -> CallOn<S> {
+        let wait = WaitCall::new(name, reason);
         let (address, held, awaits) = (address::<S>, held::<S>, awaits::<S>);
         let (things, state) = (things::<S>, state::<S>);
-        let call = Call { name, kind: S::KIND, address, held, awaits, things, state };
+        let call = Call { wait, kind: S::KIND, address, held, awaits, things, state };
         CallOn { call, subject: PhantomData }
     }
 
     /// Its name.
     #[inline(always)]
     pub fn name(&self) -> &'static str {
-        self.call.name
+        self.call.wait.name()
+    }
+
+    /// Its name and its reason.
+    #[inline(always)]
+    pub const fn call(&'static self) -> &'static WaitCall {
+        &self.call.wait
     }
 }
 
@@ -210,7 +241,13 @@ impl<'s> Wait<'s> {
     /// The call that it waits in.
     #[inline(always)]
     pub fn name(&self) -> &'static str {
-        self.call.name
+        self.call.wait.name()
+    }
+
+    /// Its name, and why one waits there.
+    #[inline(always)]
+    pub fn call(&self) -> &'static WaitCall {
+        &self.call.wait
     }
 
     /// Where in the program it waits.
@@ -262,9 +299,9 @@ impl<'s> Wait<'s> {
 /// `waits in Mutex::lock at src/main.rs:7:13 for a mutex (0x7f..), held by ...`.
 impl fmt::Display for Wait<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Call { name, kind, state, .. } = self.call;
+        let Call { kind, state, .. } = self.call;
         let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
-        write!(f, "waits in {name} at {} for {article} {kind} ({:p})", self.site(), self.subject())?;
+        write!(f, "waits in {} at {} for {article} {kind} ({:p})", self.name(), self.site(), self.subject())?;
         let mut more = String::new();
         // SAFETY: as in `held`.
         unsafe { state(self.subject, &mut more) }?;
@@ -276,7 +313,10 @@ impl fmt::Display for Wait<'_> {
 }
 
 /// Who parks waits for itself.
-pub(crate) const PARK: CallOn<Block> = CallOn::new("park");
+pub(crate) const PARK: CallOn<Block> = CallOn::new("park", WaitReason::Park);
+
+/// Who joins a process waits for that.
+pub(crate) const JOIN: CallOn<Block> = CallOn::new("join", WaitReason::Join);
 
 /// One joins a process; and who parks or sleeps waits for itself.
 impl Subject for Block {

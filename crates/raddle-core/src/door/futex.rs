@@ -191,7 +191,7 @@ fn sleep(
     let subject = WaitedWord { address, size, owner };
     let wait = Wait::on(const { &WAIT }, &subject, site);
     let _shown = wait.show();
-    let sleeper = (Waiter::new(WAIT.name()), options.until);
+    let sleeper = (Waiter::new(WAIT.call()), options.until);
     match table().wait(address, options.bits, sleeper, unchanged) {
         Waited::Woken => Outcome::Woken,
         Waited::Changed => Outcome::Differs,

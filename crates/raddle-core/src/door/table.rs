@@ -3,10 +3,10 @@
 //! Never: the word.
 
 use super::owner::Owner;
-use crate::wait::{CallOn, Held, Subject, Thing, Waiter};
+use crate::wait::{CallOn, Held, Subject, Thing, WaitReason, Waiter};
 use raddle_protocol::protocol::futex::{Bucket, Table};
 
-pub(super) const WAIT: CallOn<WaitedWord> = CallOn::new("futex::wait");
+pub(super) const WAIT: CallOn<WaitedWord> = CallOn::new("futex::wait", WaitReason::Wait);
 
 /// So many that cores seldom meet at one: of 64 that are in a bucket at one moment each meets another with a chance of
 /// 6 %. All take 64 KiB, of which a page is there when it has been used.

@@ -156,7 +156,7 @@ fn exit(block: &'static Block) -> *mut Context {
     }
     end(worker, block);
     worker.give_stack(stack);
-    worker.note_stop("exit", 0);
+    worker.note_exit();
     worker.pick_last()
 }
 

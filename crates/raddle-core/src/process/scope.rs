@@ -9,7 +9,7 @@ use crate::block::Block;
 use crate::orphan;
 use crate::region::{self, Node};
 use crate::wait::park;
-use crate::wait::{CallOn, Subject, Wait};
+use crate::wait::{CallOn, Subject, Wait, WaitReason};
 use raddle_protocol::header::Header;
 use raddle_protocol::order;
 use raddle_protocol::prim::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -130,7 +130,7 @@ impl ScopeData {
         if !self.empty.is_done() {
             let wait = Wait::on(const { &SCOPE }, self, site);
             let _shown = wait.show();
-            park::wait_registered(SCOPE.name(), |owner| self.empty.register(owner) == Registered::Waits);
+            park::wait_registered(SCOPE.call(), |owner| self.empty.register(owner) == Registered::Waits);
         }
     }
 }
@@ -139,7 +139,7 @@ impl ScopeData {
 pub const LOST: &str =
     "a scope had processes or jobs that a worker had taken, which a forked child does not have";
 
-const SCOPE: CallOn<ScopeData> = CallOn::new("scope");
+const SCOPE: CallOn<ScopeData> = CallOn::new("scope", WaitReason::Join);
 
 impl Subject for ScopeData {
     const KIND: &'static str = "scope";

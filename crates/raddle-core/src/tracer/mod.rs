@@ -13,6 +13,7 @@ pub(crate) use place::{place_of_mark, place_of_text};
 use crate::block::Block;
 use crate::ids;
 use place::place_of;
+use raddle_protocol::call::WaitReason;
 use raddle_protocol::header::{Header, Kind};
 use raddle_protocol::protocol::jobs::Node;
 use raddle_trace::clock::Source;
@@ -38,24 +39,6 @@ pub(crate) const SITE_OF_ENGINE: u32 = 1;
 /// A name that a thread was given.
 pub type Named = (u32, Arc<str>);
 
-/// What calls are by, as far as this worker has met them: the place of a call's name, and the kind of its waits.
-///
-/// PERF: to tell the kind from the name takes longer than the record itself; calls have few names.
-#[derive(Default)]
-struct Calls([Cell<(usize, u8)>; 32]);
-
-impl Calls {
-    fn reason(&self, what: &str) -> StopReason {
-        // Its place and its length: one name may begin another.
-        let address = what.as_ptr().addr() ^ what.len() << 48;
-        let known = &self.0[(address ^ address >> 5) % self.0.len()];
-        if known.get().0 != address {
-            known.set((address, reason(what) as u8));
-        }
-        StopReason::of_number(known.get().1)
-    }
-}
-
 /// What one worker records.
 pub struct Tracer {
     source: Source,
@@ -63,7 +46,6 @@ pub struct Tracer {
     stop: Cell<u32>,
     /// Where in the program, as the words of a [`Event::Site`]; zeros if that is not known.
     site: Cell<(u32, u32)>,
-    calls: Calls,
     rings: OnceLock<Rings>,
     names: Mutex<Vec<Named>>,
     /// The kernel's number of the worker's OS thread; 0 before it runs.
@@ -103,26 +85,23 @@ pub fn number_of_job(node: *const Node) -> u32 {
     (node.addr() >> 4) as u32
 }
 
-/// What kind of wait a call is, by the end of its name.
-fn reason(what: &str) -> StopReason {
-    let ends = |with: &[&str]| with.iter().any(|end| what.ends_with(end));
-    match what {
-        "exit" => StopReason::Exit,
-        "park" => StopReason::Park,
-        "sleep" => StopReason::Sleep,
-        "blocking" => StopReason::Blocking,
-        "Future::get" => StopReason::Future,
-        "join" | "raddle::join" | "scope" => StopReason::Join,
-        // The channels of `csp` keep nothing.
-        "csp::Sender::send" | "csp::Sender::send_deadline" => StopReason::MeetToSend,
-        "csp::Receiver::recv" | "csp::Receiver::recv_deadline" => StopReason::MeetToReceive,
-        "csp::Alternation::recv" | "csp::choose" => StopReason::MeetOne,
-        _ if ends(&["Alternation::recv", "choose", "select"]) => StopReason::Select,
-        _ if ends(&["recv", "recv_deadline", "recv_timeout"]) => StopReason::Receive,
-        _ if ends(&["send", "send_deadline", "send_timeout"]) => StopReason::Send,
-        _ if ends(&["sync", "Barrier::wait"]) => StopReason::Barrier,
-        _ if ends(&["lock", "read", "write", "claim", "acquire"]) => StopReason::Lock,
-        _ => StopReason::Wait,
+/// What the trace format calls a wait for that reason.
+fn stop_reason(reason: WaitReason) -> StopReason {
+    match reason {
+        WaitReason::Park => StopReason::Park,
+        WaitReason::Sleep => StopReason::Sleep,
+        WaitReason::Join => StopReason::Join,
+        WaitReason::Future => StopReason::Future,
+        WaitReason::Blocking => StopReason::Blocking,
+        WaitReason::Send => StopReason::Send,
+        WaitReason::Receive => StopReason::Receive,
+        WaitReason::Select => StopReason::Select,
+        WaitReason::MeetToSend => StopReason::MeetToSend,
+        WaitReason::MeetToReceive => StopReason::MeetToReceive,
+        WaitReason::MeetOne => StopReason::MeetOne,
+        WaitReason::Barrier => StopReason::Barrier,
+        WaitReason::Lock => StopReason::Lock,
+        WaitReason::Wait => StopReason::Wait,
     }
 }
 
@@ -132,7 +111,6 @@ impl Tracer {
             source: Source::of_this_machine(),
             stop: Cell::new(NONE),
             site: Cell::new((0, 0)),
-            calls: Calls::default(),
             rings: OnceLock::new(),
             names: Mutex::default(),
             os_thread: AtomicI32::new(0),
@@ -176,10 +154,15 @@ impl Tracer {
 
     /// See [`Worker::note_stop`](crate::worker::Worker::note_stop).
     #[cold]
-    pub(crate) fn note_stop(&self, what: &str, object: usize, site: Option<&'static Location<'static>>) {
+    pub(crate) fn note_stop(
+        &self,
+        reason: WaitReason,
+        object: usize,
+        site: Option<&'static Location<'static>>,
+    ) {
         let site = site.map_or(0, place_of);
         // What waits does not lie closer together than this, most often.
-        self.note_reason(self.calls.reason(what), (object >> 4) as u32, (site, PLACE_OF_SITE));
+        self.note_reason(stop_reason(reason), (object >> 4) as u32, (site, PLACE_OF_SITE));
     }
 
     /// What runs is about to stop for that reason; `site` are the words of a record of the place, of zeros if none.
@@ -223,30 +206,6 @@ impl Tracer {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if names.len() < NAMES_MAX {
             names.push((number, name.clone()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_have_reasons() {
-        let calls = [
-            ("csp::Receiver::recv", StopReason::MeetToReceive),
-            ("csp::Sender::send_deadline", StopReason::MeetToSend),
-            ("channel::Sender::send", StopReason::Send),
-            ("csp::Alternation::recv", StopReason::MeetOne),
-            ("channel::select", StopReason::Select),
-            ("Mutex::lock", StopReason::Lock),
-            ("csp::Barrier::sync", StopReason::Barrier),
-            ("join", StopReason::Join),
-            ("exit", StopReason::Exit),
-            ("Condvar::wait", StopReason::Wait),
-        ];
-        for (call, expected) in calls {
-            assert_eq!(reason(call), expected, "{call}");
         }
     }
 }

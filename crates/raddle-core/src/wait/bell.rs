@@ -15,6 +15,7 @@
 //! and saying so there are a few instructions, and no switch.
 
 use super::waiter::{Outcome, Waiter, WakeRight};
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::{Header, Kind};
 use raddle_protocol::prim;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,12 +55,12 @@ impl Bell {
 /// Waits until whoever got the header by `register` wakes it. False if the deadline passed first, or the caller was
 /// cancelled. `register` says whether there is anything to wait for, `withdraw` whether nobody will wake it.
 pub(crate) fn wait_loosely(
-    what: &str,
+    call: &'static WaitCall,
     deadline: Option<Instant>,
     register: impl FnOnce(*mut Header) -> bool,
     withdraw: impl FnOnce(*mut Header) -> bool,
 ) -> bool {
-    let waiter = Waiter::new(what);
+    let waiter = Waiter::new(call);
     let bell = Bell::new(&waiter);
     if !register(bell.header()) {
         return true;

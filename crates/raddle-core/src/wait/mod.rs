@@ -1,5 +1,5 @@
 //! Owns: what locks and channels use to wait: one wait, ended by the first of several; and to say what they wait for.
-//! May use: `block::control`, `describe`, `worker::callback`.
+//! May use: `block::control`, `describe`, `worker::callback`, `raddle-protocol`.
 //! Never: what is waited for.
 
 mod bell;
@@ -16,4 +16,5 @@ pub use crate::describe::{
 pub use crate::worker::Callback;
 pub(crate) use bell::wait_loosely;
 pub use holder::{Holder, Running, who_runs};
+pub use raddle_protocol::call::{WaitCall, WaitReason};
 pub use waiter::{Outcome, Waiter, WakeRight};

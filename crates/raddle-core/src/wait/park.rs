@@ -13,13 +13,14 @@
 //! | a task, or the scheduler itself | a panic that says to use `.await` |
 
 use crate::block::Block;
-use crate::describe::{CallOn, PARK, Parked, Wait};
+use crate::describe::{CallOn, JOIN, PARK, Parked, Wait};
 use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{RECORDED, SEEDED, Worker, current_header};
+use raddle_protocol::call::{WaitCall, WaitReason};
 use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Registered;
 use raddle_protocol::protocol::token::Notified;
@@ -174,7 +175,7 @@ fn park_otherwise(site: &'static Location<'static>) {
     let _shown = wait.show_at(block);
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
-    worker.note_stop("park", 0);
+    worker.note_stop(PARK.call(), 0);
     if let Some(node) = region::current() {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, None) };
@@ -257,7 +258,7 @@ pub fn park_timeout(timeout: Duration) {
     let worker = unsafe { Worker::of(&block.header) };
     let alarm = Alarm::Expire(block, block.token.generation());
     let alarm = worker.timers().set(worker.deadline(timeout), alarm);
-    worker.note_stop("park", 0);
+    worker.note_stop(PARK_TIMEOUT.call(), 0);
     if let Some(node) = region::current() {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, Some(alarm)) };
@@ -366,7 +367,7 @@ pub fn sleep(duration: Duration) {
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     let mut alarm = (block, worker.deadline(duration));
-    worker.note_stop("sleep", 0);
+    worker.note_stop(SLEEP.call(), 0);
     // SAFETY: `set_alarm` gets the address of `alarm`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, set_alarm, (&raw mut alarm).cast()) };
 }
@@ -380,7 +381,7 @@ fn sleep_in_region(caller: Caller, duration: Duration, site: &'static Location<'
     };
     let _shown = wait.as_ref().map(Wait::show);
     let deadline = choice::now().checked_add(duration);
-    Waiter::new("csp::sleep").wait(deadline);
+    Waiter::new(SLEEP.call()).wait(deadline);
     region::check();
 }
 
@@ -409,9 +410,8 @@ pub fn sleep_until(deadline: Instant) {
     }
 }
 
-const JOIN: CallOn<Block> = CallOn::new("join");
-const PARK_TIMEOUT: CallOn<Block> = CallOn::new("park_timeout");
-const SLEEP: CallOn<Block> = CallOn::new("sleep");
+const PARK_TIMEOUT: CallOn<Block> = CallOn::new("park_timeout", WaitReason::Park);
+const SLEEP: CallOn<Block> = CallOn::new("sleep", WaitReason::Sleep);
 
 /// Waits for the end of a process whose handle the caller has.
 #[inline]
@@ -443,7 +443,7 @@ fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'
     let _shown = wait.show_alone(block);
     // SAFETY: `block` is what runs here.
     if !unsafe { Worker::of(&block.header) }.join_next(block, child) {
-        wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
+        wait_registered(JOIN.call(), |joiner| child.join.register(joiner) == Registered::Waits);
     }
 }
 
@@ -452,13 +452,13 @@ fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'
 fn wait_firmly_for_child(child: &'static Block, site: &'static Location<'static>) {
     let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show();
-    if let Caller::Process(block) = caller("join") {
+    if let Caller::Process(block) = caller(JOIN.name()) {
         // SAFETY: `block` is what runs here.
         if unsafe { Worker::of(&block.header) }.join_next(block, child) {
             return;
         }
     }
-    wait_registered(JOIN.name(), |joiner| child.join.register(joiner) == Registered::Waits);
+    wait_registered(JOIN.call(), |joiner| child.join.register(joiner) == Registered::Waits);
 }
 
 #[cold]
@@ -474,7 +474,7 @@ fn wait_for_child_or_not(
     let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show();
     let register = |joiner| child.join.register_loosely(joiner) == Registered::Waits;
-    let over = wait_loosely(JOIN.name(), deadline, register, |joiner| child.join.withdraw(joiner));
+    let over = wait_loosely(JOIN.call(), deadline, register, |joiner| child.join.withdraw(joiner));
     if !over {
         region::check();
     }
@@ -493,18 +493,18 @@ pub fn others_wait_here() -> bool {
 /// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a light process that stays with its
 /// worker, so that it need not leave if `enter` returns false. See [`Worker::leave_here`].
 #[inline]
-pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(what: &str, enter: R) {
-    match caller(what) {
+pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, enter: R) {
+    match caller(call.name()) {
         Caller::Process(block) if !block.header.is(MOVABLE | OWN_TLS) => {
             if enter(block.as_header()) {
                 // SAFETY: `block` is what runs here.
                 let worker = unsafe { Worker::of(&block.header) };
-                worker.note_stop(what, 0);
+                worker.note_stop(call, 0);
                 // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
                 unsafe { worker.leave_here(block) };
             }
         }
-        _ => wait_registered(what, enter),
+        _ => wait_registered(call, enter),
     }
 }
 
@@ -516,7 +516,7 @@ pub fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
         let _shown = wait.show_alone(block);
         // SAFETY: `block` is what runs here.
         let worker = unsafe { Worker::of(&block.header) };
-        worker.note_stop(wait.name(), 0);
+        worker.note_stop(wait.call(), 0);
         // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
         unsafe { worker.leave_here(block) };
     }
@@ -526,7 +526,7 @@ pub fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
 #[inline(never)]
 fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
     let _shown = wait.show();
-    wait_registered(wait.name(), enter);
+    wait_registered(wait.call(), enter);
 }
 
 /// Waits until whoever got the caller's header by `register` wakes it. `register` runs when the caller's context is
@@ -534,12 +534,16 @@ fn wait_shown_otherwise<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: 
 ///
 /// As soon as `register` has let anybody know of the header, the caller may run on, on another worker: from then on
 /// `register` touches nothing that lies in the caller's frame.
-pub fn wait_registered<R: FnOnce(*mut Header) -> bool>(what: &str, register: R) {
-    wait_registered_on(what, 0, register);
+pub fn wait_registered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, register: R) {
+    wait_registered_on(call, 0, register);
 }
 
 /// As [`wait_registered`]; traces say that it waits on the object at that address.
-pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(what: &str, object: usize, register: R) {
+pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
+    call: &'static WaitCall,
+    object: usize,
+    register: R,
+) {
     struct Waiting<R>(&'static Block, Option<R>);
     /// # Safety
     /// `data` points to the `Waiting` on the stack of the one who waits.
@@ -556,12 +560,12 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(what: &str, object: us
             worker.push_local(unsafe { block.as_runnable() });
         }
     }
-    match caller(what) {
+    match caller(call.name()) {
         Caller::Process(block) => {
             let mut waiting = Waiting(block, Some(register));
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
-            worker.note_stop(what, object);
+            worker.note_stop(call, object);
             // SAFETY: as above; `waiting` lives until it has been resumed.
             unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }

@@ -3,14 +3,15 @@
 //! Never: a queue.
 
 use super::waiter::{Outcome, Waiter, WakeRight};
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
 use std::time::Instant;
 
 impl Sleeper for Waiter {
     type Right = WakeRight;
 
-    fn new(what: &'static str) -> Self {
-        Waiter::new(what)
+    fn new(call: &'static WaitCall) -> Self {
+        Waiter::new(call)
     }
 
     fn wait(&self) {

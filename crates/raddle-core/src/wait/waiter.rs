@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!     the one who waits                            the one who wakes
-//!     let waiter = Waiter::new("Mutex::lock");     queue.lock();
+//!     let waiter = Waiter::new(LOCK.call());       queue.lock();
 //!     queue.lock();                                let right = first.try_select(0);
 //!     look once more; put &waiter into the queue   take it out of the queue
 //!     queue.unlock();                              queue.unlock();
@@ -26,6 +26,7 @@ use crate::wait::park::{Caller, caller};
 use crate::worker::choice::now;
 use crate::worker::timer::Alarm;
 use crate::worker::{self, Callback, Worker};
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
 use std::ptr::NonNull;
@@ -83,16 +84,16 @@ impl WakeRight {
 }
 
 impl Waiter {
-    /// Opens a wait of the caller, which has no other under way. `what` names the call in the panic of a task.
+    /// Opens a wait of the caller in that call, which has no other under way.
     #[inline]
-    pub fn new(what: &str) -> Waiter {
-        let process = match caller(what) {
+    pub fn new(call: &'static WaitCall) -> Waiter {
+        let process = match caller(call.name()) {
             Caller::Process(block) => Some(block),
             Caller::Thread => None,
         };
         if let Some(block) = process {
             // SAFETY: `block` is what runs here.
-            unsafe { Worker::of(&block.header) }.note_stop(what, 0);
+            unsafe { Worker::of(&block.header) }.note_stop(call, 0);
         }
         let own = Selection::new();
         let number = process.map_or(&own, |block| &block.selection).begin();

@@ -15,7 +15,7 @@
 use super::Worker;
 use crate::block::Block;
 use crate::counters::Counters;
-use crate::describe::{CallOn, Subject, Wait};
+use crate::describe::{CallOn, JOIN, Subject, Wait};
 use raddle_context::{Context, Place, Stack, StackError, current, note, tls, transfer_here, transfer_with};
 use raddle_protocol::header::{FOREIGN, Header, Kind, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 use std::panic::Location;
@@ -319,7 +319,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn record_joined(&self, to: Next) {
-        self.note_stop("join", 0);
+        self.note_stop(JOIN.call(), 0);
         self.trace_next(to.context);
     }
 

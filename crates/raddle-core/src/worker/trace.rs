@@ -18,6 +18,7 @@ use crate::describe::Wait;
 use crate::tracer;
 use crate::worker::load::Always;
 use raddle_context::Context;
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::{Header, Kind, OWN_TLS};
 use raddle_trace::event::{Freedom, IdleCause, pack};
 use raddle_trace::{Event, Level, StopReason};
@@ -56,22 +57,22 @@ impl Worker {
         self.watched.load(Ordering::Relaxed)
     }
 
-    /// The running one is about to wait in `what`, a call's name, on the object at that address, if it has one.
+    /// The running one is about to wait in that call, on the object at that address, if it has one.
     #[inline(always)]
-    pub fn note_stop(&self, what: &str, object: usize) {
+    pub fn note_stop(&self, call: &'static WaitCall, object: usize) {
         if self.traces() {
-            self.record_stop(what, object);
+            self.record_stop(call, object);
         }
     }
 
     /// As [`note_stop`](Worker::note_stop), at that place of the program.
     #[cold]
-    pub fn note_stop_at(&self, what: &str, object: usize, site: &'static Location<'static>) {
+    pub fn note_stop_at(&self, call: &'static WaitCall, object: usize, site: &'static Location<'static>) {
         let site = self.traces_at(Level::Sync).then_some(site);
-        self.tracer.note_stop(what, object, site);
+        self.tracer.note_stop(call.reason(), object, site);
     }
 
-    /// What runs here without a stack of its own has ended.
+    /// What runs here has ended.
     pub(crate) fn note_exit(&self) {
         if self.traces() {
             self.tracer.note_reason(StopReason::Exit, 0, (0, 0));
@@ -80,10 +81,10 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn record_stop(&self, what: &str, object: usize) {
-        let Some(wait) = waited_for() else { return self.tracer.note_stop(what, object, None) };
+    fn record_stop(&self, call: &'static WaitCall, object: usize) {
+        let Some(wait) = waited_for() else { return self.tracer.note_stop(call.reason(), object, None) };
         let object = if object == 0 { wait.subject().addr() } else { object };
-        self.note_stop_at(what, object, wait.site());
+        self.note_stop_at(call, object, wait.site());
     }
 
     /// An engine's process is about to stop: see [`Turn::stops`](engine::Turn::stops).

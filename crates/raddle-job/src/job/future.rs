@@ -251,7 +251,7 @@ impl<T> Future<T> {
         if !word.is_done() {
             let wait = Wait::on(const { &GET }, word, site);
             let _shown = wait.show();
-            park::wait_registered_on(GET.name(), record.addr(), |getter| {
+            park::wait_registered_on(GET.call(), record.addr(), |getter| {
                 word.register(getter) == Registered::Waits
             });
         }
@@ -338,7 +338,7 @@ unsafe fn wait_for_promoted(at: At, site: &'static Location<'static>) -> *mut No
     let maker = Promised { maker: unsafe { Chunk::home(place) } };
     let wait = Wait::on(const { &GET_PRIVATE }, &maker, site);
     let _shown = wait.show();
-    park::wait_registered(GET_PRIVATE.name(), |getter| match promise.ask(&asker, getter) {
+    park::wait_registered(GET_PRIVATE.call(), |getter| match promise.ask(&asker, getter) {
         Asked::Waits => true,
         Asked::Promoted(record) => {
             // SAFETY: the record is in use as long as the handle.

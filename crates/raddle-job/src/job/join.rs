@@ -312,7 +312,7 @@ fn reclaim(flow: Flow<'_>, node: *mut Node, site: &'static Location<'static>) ->
             );
             let wait = Wait::on(const { &JOIN }, word, site);
             let _shown = wait.show();
-            park::wait_registered_on(JOIN.name(), node.addr(), |joiner| {
+            park::wait_registered_on(JOIN.call(), node.addr(), |joiner| {
                 word.register(joiner) == Registered::Waits
             });
         }

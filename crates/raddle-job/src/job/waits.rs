@@ -6,13 +6,13 @@
 //! of the job in its control block: by that a report finds out who it is. A future that another flow still has
 //! privately names that flow.
 
-use raddle_core::wait::{CallOn, Subject};
+use raddle_core::wait::{CallOn, Subject, WaitReason};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::join::JoinWord;
 
-pub(super) const JOIN: CallOn<JoinWord<Header>> = CallOn::new("raddle::join");
-pub(super) const GET: CallOn<JoinWord<Header>> = CallOn::new("Future::get");
-pub(super) const GET_PRIVATE: CallOn<Promised> = CallOn::new("Future::get");
+pub(super) const JOIN: CallOn<JoinWord<Header>> = CallOn::new("raddle::join", WaitReason::Join);
+pub(super) const GET: CallOn<JoinWord<Header>> = CallOn::new("Future::get", WaitReason::Future);
+pub(super) const GET_PRIVATE: CallOn<Promised> = CallOn::new("Future::get", WaitReason::Future);
 
 /// A future that the flow which has made it still has.
 pub(super) struct Promised {

@@ -1,5 +1,5 @@
 //! Owns: the doors to the words of the locks, with a sleeper that loom can search.
-//! May use: `protocol`, `loom`.
+//! May use: `call`, `protocol`, `loom`.
 //! Never: a decision.
 //!
 //! A sleeper of a model is a place under a lock of loom's: open, expired, or an outcome. To select publishes and to
@@ -8,6 +8,7 @@
 //! against those who select it.
 
 use super::Saved;
+use crate::call::{WaitCall, WaitReason};
 use crate::protocol::clh::{ClhNode, ClhQueue};
 use crate::protocol::condvar::CondWord;
 use crate::protocol::mcs::{McsNode, McsQueue};
@@ -23,8 +24,10 @@ use std::sync::Arc;
 
 const OPEN: u32 = 0;
 const EXPIRED: u32 = u32::MAX;
-/// The name of a call of one who has a deadline.
-const HURRIED: &str = "model, with a deadline";
+/// The call of one who has no deadline.
+static MODEL: WaitCall = WaitCall::new("model", WaitReason::Lock);
+/// The call of one who has.
+static HURRIED: WaitCall = WaitCall::new("model, with a deadline", WaitReason::Lock);
 
 /// One wait.
 pub(super) struct Flag {
@@ -34,7 +37,7 @@ pub(super) struct Flag {
 
 impl Flag {
     pub(super) fn with_deadline() -> Flag {
-        Flag::new(HURRIED)
+        Flag::new(&HURRIED)
     }
 
     fn end(&self, with: u32) -> bool {
@@ -52,8 +55,9 @@ impl Flag {
 impl Sleeper for Flag {
     type Right = ();
 
-    fn new(what: &'static str) -> Self {
-        Flag { ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())), expires: what == HURRIED }
+    fn new(call: &'static WaitCall) -> Self {
+        let expires = std::ptr::eq(call, &HURRIED);
+        Flag { ended: Arc::new((loom::sync::Mutex::new(OPEN), Condvar::new())), expires }
     }
 
     fn wait(&self) {
@@ -106,12 +110,12 @@ impl Default for Mutex {
 impl Mutex {
     /// Locks; true if poisoned.
     pub fn lock(&self) -> bool {
-        self.0.try_lock().unwrap_or_else(|| self.0.lock_slow("model", |_| false))
+        self.0.try_lock().unwrap_or_else(|| self.0.lock_slow(&MODEL, |_| false))
     }
 
     /// Locks, or gives up; true if it has locked.
     pub fn lock_or_give_up(&self) -> bool {
-        self.0.try_lock().or_else(|| self.0.lock_or_give_up(HURRIED, None, |_| false)).is_some()
+        self.0.try_lock().or_else(|| self.0.lock_or_give_up(&HURRIED, None, |_| false)).is_some()
     }
 
     /// See the protocol.
@@ -142,7 +146,7 @@ impl Default for List {
 impl List {
     /// Enters, looks who is first, and leaves: true if it was still in.
     pub fn visit(&self, number: usize) -> bool {
-        let place = Place::new(Flag::new("model"), number);
+        let place = Place::new(Flag::new(&MODEL), number);
         self.0.lock().push(&place);
         let first = self.0.lock().first().map(|first| first.need);
         let was_in = self.0.lock().remove(&place);
@@ -173,14 +177,14 @@ impl Rw {
     /// See the protocol.
     pub fn read(&self) {
         if !self.0.try_read() {
-            assert!(self.0.read_slow("model", None, |_| false), "without a deadline");
+            assert!(self.0.read_slow(&MODEL, None, |_| false), "without a deadline");
         }
     }
 
     /// See the protocol.
     pub fn write(&self) {
         if !self.0.try_write() {
-            assert!(self.0.write_slow("model", None, |_| false), "without a deadline");
+            assert!(self.0.write_slow(&MODEL, None, |_| false), "without a deadline");
         }
     }
 
@@ -191,7 +195,7 @@ impl Rw {
 
     /// Enters as the writer, or gives up; true if it has entered.
     pub fn write_or_give_up(&self) -> bool {
-        self.0.try_write() || self.0.write_slow(HURRIED, None, |_| false)
+        self.0.try_write() || self.0.write_slow(&HURRIED, None, |_| false)
     }
 
     /// See the protocol.
@@ -222,7 +226,7 @@ impl Default for Cond {
 impl Cond {
     /// Waits, with a deadline that passes at once if `expires`. False if it has expired.
     pub fn wait(&self, mutex: &Mutex, expires: bool) -> bool {
-        let sleeper = if expires { Flag::with_deadline() } else { Flag::new("model") };
+        let sleeper = if expires { Flag::with_deadline() } else { Flag::new(&MODEL) };
         let notified = self.0.wait(sleeper, || mutex.unlock(false));
         mutex.lock();
         notified
@@ -252,7 +256,7 @@ impl Semaphore {
     pub fn take(&self, count: usize, expires: bool) -> bool {
         match self.0.try_take(count) {
             Err(Refused::TooFew) => {
-                let sleeper = if expires { Flag::with_deadline() } else { Flag::new("model") };
+                let sleeper = if expires { Flag::with_deadline() } else { Flag::new(&MODEL) };
                 self.0.take_slow(count, sleeper).is_ok()
             }
             taken => taken.is_ok(),
@@ -287,7 +291,7 @@ impl Default for Once {
 impl Once {
     /// Whether it is the caller's to do; `None` if it is done.
     pub fn begin(&self) -> Option<()> {
-        (self.0.begin("model", true) != Begun::Complete).then_some(())
+        (self.0.begin(&MODEL, true) != Begun::Complete).then_some(())
     }
 
     /// See the protocol.
@@ -302,7 +306,7 @@ impl Once {
 
     /// See the protocol.
     pub fn wait(&self) {
-        self.0.wait("model", true);
+        self.0.wait(&MODEL, true);
     }
 }
 

@@ -1,5 +1,5 @@
 //! Owns: `MutexWord`, the one word of a mutex: who may enter, and the queue of those who wait.
-//! May use: `order`, `prim`, `loom`.
+//! May use: `call`, `order`, `prim`, `loom`.
 //! Never: the data behind the lock; whose turn it is on a worker.
 //!
 //! The word is the address of the newest node of the queue, with four flags below it.
@@ -43,6 +43,7 @@
 //! but a hash, a shared lock and a cold line for each wait: the table pays when mutexes are many and small, and ours
 //! carry their holder anyway); 32 bits and a futex, as std's (there is no futex for processes).
 
+use crate::call::WaitCall;
 use crate::order;
 use crate::prim::{AtomicBool, AtomicPtr, Guarded, Link, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
@@ -145,14 +146,14 @@ impl<S: TimedSleeper> MutexWord<S> {
     /// Takes the lock, waiting as long as it takes. `spin` says whether to look again before going to sleep, and is
     /// told whether nobody else waits.
     #[cold]
-    pub fn lock_slow(&self, what: &'static str, mut spin: impl FnMut(bool) -> bool) -> Poisoned {
+    pub fn lock_slow(&self, call: &'static WaitCall, mut spin: impl FnMut(bool) -> bool) -> Poisoned {
         let node = Node::new();
-        if let Some(poisoned) = self.come(&node, what, &mut spin) {
+        if let Some(poisoned) = self.come(&node, call, &mut spin) {
             return poisoned;
         }
         loop {
             node.sleep();
-            if let Some(poisoned) = self.retry(&node, what, &mut spin) {
+            if let Some(poisoned) = self.retry(&node, call, &mut spin) {
                 return poisoned;
             }
         }
@@ -162,7 +163,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     #[cold]
     pub fn lock_or_give_up(
         &self,
-        what: &'static str,
+        call: &'static WaitCall,
         deadline: Option<Instant>,
         mut spin: impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
@@ -170,14 +171,14 @@ impl<S: TimedSleeper> MutexWord<S> {
         // SAFETY: it is there until it has left the queue, or its owner has said that it is gone.
         let me = unsafe { &*node };
         me.own_box.set(node);
-        let mut locked = self.come(me, what, &mut spin);
+        let mut locked = self.come(me, call, &mut spin);
         while locked.is_none() {
             if !me.sleep_or_give_up(deadline) {
                 // SAFETY: it came from a box, and this is its owner's last look.
                 unsafe { Node::part(node) };
                 return None;
             }
-            locked = self.retry(me, what, &mut spin);
+            locked = self.retry(me, call, &mut spin);
         }
         // SAFETY: it came from a box, and is in the queue no more.
         drop(unsafe { Box::from_raw(node) });
@@ -189,7 +190,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     fn come(
         &self,
         node: &Node<S>,
-        what: &'static str,
+        call: &'static WaitCall,
         spin: &mut impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
         loop {
@@ -199,7 +200,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                 if poisoned.is_some() {
                     return poisoned;
                 }
-            } else if !(newest(seen).is_null() && spin(true)) && self.enqueue(seen, node, what) {
+            } else if !(newest(seen).is_null() && spin(true)) && self.enqueue(seen, node, call) {
                 return None;
             }
         }
@@ -207,8 +208,8 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// Puts the caller's node into the queue of a lock that was just seen held. False if the word has changed.
     #[inline]
-    fn enqueue(&self, seen: *mut Node<S>, node: &Node<S>, what: &'static str) -> bool {
-        node.arm(what);
+    fn enqueue(&self, seen: *mut Node<S>, node: &Node<S>, call: &'static WaitCall) -> bool {
+        node.arm(call);
         node.older.set(newest(seen));
         let me = std::ptr::from_ref(node).cast_mut().map_addr(|addr| addr | flags(seen));
         self.exchange(seen, me, order::MUTEX_ENQUEUE()).is_ok()
@@ -219,7 +220,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     fn retry(
         &self,
         me: &Node<S>,
-        what: &'static str,
+        call: &'static WaitCall,
         spin: &mut impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
         loop {
@@ -230,7 +231,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                     self.take_out(me);
                     return Some(flags(seen) & POISONED != 0);
                 }
-            } else if !spin(std::ptr::eq(newest(seen), me)) && self.sleep_again(seen, me, what) {
+            } else if !spin(std::ptr::eq(newest(seen), me)) && self.sleep_again(seen, me, call) {
                 return None;
             }
         }
@@ -238,8 +239,8 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// The oldest lost the race for a lock that was just seen held. False if the word has changed.
     #[inline]
-    fn sleep_again(&self, seen: *mut Node<S>, me: &Node<S>, what: &'static str) -> bool {
-        me.arm(what);
+    fn sleep_again(&self, seen: *mut Node<S>, me: &Node<S>, call: &'static WaitCall) -> bool {
+        me.arm(call);
         self.exchange(seen, with_flags(seen, 0, WOKEN), order::MUTEX_ENQUEUE()).is_ok()
     }
 
@@ -399,11 +400,11 @@ impl<S: TimedSleeper> Node<S> {
 
     /// Makes it ready to be woken, unless it is. By its owner, while nobody may wake it.
     #[inline]
-    fn arm(&self, what: &'static str) {
+    fn arm(&self, call: &'static WaitCall) {
         // SAFETY: the node is not known yet, or its owner has been woken and `WOKEN` stands: nobody else looks.
         unsafe {
             self.sleeper.with_mut(|sleeper| {
-                let _armed = sleeper.get_or_insert_with(|| S::new(what));
+                let _armed = sleeper.get_or_insert_with(|| S::new(call));
             })
         };
     }

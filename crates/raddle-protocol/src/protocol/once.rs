@@ -1,5 +1,5 @@
 //! Owns: `OnceWord`: whether something that is done once has been done, and the stack of those who wait for it.
-//! May use: `order`, `prim`, `loom`.
+//! May use: `call`, `order`, `prim`, `loom`.
 //! Never: what is done.
 //!
 //! The word is a state in the lowest two bits and, above it, the address of the last who came to wait.
@@ -14,6 +14,7 @@
 //! `finish` takes the whole stack with one swap and wakes all of it: to `COMPLETE` they go on, to `POISONED` they look
 //! again.
 
+use crate::call::WaitCall;
 use crate::order;
 use crate::prim::{AtomicPtr, Link, Ordering, const_fn};
 use crate::protocol::sleeper::Sleeper;
@@ -98,14 +99,14 @@ impl<S: Sleeper> OnceWord<S> {
 
     /// Waits until it is done, or is the caller's to do.
     #[cold]
-    pub fn begin(&self, what: &'static str, forced: bool) -> Begun {
+    pub fn begin(&self, call: &'static WaitCall, forced: bool) -> Begun {
         loop {
             // Relaxed: what was done is seen by `is_complete`, what an attempt left by the exchange.
             let seen = self.0.load(Ordering::Relaxed);
             match state(seen) {
                 COMPLETE if self.is_complete() => return Begun::Complete,
                 POISONED if !forced => return Begun::Poisoned,
-                RUNNING => self.wait_for_change(seen, what),
+                RUNNING => self.wait_for_change(seen, call),
                 before => {
                     let to = seen.map_addr(|addr| addr & !STATE | RUNNING);
                     if self.0.compare_exchange(seen, to, order::ONCE_BEGIN(), Ordering::Relaxed).is_ok() {
@@ -118,20 +119,20 @@ impl<S: Sleeper> OnceWord<S> {
 
     /// Waits until it is done. False if an attempt has panicked, and the caller minds.
     #[cold]
-    pub fn wait(&self, what: &'static str, forced: bool) -> bool {
+    pub fn wait(&self, call: &'static WaitCall, forced: bool) -> bool {
         loop {
             let seen = self.0.load(order::ONCE_SEE());
             match state(seen) {
                 COMPLETE => return true,
                 POISONED if !forced => return false,
-                _ => self.wait_for_change(seen, what),
+                _ => self.wait_for_change(seen, call),
             }
         }
     }
 
     #[inline]
-    fn wait_for_change(&self, mut seen: *mut Node<S>, what: &'static str) {
-        let node = Node { next: Link::new(), sleeper: S::new(what) };
+    fn wait_for_change(&self, mut seen: *mut Node<S>, call: &'static WaitCall) {
+        let node = Node { next: Link::new(), sleeper: S::new(call) };
         let before = state(seen);
         while state(seen) == before {
             node.next.set(seen.map_addr(|addr| addr & !STATE));

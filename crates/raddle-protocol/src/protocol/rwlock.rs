@@ -1,5 +1,5 @@
 //! Owns: `RwWord`: the readers and the writer of a lock, and the order in which those who wait come in.
-//! May use: `order`, `prim`, `loom`.
+//! May use: `call`, `order`, `prim`, `loom`.
 //! Never: the data behind the lock.
 //!
 //! The word is a count of readers above five flags.
@@ -33,6 +33,7 @@
 //! If it shows `CLOSED`, somebody is inside, or on the way to the list having left: `CLOSED` is only set from a word
 //! that refuses one who was called, and goes with the one it was set for.
 
+use crate::call::WaitCall;
 use crate::order;
 use crate::prim::{AtomicUsize, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
@@ -190,22 +191,22 @@ impl<S: TimedSleeper> RwWord<S> {
     #[cold]
     pub fn read_slow(
         &self,
-        what: &'static str,
+        call: &'static WaitCall,
         deadline: Option<Instant>,
         spin: impl FnMut(bool) -> bool,
     ) -> bool {
-        self.enter_slow(what, TO_READ, deadline, spin)
+        self.enter_slow(call, TO_READ, deadline, spin)
     }
 
     /// Enters as the writer, waiting for it. As [`read_slow`](Self::read_slow).
     #[cold]
     pub fn write_slow(
         &self,
-        what: &'static str,
+        call: &'static WaitCall,
         deadline: Option<Instant>,
         spin: impl FnMut(bool) -> bool,
     ) -> bool {
-        self.enter_slow(what, TO_WRITE, deadline, spin)
+        self.enter_slow(call, TO_WRITE, deadline, spin)
     }
 
     /// How many readers are inside; `None` if a writer is. May be out of date at once.
@@ -218,7 +219,7 @@ impl<S: TimedSleeper> RwWord<S> {
     #[inline]
     fn enter_slow(
         &self,
-        what: &'static str,
+        call: &'static WaitCall,
         need: usize,
         deadline: Option<Instant>,
         mut spin: impl FnMut(bool) -> bool,
@@ -228,7 +229,7 @@ impl<S: TimedSleeper> RwWord<S> {
             if self.enter_soon(visit, &mut spin) {
                 return true;
             }
-            let place = Place::new(S::new(what), visit.need);
+            let place = Place::new(S::new(call), visit.need);
             if self.enter_or_queue(visit, &place) {
                 return true;
             }

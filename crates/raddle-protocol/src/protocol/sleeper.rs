@@ -1,10 +1,11 @@
 //! Owns: `Sleeper`, what the queues of locks ask of the one who waits in them.
-//! May use: nothing.
+//! May use: `call`.
 //! Never: a queue.
 //!
 //! On the machine a sleeper is a `wait::Waiter`; in the models it is a flag. The queues of `mutex`, `waitlist` and
 //! `once` are generic in it, so that the models search the very code that runs.
 
+use crate::call::WaitCall;
 use std::time::Instant;
 
 /// One wait of whoever runs.
@@ -13,7 +14,7 @@ pub trait Sleeper: Sized {
     type Right;
 
     /// Opens a wait of the caller, which has no other under way.
-    fn new(what: &'static str) -> Self;
+    fn new(call: &'static WaitCall) -> Self;
 
     /// Waits until somebody has selected it.
     fn wait(&self);

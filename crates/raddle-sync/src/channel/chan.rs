@@ -14,7 +14,7 @@ use super::place::Place;
 use super::stash::Found;
 use crate::host::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
 use crate::host::region;
-use crate::host::{CallOn, Outcome, Subject, Thing, Wait, Waiter, WakeRight};
+use crate::host::{CallOn, Outcome, Subject, Thing, Wait, WaitCall, WaitReason, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
 use std::fmt;
 use std::panic::Location;
@@ -35,10 +35,10 @@ struct Ends {
     whole: (usize, usize, usize),
 }
 
-const SEND: CallOn<Ends> = CallOn::new("channel::Sender::send");
-const SEND_DEADLINE: CallOn<Ends> = CallOn::new("channel::Sender::send_deadline");
-const RECV: CallOn<Ends> = CallOn::new("channel::Receiver::recv");
-const RECV_DEADLINE: CallOn<Ends> = CallOn::new("channel::Receiver::recv_deadline");
+const SEND: CallOn<Ends> = CallOn::new("channel::Sender::send", WaitReason::Send);
+const SEND_DEADLINE: CallOn<Ends> = CallOn::new("channel::Sender::send_deadline", WaitReason::Send);
+const RECV: CallOn<Ends> = CallOn::new("channel::Receiver::recv", WaitReason::Receive);
+const RECV_DEADLINE: CallOn<Ends> = CallOn::new("channel::Receiver::recv_deadline", WaitReason::Receive);
 
 impl Subject for Ends {
     const KIND: &'static str = "channel";
@@ -208,7 +208,7 @@ impl<T> Chan<T> {
     ) -> Result<(), SendTimeoutError<T>> {
         let _shown = wait.show();
         let (place, entry) = (Place::with(message), Entry::new());
-        let expired = self.wait_timed(wait.name(), Side::Send, deadline, |waiter| {
+        let expired = self.wait_timed(wait.call(), Side::Send, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.send_or_wait(&place, &entry).then_some(&entry)
         });
@@ -228,12 +228,12 @@ impl<T> Chan<T> {
     /// Waits with a deadline, if `enqueue` has put an entry into the queue of `side`. True if the deadline came first.
     fn wait_timed<'a>(
         &self,
-        what: &str,
+        call: &'static WaitCall,
         side: Side,
         deadline: Option<Instant>,
         enqueue: impl FnOnce(&Waiter) -> Option<&'a Entry>,
     ) -> bool {
-        let waiter = Waiter::new(what);
+        let waiter = Waiter::new(call);
         let Some(entry) = enqueue(&waiter) else { return false };
         let expired = waiter.wait(deadline) == Outcome::Expired;
         if expired {
@@ -321,7 +321,7 @@ impl<T> Chan<T> {
     ) -> Option<Option<Result<T, RecvError>>> {
         let _shown = wait.show();
         let (place, entry) = (Place::empty(), Entry::new());
-        let expired = self.wait_timed(wait.name(), Side::Receive, deadline, |waiter| {
+        let expired = self.wait_timed(wait.call(), Side::Receive, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.recv_or_wait(&place, &entry).then_some(&entry)
         });
@@ -395,7 +395,7 @@ impl<T> Chan<T> {
             match self.core.enter(|core| core.stash.take(ticket)) {
                 Found::Here(message) => return Some(message),
                 Found::Broken => return None,
-                Found::NotYet => wait_registered("channel::Receiver::recv", |header| {
+                Found::NotYet => wait_registered(RECV.call(), |header| {
                     // SAFETY: the caller waits, and whoever takes the right from the stash has the only one.
                     self.core.enter(|core| core.stash.wait_for(ticket, || unsafe { WakeRight::of(header) }))
                 }),

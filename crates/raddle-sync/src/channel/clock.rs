@@ -1,10 +1,10 @@
 //! Owns: `Alarm` and `Tick`, the channels whose one message is the time.
-//! May use: `host`, `raddle-core`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: an OS thread, or a timer while nobody waits: the message comes into being when somebody looks for it.
 
-use crate::host::Waiter;
 use crate::host::choice::now;
 use crate::host::region;
+use crate::host::{WaitCall, WaitReason, Waiter};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -57,9 +57,12 @@ pub(super) trait Clock {
     }
 }
 
+/// Who receives from a clock waits for time alone.
+static RECV: WaitCall = WaitCall::new("channel::Receiver::recv", WaitReason::Receive);
+
 /// Waits until then, or without an end.
 pub(super) fn sleep(until: Option<Instant>) {
-    Waiter::new("channel::Receiver::recv").wait(until);
+    Waiter::new(&RECV).wait(until);
     region::check();
 }
 

@@ -7,7 +7,7 @@
 
 use super::alternate::{self, Guard};
 use super::chan::{self, Receiver};
-use raddle_core::wait::{CallOn, FirstOf, Wait};
+use raddle_core::wait::{CallOn, FirstOf, Wait, WaitReason};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
@@ -59,7 +59,7 @@ mod sealed {
 pub trait Alternative: sealed::Inside {}
 impl<G: sealed::Inside> Alternative for G {}
 
-const CHOOSE: CallOn<FirstOf> = CallOn::new("csp::choose");
+const CHOOSE: CallOn<FirstOf> = CallOn::new("csp::choose", WaitReason::MeetOne);
 
 /// Waits until one of `guards` is ready, completes its communication, and returns its place in the list. If several are
 /// ready at once it is by `order`; if none is, the first to become so.

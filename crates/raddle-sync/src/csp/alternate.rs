@@ -15,7 +15,7 @@ use raddle_core::block::Block;
 use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
 use raddle_core::wait::park::{self, Caller};
-use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait};
+use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait, WaitCall};
 use raddle_core::worker::choice::{now, point};
 use raddle_core::worker::timer::{Alarm, AlarmId};
 use raddle_core::worker::{self, Worker};
@@ -292,7 +292,7 @@ impl Chooser {
         caller: &Caller,
         shown: &Wait<'_>,
     ) -> Option<usize> {
-        let what = shown.name();
+        let call = shown.call();
         let _shown = shown.show();
         // One more for the alarm, and one for a cancellation. What is not shown counts as withdrawn.
         let end = guards.len() as u32;
@@ -304,14 +304,14 @@ impl Chooser {
         let mut again = false;
         let mut alarm = None;
         if listens {
-            alarm = self.wait(earliest, caller, what);
+            alarm = self.wait(earliest, caller, call);
         } else {
             again = self.word.choose_own(0);
         }
         let rings = alarm.is_some_and(|(worker, id)| !worker.timers().cancel(id));
         let struck = listens && node.is_some_and(|node| !node.unlisten());
         let shown = guards.iter().map(|guard| u32::from(!guard.borrow().withdraw())).sum::<u32>();
-        let chosen = self.leave(total - shown - u32::from(rings) - u32::from(struck), what);
+        let chosen = self.leave(total - shown - u32::from(rings) - u32::from(struck), call);
         // Cancelled, it looks once more, too, and finds that out.
         if again || chosen == end { None } else { Some(chosen as usize) }
     }
@@ -321,7 +321,7 @@ impl Chooser {
         &self,
         earliest: Option<(usize, Instant)>,
         caller: &Caller,
-        what: &str,
+        call: &'static WaitCall,
     ) -> Option<(&'static Worker, AlarmId)> {
         let Caller::Process(block) = caller else {
             self.wait_in_thread(earliest);
@@ -333,14 +333,14 @@ impl Chooser {
             let at_ns = worker.deadline(deadline.saturating_duration_since(now()));
             (worker, worker.timers().set(at_ns, Alarm::Guard(self.guard(guard as u32))))
         });
-        self.sleep(block, what, || self.word.wait());
+        self.sleep(block, call, || self.word.wait());
         alarm
     }
 
     /// Leaves the stack, unless `enter` says that there is nothing to wait for.
-    fn sleep(&self, block: &'static Block, what: &str, enter: impl FnOnce() -> bool) {
+    fn sleep(&self, block: &'static Block, call: &'static WaitCall, enter: impl FnOnce() -> bool) {
         if !meet::is_bound(block) {
-            return park::wait_registered(what, |header| {
+            return park::wait_registered(call, |header| {
                 self.header.set(header);
                 enter()
             });
@@ -349,7 +349,7 @@ impl Chooser {
         if enter() {
             // SAFETY: `block` is what runs here.
             let worker = unsafe { Worker::of(&block.header) };
-            worker.note_stop(what, 0);
+            worker.note_stop(call, 0);
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         }
@@ -370,12 +370,12 @@ impl Chooser {
     }
 
     /// Waits until no peer holds a guard any more. Returns the guard that was chosen.
-    fn leave(&self, withdrawn: u32, what: &str) -> u32 {
+    fn leave(&self, withdrawn: u32, call: &'static WaitCall) -> u32 {
         if let Some(chosen) = self.word.left(withdrawn) {
             return chosen;
         }
-        match park::caller(what) {
-            Caller::Process(block) => self.sleep(block, what, || self.word.leave(withdrawn)),
+        match park::caller(call.name()) {
+            Caller::Process(block) => self.sleep(block, call, || self.word.leave(withdrawn)),
             Caller::Thread => raddle_core::wait::external::wait(|header| {
                 self.header.set(header);
                 self.word.leave(withdrawn)

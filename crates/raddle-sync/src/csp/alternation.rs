@@ -6,7 +6,7 @@ use super::alt::Order;
 use super::alternate::{self, Guard, Ready};
 use super::chan::{self, Receiver};
 use super::meet::{self, Refused};
-use raddle_core::wait::{CallOn, FirstOf, Wait};
+use raddle_core::wait::{CallOn, FirstOf, Wait, WaitReason};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use std::panic::Location;
 use std::sync::mpsc::RecvError;
 use std::time::Instant;
 
-const RECV: CallOn<FirstOf> = CallOn::new("csp::Alternation::recv");
+const RECV: CallOn<FirstOf> = CallOn::new("csp::Alternation::recv", WaitReason::MeetOne);
 
 /// Receives from arrays of receivers, from one at a time.
 ///

@@ -6,7 +6,7 @@ use super::chan::after;
 use super::late::{self, Late, Who};
 use raddle_core::region;
 use raddle_core::wait::park;
-use raddle_core::wait::{CallOn, Subject, Thing, Wait};
+use raddle_core::wait::{CallOn, Subject, Thing, Wait, WaitReason};
 use raddle_core::worker::choice::point;
 use raddle_protocol::protocol::barrier::{self, Phase, Place};
 use std::cell::Cell;
@@ -22,7 +22,7 @@ unsafe impl Sync for Inner {}
 // SAFETY: nothing in it is tied to a thread.
 unsafe impl Send for Inner {}
 
-const SYNC: CallOn<Inner> = CallOn::new("csp::Barrier::sync");
+const SYNC: CallOn<Inner> = CallOn::new("csp::Barrier::sync", WaitReason::Barrier);
 
 impl Subject for Inner {
     const KIND: &'static str = "barrier";
@@ -103,14 +103,14 @@ impl Barrier {
         let _shown = shown.show();
         if let Some((late, _)) = &self.arrived {
             // No region: nothing else ends it.
-            late.wait(SYNC.name(), None);
+            late.wait(SYNC.call(), None);
             self.arrived = None;
             return;
         }
         let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
         let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
         let inner: *const Inner = &raw const *self.inner;
-        park::wait_registered(SYNC.name(), |header| {
+        park::wait_registered(SYNC.call(), |header| {
             // SAFETY: the caller's own place, which nobody sees yet.
             if let Who::Frame(who) = &unsafe { &*place }.who {
                 who.set(header);
@@ -177,7 +177,7 @@ impl Barrier {
             self.arrived = Some((late, phase));
             released.into_iter().flatten().for_each(wake);
         }
-        let came = self.arrived.as_ref().is_none_or(|(late, _)| late.wait(SYNC.name(), deadline));
+        let came = self.arrived.as_ref().is_none_or(|(late, _)| late.wait(SYNC.call(), deadline));
         if came {
             self.arrived = None;
         }

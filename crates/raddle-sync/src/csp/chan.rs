@@ -11,7 +11,7 @@
 
 use super::meet::{self, Refused, Word};
 use super::value::{Copying, Value};
-use raddle_core::wait::{CallOn, Meeting};
+use raddle_core::wait::{CallOn, Meeting, WaitReason};
 use raddle_core::worker::choice::{now, point};
 use raddle_protocol::protocol::rendezvous::{Ended, Seen};
 use std::fmt;
@@ -36,8 +36,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(end()), Receiver(end()))
 }
 
-const SEND_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Sender::send_deadline");
-const RECV_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Receiver::recv_deadline");
+const SEND_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Sender::send_deadline", WaitReason::MeetToSend);
+const RECV_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Receiver::recv_deadline", WaitReason::MeetToReceive);
 
 /// What both ends are: a share of the word.
 struct End<T> {

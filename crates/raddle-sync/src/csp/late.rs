@@ -13,7 +13,7 @@
 //! | yes | no | its turn has come |
 //! | no | yes | nobody will wait: what is given goes to the next |
 
-use raddle_core::wait::{Waiter, WakeRight};
+use raddle_core::wait::{WaitCall, Waiter, WakeRight};
 use raddle_core::worker;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::barrier::Place;
@@ -61,8 +61,8 @@ impl Late {
     ///
     /// # Panics
     /// Inside a task.
-    pub(super) fn wait(&self, what: &str, deadline: Option<Instant>) -> bool {
-        let waiter = Waiter::new(what);
+    pub(super) fn wait(&self, call: &'static WaitCall, deadline: Option<Instant>) -> bool {
+        let waiter = Waiter::new(call);
         let mut state = self.lock();
         if !state.given {
             state.waiter = Some(NonNull::from(&waiter));

@@ -215,7 +215,7 @@ unsafe fn exchange_watched(
         return Some(unsafe { exchange_hot(word, value, block, call, site) });
     }
     if watched & RECORDED != 0 {
-        worker.note_stop_at(call.name(), std::ptr::from_ref(word).addr(), site);
+        worker.note_stop_at(call.call(), std::ptr::from_ref(word).addr(), site);
     }
     None
 }
@@ -244,7 +244,7 @@ unsafe fn exchange_hot(
         if word.cool(place) {
             let wait = Wait::on(call, Meeting::at(word), site);
             let _shown = wait.show_at(block);
-            worker.note_stop(call.name(), std::ptr::from_ref(word).addr());
+            worker.note_stop(call.call(), std::ptr::from_ref(word).addr());
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         } else {
@@ -334,7 +334,7 @@ unsafe fn exchange_anywhere(
         }
         let party = Party::new(data);
         let mut waited = false;
-        park::wait_registered(call.name(), |header| {
+        park::wait_registered(call.call(), |header| {
             party.header.set(header);
             // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
             let enters = &mut waited;

@@ -10,7 +10,7 @@ use super::late::{self, Late, Who};
 use super::{Receiver, Sender};
 use raddle_core::region;
 use raddle_core::wait::park;
-use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait};
+use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait, WaitReason};
 use raddle_core::worker::choice::point;
 use raddle_protocol::protocol::barrier::Place;
 use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
@@ -47,7 +47,7 @@ pub type SharedSender<T> = Shared<Sender<T>>;
 /// A receiver that several share.
 pub type SharedReceiver<T> = Shared<Receiver<T>>;
 
-const CLAIM: CallOn<Claimant> = CallOn::new("csp::Shared::claim");
+const CLAIM: CallOn<Claimant> = CallOn::new("csp::Shared::claim", WaitReason::Lock);
 
 /// Who has claimed an end, and so holds it.
 struct Claimant(Holder);
@@ -97,7 +97,7 @@ impl<E> Shared<E> {
             let claim = &self.0.claim;
             let shown = Wait::on(const { &CLAIM }, &self.0.claimant, Location::caller());
             let _shown = shown.show();
-            park::wait_registered(CLAIM.name(), |header| {
+            park::wait_registered(CLAIM.call(), |header| {
                 // SAFETY: the caller's own place, which nobody sees yet.
                 if let Who::Frame(who) = &unsafe { &*place }.who {
                     who.set(header);
@@ -162,7 +162,7 @@ impl<E> Shared<E> {
         if unsafe { self.0.claim.claim(place) } == Word::Now {
             // SAFETY: it was made by `place`, and nobody has seen it.
             drop(unsafe { Box::from_raw(place) });
-        } else if !late.wait(CLAIM.name(), deadline) && late.give_up() {
+        } else if !late.wait(CLAIM.call(), deadline) && late.give_up() {
             return None;
         }
         self.0.claimant.0.note(site);

@@ -1,5 +1,5 @@
 //! Owns: `Barrier` and `BarrierWaitResult`.
-//! May use: `host`, `raddle-core`.
+//! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: an ordering of its own.
 //!
 //! A count and a phase in a monitor: the last to come begins the next phase and wakes the others. Whoever is woken late
@@ -10,7 +10,7 @@ use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_task};
 use crate::host::choice::point;
 use crate::host::region;
-use crate::host::{CallOn, Subject, Thing, Wait};
+use crate::host::{CallOn, Subject, Thing, Wait, WaitReason};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ pub struct Barrier {
 impl UnwindSafe for Barrier {}
 impl RefUnwindSafe for Barrier {}
 
-const WAIT: CallOn<Barrier> = CallOn::new("Barrier::wait");
+const WAIT: CallOn<Barrier> = CallOn::new("Barrier::wait", WaitReason::Barrier);
 
 impl Subject for Barrier {
     const KIND: &'static str = "barrier";
@@ -117,7 +117,7 @@ impl Barrier {
                     region::check();
                     return None;
                 }
-                (state, in_time) = self.changed.wait(&self.state, state, WAIT.name(), until);
+                (state, in_time) = self.changed.wait(&self.state, state, WAIT.call(), until);
             }
             return Some(BarrierWaitResult(false));
         }

@@ -6,7 +6,7 @@ use super::nodes::{self, ClhNode};
 use super::queue_site::QueueSite;
 use super::sleepers::{InTurn, refuse_to_wait_in_task};
 use crate::host::choice::point;
-use crate::host::{CallOn, Wait};
+use crate::host::{CallOn, Wait, WaitReason};
 use crate::host::{Crowd, Through};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::clh::{Behind, ClhQueue};
@@ -17,7 +17,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::ptr::NonNull;
 
-const LOCK: CallOn<QueueSite> = CallOn::new("ClhLock::lock");
+const LOCK: CallOn<QueueSite> = CallOn::new("ClhLock::lock", WaitReason::Lock);
 
 /// The queue lock of Craig and of Magnusson, Landin and Hagersten, around a `T`: first come, first served, one locked
 /// instruction for a lock and an unlock together. For sections of a few instructions.
@@ -143,14 +143,14 @@ impl<T: ?Sized> ClhLock<T> {
     fn come(&self, site: &'static Location<'static>) -> Through {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
-        self.crowd.come(LOCK.name())
+        self.crowd.come(LOCK.call())
     }
 
     fn wait(&self, behind: Behind<Header>, node: NonNull<ClhNode>, site: &'static Location<'static>) {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
         // SAFETY: the node is ours, until we release the lock.
-        self.queue.wait(behind, unsafe { node.as_ref() }, InTurn::new(LOCK.name(), &self.crowd));
+        self.queue.wait(behind, unsafe { node.as_ref() }, InTurn::new(LOCK.call(), &self.crowd));
     }
 
     /// Runs `f` on the data, locked.

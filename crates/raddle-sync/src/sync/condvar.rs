@@ -6,7 +6,7 @@ use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
 use crate::host::choice::{now, point, settle};
 use crate::host::region;
-use crate::host::{CallOn, Subject, Thing, Wait};
+use crate::host::{CallOn, Subject, Thing, Wait, WaitReason};
 use raddle_protocol::protocol::condvar::CondWord;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -35,7 +35,7 @@ pub struct Condvar {
     word: CondWord<Timed>,
 }
 
-const WAIT: CallOn<Condvar> = CallOn::new("Condvar::wait");
+const WAIT: CallOn<Condvar> = CallOn::new("Condvar::wait", WaitReason::Wait);
 
 impl Subject for Condvar {
     const KIND: &'static str = "condition variable";
@@ -93,7 +93,7 @@ impl Condvar {
         let (guard, notified) = guard.without_lock(site, |mutex| {
             let wait = Wait::on(const { &WAIT }, self, site);
             let _shown = wait.show();
-            let sleeper = Timed::until(WAIT.name(), until);
+            let sleeper = Timed::until(WAIT.call(), until);
             self.word.wait(sleeper, || mutex.unlock(false))
         });
         if !notified && region::is_cancelled_now() {

@@ -6,7 +6,7 @@ use super::nodes::{self, McsNode};
 use super::queue_site::QueueSite;
 use super::sleepers::{InTurn, in_task, refuse_to_wait_in_task};
 use crate::host::choice::point;
-use crate::host::{CallOn, Wait};
+use crate::host::{CallOn, Wait, WaitReason};
 use crate::host::{Crowd, Through};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::mcs::{Behind, McsQueue};
@@ -17,7 +17,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::ptr::NonNull;
 
-const LOCK: CallOn<QueueSite> = CallOn::new("McsLock::lock");
+const LOCK: CallOn<QueueSite> = CallOn::new("McsLock::lock", WaitReason::Lock);
 
 /// The queue lock of Mellor-Crummey and Scott around a `T`: first come, first served. For sections of a few
 /// instructions.
@@ -140,14 +140,14 @@ impl<T: ?Sized> McsLock<T> {
     fn come(&self, site: &'static Location<'static>) -> Through {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
-        self.crowd.come(LOCK.name())
+        self.crowd.come(LOCK.call())
     }
 
     #[cold]
     fn wait(&self, behind: Behind<Header>, node: &McsNode, site: &'static Location<'static>) {
         let wait = Wait::on(const { &LOCK }, &self.site, site);
         let _shown = wait.show();
-        self.queue.wait(behind, node, &mut InTurn::new(LOCK.name(), &self.crowd));
+        self.queue.wait(behind, node, &mut InTurn::new(LOCK.call(), &self.crowd));
     }
 
     /// A queue cannot be left, so that one who must not wait enters an empty one only.

@@ -7,7 +7,7 @@
 //! a task, too, and while a process unwinds.
 
 use super::sleepers::Timed;
-use crate::host::Subject;
+use crate::host::{Subject, WaitCall};
 use raddle_protocol::protocol::condvar::CondWord;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
@@ -52,10 +52,10 @@ impl Condition {
         &self,
         monitor: &'a Monitor<T>,
         state: MutexGuard<'a, T>,
-        what: &'static str,
+        call: &'static WaitCall,
         until: Option<Instant>,
     ) -> (MutexGuard<'a, T>, bool) {
-        let notified = self.0.wait(Timed::until(what, until), || drop(state));
+        let notified = self.0.wait(Timed::until(call, until), || drop(state));
         (monitor.lock(), notified)
     }
 

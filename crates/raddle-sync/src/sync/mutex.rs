@@ -11,7 +11,7 @@ use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
 use crate::host::choice::{self, is_on, point};
 use crate::host::region;
-use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder, Running};
 use raddle_protocol::protocol::mutex::MutexWord;
 use std::cell::UnsafeCell;
@@ -22,7 +22,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
 use std::time::Instant;
 
-const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock");
+const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock", WaitReason::Lock);
 
 /// The lock without its data.
 pub(super) struct RawMutex {
@@ -98,9 +98,9 @@ impl RawMutex {
         let spin = |only: bool| looks.again(&self.holder, only);
         let region = region::current();
         if region.is_none() && deadline.is_none() {
-            return Some(self.word.lock_slow(LOCK.name(), spin));
+            return Some(self.word.lock_slow(LOCK.call(), spin));
         }
-        let poisoned = self.word.lock_or_give_up(LOCK.name(), deadline, spin);
+        let poisoned = self.word.lock_or_give_up(LOCK.call(), deadline, spin);
         if poisoned.is_none() && (deadline.is_none() || region::is_cancelled_now()) {
             region::unwind();
         }

@@ -3,7 +3,7 @@
 //! Never: what is done.
 
 use crate::host::choice::point;
-use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
 use raddle_protocol::protocol::once::{Begun, OnceWord};
 use std::cell::Cell;
@@ -26,9 +26,9 @@ pub struct Once {
     holder: Holder,
 }
 
-const CALL: CallOn<Once> = CallOn::new("Once::call_once");
-const WAIT: CallOn<Once> = CallOn::new("Once::wait");
-const WAIT_FORCE: CallOn<Once> = CallOn::new("Once::wait_force");
+const CALL: CallOn<Once> = CallOn::new("Once::call_once", WaitReason::Wait);
+const WAIT: CallOn<Once> = CallOn::new("Once::wait", WaitReason::Wait);
+const WAIT_FORCE: CallOn<Once> = CallOn::new("Once::wait_force", WaitReason::Wait);
 
 impl Subject for Once {
     const KIND: &'static str = "once";
@@ -115,7 +115,7 @@ impl Once {
         let begun = {
             let wait = Wait::on(const { &CALL }, self, Location::caller());
             let _shown = wait.show();
-            self.word.begin(CALL.name(), forced)
+            self.word.begin(CALL.call(), forced)
         };
         match begun {
             Begun::Complete => (),
@@ -166,7 +166,7 @@ impl Once {
     fn wait_slow(&self, call: &'static CallOn<Once>, forced: bool) -> bool {
         let wait = Wait::on(call, self, Location::caller());
         let _shown = wait.show();
-        self.word.wait(call.name(), forced)
+        self.word.wait(call.call(), forced)
     }
 
     /// Who runs it now, and where it was called; `None` if nobody does. Not part of `std`'s.

@@ -7,7 +7,7 @@ use super::sleepers::Looks;
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::host::choice::{self, point};
 use crate::host::region;
-use crate::host::{CallOn, Subject, Wait, Waiter};
+use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
 use raddle_protocol::protocol::rwlock::RwWord;
 use std::cell::UnsafeCell;
@@ -19,8 +19,8 @@ use std::ptr::NonNull;
 use std::thread;
 use std::time::Instant;
 
-const READ: CallOn<RawRwLock> = CallOn::new("RwLock::read");
-const WRITE: CallOn<RawRwLock> = CallOn::new("RwLock::write");
+const READ: CallOn<RawRwLock> = CallOn::new("RwLock::read", WaitReason::Lock);
+const WRITE: CallOn<RawRwLock> = CallOn::new("RwLock::write", WaitReason::Lock);
 
 /// The lock without its data.
 pub(super) struct RawRwLock {
@@ -37,7 +37,7 @@ impl RawRwLock {
         let _shown = wait.show();
         until_entered(deadline, || {
             let mut looks = Looks::default();
-            self.word.read_slow(READ.name(), deadline, |only| looks.again(&self.holder, only))
+            self.word.read_slow(READ.call(), deadline, |only| looks.again(&self.holder, only))
         })
     }
 
@@ -48,7 +48,7 @@ impl RawRwLock {
         let _shown = wait.show();
         until_entered(deadline, || {
             let mut looks = Looks::default();
-            self.word.write_slow(WRITE.name(), deadline, |only| looks.again(&self.holder, only))
+            self.word.write_slow(WRITE.call(), deadline, |only| looks.again(&self.holder, only))
         })
     }
 }

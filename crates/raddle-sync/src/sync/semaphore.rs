@@ -5,7 +5,7 @@
 use super::sleepers::{Timed, deadline};
 use crate::host::choice::{point, settle};
 use crate::host::region;
-use crate::host::{CallOn, Subject, Wait};
+use crate::host::{CallOn, Subject, Wait, WaitReason};
 use crate::host::{Held, Holder};
 use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct Semaphore {
     holder: Holder,
 }
 
-const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire");
+const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire", WaitReason::Lock);
 
 impl Subject for Semaphore {
     const KIND: &'static str = "semaphore";
@@ -178,7 +178,7 @@ impl Semaphore {
     ) -> Result<(), Refused> {
         let wait = Wait::on(const { &ACQUIRE }, self, site);
         let _shown = wait.show();
-        let taken = self.word.take_slow(count, Timed::until(ACQUIRE.name(), until));
+        let taken = self.word.take_slow(count, Timed::until(ACQUIRE.call(), until));
         if taken == Err(Refused::TooFew) {
             region::check();
         }

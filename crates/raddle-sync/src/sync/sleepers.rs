@@ -6,7 +6,7 @@ use crate::host::Crowd;
 use crate::host::Holder;
 use crate::host::choice::now;
 use crate::host::park::{let_others_run, others_wait_here, wait_entered};
-use crate::host::{Outcome, Waiter, WakeRight};
+use crate::host::{Outcome, WaitCall, Waiter, WakeRight};
 use crate::host::{at_home, wake};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
@@ -21,16 +21,16 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    pub(super) fn until(what: &'static str, deadline: Option<Instant>) -> Timed {
-        Timed { waiter: Waiter::new(what), deadline }
+    pub(super) fn until(call: &'static WaitCall, deadline: Option<Instant>) -> Timed {
+        Timed { waiter: Waiter::new(call), deadline }
     }
 }
 
 impl Sleeper for Timed {
     type Right = WakeRight;
 
-    fn new(what: &'static str) -> Self {
-        Timed::until(what, None)
+    fn new(call: &'static WaitCall) -> Self {
+        Timed::until(call, None)
     }
 
     fn wait(&self) {
@@ -147,7 +147,7 @@ impl Patience {
 
 /// The turn of whoever runs in a queue lock. Holds what the lock is called in the panic of a task.
 pub(super) struct InTurn<'a> {
-    what: &'static str,
+    call: &'static WaitCall,
     crowd: &'a Crowd,
     patience: Patience,
     /// So often it has looked with its turn far.
@@ -155,8 +155,8 @@ pub(super) struct InTurn<'a> {
 }
 
 impl<'a> InTurn<'a> {
-    pub(super) fn new(what: &'static str, crowd: &'a Crowd) -> InTurn<'a> {
-        InTurn { what, crowd, patience: Patience::default(), far: 0 }
+    pub(super) fn new(call: &'static WaitCall, crowd: &'a Crowd) -> InTurn<'a> {
+        InTurn { call, crowd, patience: Patience::default(), far: 0 }
     }
 }
 
@@ -185,7 +185,7 @@ impl Turn for InTurn<'_> {
 
     #[inline]
     fn sleep(&mut self, enter: impl FnOnce(*mut Header) -> bool) {
-        wait_entered(self.what, enter);
+        wait_entered(self.call, enter);
     }
 
     #[inline]

@@ -14,3 +14,4 @@ mod stranger;
 mod surface;
 mod sync;
 mod trace;
+mod trace_reasons;

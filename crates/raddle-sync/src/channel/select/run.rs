@@ -13,14 +13,14 @@ use super::super::list::{Entry, Left};
 use super::operation::{Operation, Room};
 use crate::host::choice::{now, point};
 use crate::host::region;
-use crate::host::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, Waiter};
+use crate::host::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, WaitReason, Waiter};
 use raddle_protocol::order;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-const SELECT: CallOn<FirstOf> = CallOn::new("channel::select");
+const SELECT: CallOn<FirstOf> = CallOn::new("channel::select", WaitReason::Select);
 
 /// The outcome of a wait that its owner ends before it sleeps.
 const POSSIBLE: u32 = EXPIRED - 1;
@@ -267,7 +267,7 @@ fn wait_in(
     let all = unsafe { FirstOf::new(cases) };
     let wait = Wait::on(const { &SELECT }, &all, Location::caller());
     let _shown = wait.show();
-    let waiter = Waiter::new(SELECT.name());
+    let waiter = Waiter::new(SELECT.call());
     // In the order of their turns; the outcome is the number of the case.
     let in_turn = || cases.iter().map(|case| case.turn.get());
     // No need to look for an outcome in between: that is for the wait.

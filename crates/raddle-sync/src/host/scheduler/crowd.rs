@@ -26,6 +26,7 @@
 //! the lock that comes to lie at the same address. *Who has no worker to itself* goes past the gates: OS threads,
 //! threads that may move, a process that unwinds.
 
+use raddle_core::wait::WaitCall;
 use raddle_core::wait::park::{Caller, caller, wait_entered};
 use raddle_core::worker::Worker;
 use raddle_protocol::header::{MOVABLE, OWN_TLS};
@@ -67,10 +68,10 @@ impl Crowd {
 
     /// Goes through this worker's gate if there is one: waits until nobody else of the worker is on its way to the
     /// lock. The caller has not entered the lock's queue yet.
-    pub(crate) fn come(&self, what: &'static str) -> Through {
+    pub(crate) fn come(&self, call: &'static WaitCall) -> Through {
         match self.0.load(Ordering::Relaxed) {
             0 => Through::NO_GATE,
-            number => come_through(number, what),
+            number => come_through(number, call),
         }
     }
 
@@ -95,15 +96,15 @@ impl Crowd {
     }
 }
 
-fn come_through(number: u64, what: &'static str) -> Through {
-    let Caller::Process(block) = caller(what) else { return Through::NO_GATE };
+fn come_through(number: u64, call: &'static WaitCall) -> Through {
+    let Caller::Process(block) = caller(call.name()) else { return Through::NO_GATE };
     if block.header.is(MOVABLE | OWN_TLS) {
         return Through::NO_GATE;
     }
     // SAFETY: `block` is what runs here.
     let worker = unsafe { Worker::of(&block.header) };
     if !worker.gates.try_enter(number) {
-        wait_entered(what, |_| {
+        wait_entered(call, |_| {
             // SAFETY: it runs, so the right to queue it is its own. Nobody else of this worker runs before it has left.
             worker.gates.wait(number, unsafe { block.as_runnable() });
             true

@@ -8,7 +8,7 @@ pub(crate) use crowd::{Crowd, Through};
 pub(crate) use raddle_core::region;
 pub use raddle_core::wait::Held;
 pub(crate) use raddle_core::wait::{
-    CallOn, EXPIRED, FirstOf, Guarded, Holder, Outcome, Running, Subject, Thing, Wait, Waiter, WakeRight,
-    park,
+    CallOn, EXPIRED, FirstOf, Guarded, Holder, Outcome, Running, Subject, Thing, Wait, WaitCall, WaitReason,
+    Waiter, WakeRight, park,
 };
 pub(crate) use raddle_core::worker::{at_home, choice, wake};

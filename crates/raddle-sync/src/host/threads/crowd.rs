@@ -1,6 +1,8 @@
 //! Owns: `Crowd`, the gates of workers before a queue lock, of which an OS thread has none.
-//! May use: nothing.
+//! May use: `raddle-protocol`.
 //! Never: a wait.
+
+use raddle_protocol::call::WaitCall;
 
 /// Whether a lock is crowded: it never is.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ impl Crowd {
     }
 
     /// Goes past the gates.
-    pub(crate) const fn come(&self, _what: &'static str) -> Through {
+    pub(crate) const fn come(&self, _call: &'static WaitCall) -> Through {
         Through
     }
 

@@ -1,8 +1,9 @@
 //! Owns: the names by which locks and channels say what is waited for. Without a scheduler nobody reports it.
-//! May use: nothing.
+//! May use: `raddle-protocol`.
 //! Never: a store that nobody reads.
 
 use super::holder::Held;
+use raddle_protocol::call::{WaitCall, WaitReason};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -29,26 +30,32 @@ pub(crate) trait Subject {
 
 /// A call that may wait for a subject of type `S`.
 pub(crate) struct CallOn<S> {
-    name: &'static str,
+    call: WaitCall,
     subject: PhantomData<fn(&S)>,
 }
 
 impl<S: Subject> CallOn<S> {
-    /// The call of this name: `Mutex::lock`.
-    pub(crate) const fn new(name: &'static str) -> CallOn<S> {
-        CallOn { name, subject: PhantomData }
+    /// The call of this name, `Mutex::lock`, in which one waits for that reason.
+    pub(crate) const fn new(name: &'static str, reason: WaitReason) -> CallOn<S> {
+        CallOn { call: WaitCall::new(name, reason), subject: PhantomData }
     }
 
     /// Its name.
     #[inline(always)]
     pub(crate) const fn name(&self) -> &'static str {
-        self.name
+        self.call.name()
+    }
+
+    /// Its name and its reason.
+    #[inline(always)]
+    pub(crate) const fn call(&'static self) -> &'static WaitCall {
+        &self.call
     }
 }
 
 /// What somebody waits for: the call.
 pub(crate) struct Wait<'s> {
-    name: &'static str,
+    call: &'static WaitCall,
     borrowed: PhantomData<&'s ()>,
 }
 
@@ -63,7 +70,7 @@ impl<'s> Wait<'s> {
         _subject: &'s S,
         _site: &'static Location<'static>,
     ) -> Wait<'s> {
-        Wait { name: call.name(), borrowed: PhantomData }
+        Wait { call: call.call(), borrowed: PhantomData }
     }
 
     #[inline(always)]
@@ -73,8 +80,8 @@ impl<'s> Wait<'s> {
 
     /// The call that it waits in.
     #[inline(always)]
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
+    pub(crate) const fn call(&self) -> &'static WaitCall {
+        self.call
     }
 }
 

@@ -1,5 +1,5 @@
 //! Owns: how locks and channels wait in a program without a scheduler: OS threads alone, and the kernel's futex.
-//! May use: nothing.
+//! May use: `raddle-protocol`.
 //! Never: starting an OS thread. The twin `scheduler` has each of these names.
 //!
 //! | module | what the scheduler's has | here |
@@ -25,6 +25,7 @@ pub(crate) use describe::{Alternative as Guarded, CallOn, FirstOf, Subject, Thin
 pub use holder::Held;
 pub(crate) use holder::{Holder, OsThread as Running};
 pub(crate) use park::wake;
+pub(crate) use raddle_protocol::call::{WaitCall, WaitReason};
 pub(crate) use waiter::{EXPIRED, Outcome, Waiter, WakeRight};
 
 /// Whether the caller must not wait, since a worker polls a future there. There is no worker.

@@ -3,6 +3,7 @@
 //! Never: a queue; a look at who else could run.
 
 use super::describe::Wait;
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::{Header, Kind};
 use raddle_protocol::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use std::time::Instant;
@@ -85,7 +86,7 @@ pub(crate) fn let_others_run() {
 }
 
 /// Waits until whoever got the caller's header by `register` wakes it; not at all if `register` returns false.
-pub(crate) fn wait_registered(_what: &str, register: impl FnOnce(*mut Header) -> bool) {
+pub(crate) fn wait_registered(_call: &'static WaitCall, register: impl FnOnce(*mut Header) -> bool) {
     let parker = ThreadParker::new();
     if register(parker.header()) {
         let woken = parker.sleep(None);
@@ -94,11 +95,11 @@ pub(crate) fn wait_registered(_what: &str, register: impl FnOnce(*mut Header) ->
 }
 
 /// As [`wait_registered`].
-pub(crate) fn wait_entered(what: &str, enter: impl FnOnce(*mut Header) -> bool) {
-    wait_registered(what, enter);
+pub(crate) fn wait_entered(call: &'static WaitCall, enter: impl FnOnce(*mut Header) -> bool) {
+    wait_registered(call, enter);
 }
 
 /// As [`wait_registered`].
 pub(crate) fn wait_shown(wait: &Wait<'_>, enter: impl FnOnce(*mut Header) -> bool) {
-    wait_registered(wait.name(), enter);
+    wait_registered(wait.call(), enter);
 }

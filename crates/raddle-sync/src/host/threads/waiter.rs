@@ -7,6 +7,7 @@
 //! unlock only the [`WakeRight`] is used: whoever was selected in its sleep stays until it is woken.
 
 use super::park::{ThreadParker, wake};
+use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
@@ -67,7 +68,7 @@ impl WakeRight {
 impl Waiter {
     /// Opens a wait of the caller.
     #[inline]
-    pub(crate) fn new(_what: &str) -> Waiter {
+    pub(crate) fn new(_call: &'static WaitCall) -> Waiter {
         let word = Selection::new();
         let number = word.begin();
         Waiter { word, number, parker: ThreadParker::new() }
@@ -117,8 +118,8 @@ impl Waiter {
 impl Sleeper for Waiter {
     type Right = WakeRight;
 
-    fn new(what: &'static str) -> Self {
-        Waiter::new(what)
+    fn new(call: &'static WaitCall) -> Self {
+        Waiter::new(call)
     }
 
     fn wait(&self) {

@@ -1,5 +1,6 @@
 //! Owns: the messages of a channel, and who waits for them or for room.
-//! May use: `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`.
+//! May use: `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`,
+//! `raddle-protocol`.
 //! Never: dropping a message while the state is locked: that runs code of users.
 //!
 //! A queue in a monitor. With a bound of 0 a message is an *offer* with a number: its sender waits until so many have
@@ -8,7 +9,7 @@
 
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use crate::host::region;
-use crate::host::{CallOn, Wait};
+use crate::host::{CallOn, Wait, WaitReason};
 use crate::sync::monitor::{Condition, Monitor};
 use crate::sync::sleepers::refuse_to_wait_in_task;
 use std::collections::VecDeque;
@@ -52,8 +53,8 @@ impl<T> State<T> {
     }
 }
 
-const SEND: CallOn<Condition> = CallOn::new("SyncSender::send");
-const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv");
+const SEND: CallOn<Condition> = CallOn::new("SyncSender::send", WaitReason::Send);
+const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv", WaitReason::Receive);
 
 impl<T> Shared<T> {
     pub(super) fn new(bound: Option<usize>) -> Arc<Self> {
@@ -79,7 +80,7 @@ impl<T> Shared<T> {
         while state.receiver_is_there && self.bound.is_some_and(|bound| state.queue.len() >= bound) {
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
-            let (again, told) = self.room.wait(&self.state, state, SEND.name(), None);
+            let (again, told) = self.room.wait(&self.state, state, SEND.call(), None);
             state = again;
             if !told {
                 drop(state);
@@ -114,7 +115,7 @@ impl<T> Shared<T> {
             let wait = Wait::on(const { &SEND }, &self.room, Location::caller());
             let _shown = wait.show();
             let told;
-            (state, told) = self.room.wait(&self.state, state, SEND.name(), None);
+            (state, told) = self.room.wait(&self.state, state, SEND.call(), None);
             if !told {
                 break;
             }
@@ -191,7 +192,7 @@ impl<T> Shared<T> {
             state.receiver_waits = true;
             let wait = Wait::on(const { &RECV }, &self.message, site);
             let _shown = wait.show();
-            (state, in_time) = self.message.wait(&self.state, state, what, until);
+            (state, in_time) = self.message.wait(&self.state, state, RECV.call(), until);
             state.receiver_waits = false;
         }
     }

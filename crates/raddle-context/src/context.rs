@@ -23,7 +23,7 @@ pub(crate) use fiber::Fiber;
 /// Its own stack is no longer used once it has returned. The returned context may be suspended or
 /// primed, and may be primed on the same stack. A panic must not leave it: `extern "C"` turns one that
 /// tries into an abort.
-pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
+pub type ContextEntry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 
 /// A flow of control that does not run: suspended in [`transfer`](crate::transfer), or primed and not yet started.
 ///
@@ -32,7 +32,7 @@ pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 #[derive(Debug)]
 pub struct Context {
     pub(crate) sp: *mut u8,
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<ContextEntry>,
     /// The state of a sanitizer; zero bytes in a plain build.
     pub(crate) fiber: Fiber,
 }

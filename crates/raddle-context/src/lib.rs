@@ -72,7 +72,7 @@ mod valgrind;
 #[cfg_attr(any(raddle_twin, raddle_tsan), path = "walk/none.rs")]
 pub mod walk;
 
-pub use context::{Context, Entry};
+pub use context::{Context, ContextEntry};
 pub use control::ControlWords;
 pub use place::CurrentSlot;
 #[doc(hidden)]

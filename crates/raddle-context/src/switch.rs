@@ -2,7 +2,7 @@
 //! May use: `arch`, `context`, `sanitizer`, `stack`.
 //! Never: allocation; a decision about who runs next.
 
-use crate::context::{Context, Entry};
+use crate::context::{Context, ContextEntry};
 use crate::sanitizer;
 use crate::stack::Stack;
 
@@ -13,7 +13,7 @@ impl Context {
     /// # Safety
     /// `stack` stays taken, and no other context uses it, from the start of `entry` to its end.
     #[inline]
-    pub unsafe fn prime(&mut self, stack: &Stack, entry: Entry) {
+    pub unsafe fn prime(&mut self, stack: &Stack, entry: ContextEntry) {
         self.sp = stack.top();
         self.entry = Some(sanitizer::primed(&mut self.fiber, stack, entry));
     }

@@ -32,9 +32,9 @@ pub(crate) const DEAD: u32 = u32::MAX;
 
 /// A word that its holder reads and writes.
 #[derive(Debug, Default)]
-pub(crate) struct Word(AtomicU32);
+pub(crate) struct OwnedWord(AtomicU32);
 
-impl Word {
+impl OwnedWord {
     #[inline(always)]
     pub(crate) fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
@@ -52,16 +52,16 @@ impl Word {
 pub struct Process<L> {
     /// The scheduler's part.
     pub link: L,
-    pub(crate) ip: Word,
-    pub(crate) fp: Word,
+    pub(crate) ip: OwnedWord,
+    pub(crate) fp: OwnedWord,
     pub(crate) wait: AtomicU32,
     pub(crate) alt: AtomicU32,
-    pub(crate) message: Word,
-    pub(crate) length: Word,
-    pub(crate) parent: Word,
-    pub(crate) join: Word,
-    pub(crate) start: Word,
-    pub(crate) id: Word,
+    pub(crate) message: OwnedWord,
+    pub(crate) length: OwnedWord,
+    pub(crate) parent: OwnedWord,
+    pub(crate) join: OwnedWord,
+    pub(crate) start: OwnedWord,
+    pub(crate) id: OwnedWord,
 }
 
 impl<L> Process<L> {

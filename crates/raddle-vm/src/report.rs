@@ -45,7 +45,7 @@ impl fmt::Display for SourceLocation {
 
 /// One process of a report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Waiting {
+pub struct WaitingProcess {
     /// Its number.
     pub id: u32,
     /// The PROC that it is in.
@@ -68,7 +68,7 @@ pub struct Waiting {
     pub outside: bool,
 }
 
-impl Waiting {
+impl WaitingProcess {
     /// Whether nobody can end its wait.
     fn is_alone(&self) -> bool {
         self.waits_for.is_empty() && !self.unsure && !self.outside
@@ -118,7 +118,7 @@ pub struct Report {
     /// In a few words.
     pub headline: String,
     /// Those concerned; of a deadlock, those first whom all others wait for.
-    pub processes: Vec<Waiting>,
+    pub processes: Vec<WaitingProcess>,
     /// How many of them stand at the front.
     pub cycle: usize,
     /// What those at the front are.
@@ -129,7 +129,7 @@ pub struct Report {
 
 impl Report {
     /// Whom a process waits for, a line for each.
-    fn write_others(&self, process: &Waiting, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_others(&self, process: &WaitingProcess, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut or = "";
         for other in process.waits_for.iter().take(OTHERS_MAX).map(|&other| &self.processes[other]) {
             writeln!(f, "      {or}for `{}` at {}", other.label(), other.place)?;
@@ -179,11 +179,11 @@ mod tests {
     /// Of one that is there five times, the picture says which one each is.
     #[test]
     fn instances_of_a_replicated_par_have_their_index_in_the_picture() {
-        let process = |number: usize| Waiting {
+        let process = |number: usize| WaitingProcess {
             name: String::from("fork"),
             indices: alloc::vec![number as i32, 7],
             waits_for: alloc::vec![(number + 1) % 5],
-            ..Waiting::default()
+            ..WaitingProcess::default()
         };
         let report = Report { processes: (0..5).map(process).collect(), cycle: 5, ..Report::default() };
         let (svg, text) = (report.svg(), format!("{report}"));

@@ -21,14 +21,14 @@ pub(crate) struct Spin<T> {
 unsafe impl<T: Send> Sync for Spin<T> {}
 
 /// The right to the value.
-pub(crate) struct Held<'a, T>(&'a Spin<T>);
+pub(crate) struct SpinGuard<'a, T>(&'a Spin<T>);
 
 impl<T> Spin<T> {
     pub(crate) fn new(value: T) -> Self {
         Spin { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> Held<'_, T> {
+    pub(crate) fn lock(&self) -> SpinGuard<'_, T> {
         #[cfg(target_has_atomic = "8")]
         // Acquire pairs with the release in `drop`.
         while self.held.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -37,11 +37,11 @@ impl<T> Spin<T> {
             #[cfg(loom)]
             loom::thread::yield_now();
         }
-        Held(self)
+        SpinGuard(self)
     }
 }
 
-impl<T> Deref for Held<'_, T> {
+impl<T> Deref for SpinGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -50,14 +50,14 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
-impl<T> DerefMut for Held<'_, T> {
+impl<T> DerefMut for SpinGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above.
         unsafe { &mut *self.0.value.get() }
     }
 }
 
-impl<T> Drop for Held<'_, T> {
+impl<T> Drop for SpinGuard<'_, T> {
     fn drop(&mut self) {
         // Release pairs with the acquire in `lock`.
         self.0.held.store(false, Ordering::Release);

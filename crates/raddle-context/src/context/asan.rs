@@ -2,7 +2,7 @@
 //! May use: nothing.
 //! Never: a call of the sanitizer; those are in `sanitizer`.
 
-use super::Entry;
+use super::ContextEntry;
 use core::ptr::null_mut;
 
 /// The bounds of the stack that a context runs on, and the entry that it was really primed with.
@@ -10,7 +10,7 @@ use core::ptr::null_mut;
 pub(crate) struct Fiber {
     pub(crate) bottom: *mut u8,
     pub(crate) bytes: usize,
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<ContextEntry>,
 }
 
 impl Fiber {

@@ -12,7 +12,7 @@
 //! switches meanwhile (`LEFT_BEHIND`), and told where it is by the next context that uses it.
 
 use crate::arch;
-use crate::context::{Context, Entry, Fiber};
+use crate::context::{Context, ContextEntry, Fiber};
 use crate::stack::Stack;
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -30,7 +30,7 @@ unsafe extern "C" {
 }
 
 /// A context is about to be primed; returns the entry to use.
-pub(crate) fn primed(fiber: &mut Fiber, stack: &Stack, entry: Entry) -> Entry {
+pub(crate) fn primed(fiber: &mut Fiber, stack: &Stack, entry: ContextEntry) -> ContextEntry {
     // A context that was dropped while it was suspended has left the marks of its frames behind.
     // SAFETY: the range is the stack's own memory.
     unsafe { __asan_unpoison_memory_region(stack.limit().cast(), stack.class().bytes()) };

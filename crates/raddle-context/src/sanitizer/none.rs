@@ -2,14 +2,14 @@
 //! May use: `arch::machine`, `context`, `stack`.
 //! Never: a cost.
 
-use crate::context::{Context, Entry, Fiber};
+use crate::context::{Context, ContextEntry, Fiber};
 use crate::stack::Stack;
 
 pub(crate) use crate::arch::{switch, switch_here};
 
 /// A context is about to be primed; returns the entry to use.
 #[inline(always)]
-pub(crate) fn primed(_fiber: &mut Fiber, _stack: &Stack, entry: Entry) -> Entry {
+pub(crate) fn primed(_fiber: &mut Fiber, _stack: &Stack, entry: ContextEntry) -> ContextEntry {
     entry
 }
 

@@ -16,7 +16,7 @@
 //! It uses its fiber interface, the assembly that calls it.
 
 use crate::arch;
-use crate::context::{Context, Entry, Fiber};
+use crate::context::{Context, ContextEntry, Fiber};
 use crate::stack::Stack;
 use core::ffi::c_void;
 
@@ -27,7 +27,7 @@ unsafe extern "C" {
 }
 
 /// A context is about to be primed; returns the entry to use.
-pub(crate) fn primed(fiber: &mut Fiber, _stack: &Stack, entry: Entry) -> Entry {
+pub(crate) fn primed(fiber: &mut Fiber, _stack: &Stack, entry: ContextEntry) -> ContextEntry {
     // SAFETY: no preconditions.
     fiber.0 = unsafe { __tsan_create_fiber(0) };
     entry

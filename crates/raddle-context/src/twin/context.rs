@@ -26,12 +26,12 @@ use core::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// As in the plain build.
-pub type Entry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
+pub type ContextEntry = unsafe extern "C" fn(me: *mut Context) -> *mut Context;
 
 /// A flow of control that does not run; see the module's table.
 #[derive(Debug)]
 pub struct Context {
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<ContextEntry>,
     pub(crate) stack_bytes: usize,
     pub(crate) baton: Option<Arc<Baton>>,
 }

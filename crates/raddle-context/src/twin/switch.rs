@@ -4,7 +4,7 @@
 //!
 //! It uses threads of the standard library.
 
-use crate::context::{Baton, Context, CurrentWord, Entry};
+use crate::context::{Baton, Context, ContextEntry, CurrentWord};
 use crate::stack::Stack;
 use core::sync::atomic::AtomicPtr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Context {
     ///
     /// # Safety
     /// As in the plain build.
-    pub unsafe fn prime(&mut self, stack: &Stack, entry: Entry) {
+    pub unsafe fn prime(&mut self, stack: &Stack, entry: ContextEntry) {
         *self = Context { entry: Some(entry), stack_bytes: stack.class().bytes(), baton: None };
     }
 }

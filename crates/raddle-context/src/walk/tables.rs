@@ -14,10 +14,10 @@ use core::fmt;
 use core::ops::Range;
 
 /// The unwind tables of the loaded objects. Making them allocates and takes a lock of the loader; look-ups do not.
-pub struct Tables(Vec<Module>);
+pub struct Tables(Vec<LoadedCode>);
 
 /// A piece of code, and the segment with its tables.
-struct Module {
+struct LoadedCode {
     code: Range<usize>,
     /// Where the sorted list begins, in `segment`.
     list: usize,
@@ -34,7 +34,7 @@ impl fmt::Debug for Tables {
 impl Tables {
     /// The tables of everything that is loaded now.
     pub fn of_program() -> Tables {
-        let mut modules: Vec<Module> = Vec::new();
+        let mut modules: Vec<LoadedCode> = Vec::new();
         // SAFETY: `add` gets the address of the list, and does not keep it.
         unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut modules).cast()) };
         Tables(modules)
@@ -49,7 +49,7 @@ impl Tables {
 /// Called for each loaded file.
 unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: usize, modules: *mut c_void) -> c_int {
     // SAFETY: what `of_program` has given.
-    let modules = unsafe { &mut *modules.cast::<Vec<Module>>() };
+    let modules = unsafe { &mut *modules.cast::<Vec<LoadedCode>>() };
     // SAFETY: the loader's own description, which stays during the call.
     let info = unsafe { &*info };
     // SAFETY: as above: so many headers are there.
@@ -71,7 +71,7 @@ unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: usize, modules: *
     // SAFETY: a loaded segment that may be read; whoever looks into it vouches that it still is loaded.
     let bytes = unsafe { std::slice::from_raw_parts(begin, segment.len()) };
     let list = list.start - segment.start;
-    modules.extend(loaded(libc::PF_X).map(|header| Module {
+    modules.extend(loaded(libc::PF_X).map(|header| LoadedCode {
         code: place(header),
         list,
         base: segment.start,
@@ -97,7 +97,7 @@ const RELATIVE: u8 = 0x1b;
 const FROM_LIST: u8 = 0x3b;
 const FOUR_BYTES: u8 = 0x03;
 
-impl Module {
+impl LoadedCode {
     fn row(&self, address: usize) -> Option<Row> {
         let at = self.description_of(address)?;
         let mut bytes = self.entry(at)?;

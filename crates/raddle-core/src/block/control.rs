@@ -15,7 +15,7 @@
 
 use crate::block::payload::Payload;
 use raddle_context::tls::TlsBlock;
-use raddle_context::{Context, Entry, SizeClass, Stack};
+use raddle_context::{Context, ContextEntry, SizeClass, Stack};
 use raddle_protocol::glance::GlancePtr;
 use raddle_protocol::header::{Header, Kind, Runnable};
 use raddle_protocol::protocol::join::JoinWord;
@@ -40,7 +40,7 @@ pub(crate) struct Body {
     /// Drops a result that nobody wants; true if it was a panic.
     pub(crate) drop_result: unsafe fn(&Block) -> bool,
     /// The first frame of the process.
-    pub(crate) entry: Entry,
+    pub(crate) entry: ContextEntry,
     /// Ends a process that could not be started, on the worker that was to start it: drops the closure, and puts a
     /// panic in the place of the result.
     pub(crate) refuse: unsafe fn(&'static Block, Box<dyn std::any::Any + Send>),

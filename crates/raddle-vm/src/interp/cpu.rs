@@ -35,9 +35,9 @@ impl From<Trap> for Stop {
 
 /// A frame: slots that the verifier has proved to be there.
 #[derive(Clone, Copy)]
-struct Frame(*const AtomicU32);
+struct FrameSlots(*const AtomicU32);
 
-impl Frame {
+impl FrameSlots {
     /// # Safety
     /// The slot lies in the frame.
     #[inline(always)]
@@ -61,7 +61,7 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     /// Who was made ready last, since this process was dispatched, and cannot run before it stops; 0 if nobody.
     pub(super) kept: u32,
     pub(super) insn: Insn,
-    frame: Frame,
+    frame: FrameSlots,
     code: *const Insn,
 }
 
@@ -76,7 +76,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         local.stats.dispatches += 1;
         let (at, fp) = (first.ip.get() as usize, first.fp.get());
         // SAFETY: where a process begins, its frame is within the memory, at a multiple of four; so are all after it.
-        let frame = Frame(unsafe { machine.memory.raw_frame(fp) });
+        let frame = FrameSlots(unsafe { machine.memory.raw_frame(fp) });
         let (code, insn) = (machine.code().as_ptr(), Insn::new(Op::Nop, 0, 0, 0));
         Cpu { machine, scheduler, local, me: first, at, fp, fuel: FUEL, kept: 0, insn, frame, code }
     }
@@ -88,7 +88,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         self.at = next.ip.get() as usize;
         self.fp = next.fp.get();
         // SAFETY: it was saved as it is in here.
-        self.frame = Frame(unsafe { self.machine.memory.raw_frame(self.fp) });
+        self.frame = FrameSlots(unsafe { self.machine.memory.raw_frame(self.fp) });
         self.fuel = FUEL;
         self.kept = 0;
         self.local.stats.dispatches += 1;
@@ -103,7 +103,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         self.at = at as usize;
         self.fp = fp;
         // SAFETY: the caller vouches for it.
-        self.frame = Frame(unsafe { self.machine.memory.raw_frame(fp) });
+        self.frame = FrameSlots(unsafe { self.machine.memory.raw_frame(fp) });
     }
 
     /// The next instruction becomes the one that runs.

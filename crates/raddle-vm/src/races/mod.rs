@@ -54,7 +54,7 @@ struct Left {
 
 /// Everything known of the order of things.
 #[derive(Debug, Default)]
-struct Order {
+struct HappensBefore {
     /// By process.
     flows: BTreeMap<u32, Flow>,
     /// How many numbers there are.
@@ -67,7 +67,7 @@ struct Order {
     found: Option<Race>,
 }
 
-impl Order {
+impl HappensBefore {
     fn flow(&mut self, process: u32) -> &mut Flow {
         let count = &mut self.count;
         self.flows.entry(process).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl Order {
 /// The search.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
-    order: Spin<Order>,
+    order: Spin<HappensBefore>,
     /// A bit for each word of memory that is watched, so that others cost one look.
     marks: Box<[AtomicU32]>,
 }
@@ -295,7 +295,7 @@ impl Races {
     }
 }
 
-impl Order {
+impl HappensBefore {
     fn access<L>(&mut self, process: &Process<L>, at: u32, deed: Deed) -> Access {
         let flow = self.flow(process.id());
         let (flow, time) = (flow.number, flow.clock.get(flow.number));

@@ -5,7 +5,7 @@
 //! Processes stand on a circle, clockwise. Every arrow bends inwards, and so stays within it. What is said of a process
 //! stands outside, in a column to the left or to the right, at the end of a thin line.
 
-use super::{Report, Waiting};
+use super::{Report, WaitingProcess};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,7 +36,7 @@ fn cut(text: &str) -> String {
 }
 
 /// What is said of a process, line by line.
-fn lines(process: &Waiting) -> [String; 3] {
+fn lines(process: &WaitingProcess) -> [String; 3] {
     [process.label(), format!("{}", process.place), process.doing.clone()].map(|line| cut(&line))
 }
 
@@ -111,7 +111,7 @@ impl Page {
     }
 
     /// A process, and what is said of it.
-    fn node(&self, number: usize, height: f64, process: &Waiting, in_front: bool) -> String {
+    fn node(&self, number: usize, height: f64, process: &WaitingProcess, in_front: bool) -> String {
         let ((x, y), colour) = (self.place(number), if in_front { RED } else { "#333" });
         let (side, anchor) = if number < self.right { (1.0, "start") } else { (-1.0, "end") };
         let column = self.centre.0 + side * (self.radius + GAP);
@@ -144,7 +144,7 @@ impl Report {
         titles.extend(
             (self.cycle > 0).then(|| format!("red: {}", self.front.what(self.cycle).trim_end_matches(':'))),
         );
-        let any = |process: &Waiting| !process.all && (process.waits_for.len() > 1 || process.unsure);
+        let any = |process: &WaitingProcess| !process.all && (process.waits_for.len() > 1 || process.unsure);
         titles
             .extend(self.processes.iter().any(any).then(|| String::from("dashed: one of several is enough")));
         let page = Page::of(self, &titles);

@@ -2,7 +2,7 @@
 //! May use: nothing.
 //! Never: a circle that is not certain.
 
-use super::{Front, Report, Waiting};
+use super::{Front, Report, WaitingProcess};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
@@ -37,13 +37,13 @@ impl Report {
 }
 
 /// Those of whom each must go on before the process can.
-fn must(process: &Waiting) -> &[usize] {
+fn must(process: &WaitingProcess) -> &[usize] {
     let only = process.waits_for.len() == 1 && !process.unsure && !process.outside;
     if process.all || only { &process.waits_for } else { &[] }
 }
 
 /// Follows edges until a process comes up again. Without recursion: there may be many.
-fn cycle_in(processes: &[Waiting]) -> Option<Vec<usize>> {
+fn cycle_in(processes: &[WaitingProcess]) -> Option<Vec<usize>> {
     let mut done = alloc::vec![false; processes.len()];
     let mut at_step = alloc::vec![usize::MAX; processes.len()];
     for start in 0..processes.len() {
@@ -73,12 +73,12 @@ fn cycle_in(processes: &[Waiting]) -> Option<Vec<usize>> {
     None
 }
 
-fn alone_in(processes: &[Waiting]) -> Vec<usize> {
+fn alone_in(processes: &[WaitingProcess]) -> Vec<usize> {
     (0..processes.len()).filter(|&at| processes[at].is_alone()).collect()
 }
 
 /// The smallest group out of which no wait leads.
-fn group_in(processes: &[Waiting]) -> Vec<usize> {
+fn group_in(processes: &[WaitingProcess]) -> Vec<usize> {
     if processes.len() > GROUP_MAX {
         return Vec::new();
     }
@@ -102,9 +102,9 @@ fn group_in(processes: &[Waiting]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn processes(edges: &[&[usize]], change: impl Fn(usize, &mut Waiting)) -> Vec<Waiting> {
+    fn processes(edges: &[&[usize]], change: impl Fn(usize, &mut WaitingProcess)) -> Vec<WaitingProcess> {
         let process = |(number, to): (usize, &&[usize])| {
-            let mut process = Waiting { waits_for: to.to_vec(), ..Waiting::default() };
+            let mut process = WaitingProcess { waits_for: to.to_vec(), ..WaitingProcess::default() };
             change(number, &mut process);
             process
         };
@@ -125,7 +125,7 @@ mod tests {
         check(&[&[1], &[2], &[], &[2, 3]], Some(&[3]));
     }
 
-    fn front(edges: &[&[usize]], change: impl Fn(usize, &mut Waiting)) -> (Front, usize) {
+    fn front(edges: &[&[usize]], change: impl Fn(usize, &mut WaitingProcess)) -> (Front, usize) {
         let mut report = Report { processes: processes(edges, change), ..Report::default() };
         report.find_front();
         (report.front, report.cycle)

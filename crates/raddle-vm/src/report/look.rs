@@ -3,7 +3,7 @@
 //! Never: more than some thousands of processes.
 
 use super::absint::{AbstractInterpreter, Interval, Pending, Summary};
-use super::{Report, SourceLocation, Waiting};
+use super::{Report, SourceLocation, WaitingProcess};
 use crate::machine::{Fault, Machine};
 use crate::memory::FLOOR;
 use crate::process::{IN_ALT, INPUT, JOIN, OUTPUT, Process, WAITING};
@@ -257,11 +257,11 @@ impl<L: Default> Machine<L> {
         }
     }
 
-    fn waiting(&self, process: &Process<L>, doing: String) -> Waiting {
+    fn waiting(&self, process: &Process<L>, doing: String) -> WaitingProcess {
         let at = self.stands_at(process);
         let (id, name, place) = (process.id(), self.function_name(at), self.place_of(at));
         let (within, indices) = self.within(process, at);
-        Waiting { id, name, indices, place, doing, within, ..Waiting::default() }
+        WaitingProcess { id, name, indices, place, doing, within, ..WaitingProcess::default() }
     }
 
     /// What each of them may still do. Children come before their parents: what they write, the parent finds.
@@ -390,7 +390,7 @@ impl<L: Default> Machine<L> {
         let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
         let (within, indices) = self.within(process, fault.at);
         let id = fault.process;
-        let process = Waiting { id, name, indices, place, doing, within, ..Waiting::default() };
+        let process = WaitingProcess { id, name, indices, place, doing, within, ..WaitingProcess::default() };
         Report { headline, processes: vec![process], ..Report::default() }
     }
 }

@@ -2,7 +2,7 @@
 //! May use: `machine`, `races::shadow`, `raddle-bytecode`.
 //! Never: more than the two who met.
 
-use super::{Report, Waiting};
+use super::{Report, WaitingProcess};
 use crate::machine::Machine;
 use crate::races::{Access, Deed, Race};
 use alloc::format;
@@ -40,7 +40,7 @@ impl<L: Default> Machine<L> {
         Report { headline, processes: processes.into(), ..Report::default() }
     }
 
-    fn racer(&self, access: Access, what: &str, earlier: bool) -> Waiting {
+    fn racer(&self, access: Access, what: &str, earlier: bool) -> WaitingProcess {
         let verb = match (access.deed, earlier) {
             (Deed::Change, true) => "has changed",
             (Deed::Change, false) => "changes",
@@ -59,6 +59,14 @@ impl<L: Default> Machine<L> {
             Some(process) => self.within(process, access.at),
             None => ([format!("in the process begun at {}", self.place_of(access.start))].into(), Vec::new()),
         };
-        Waiting { id: access.process, name, indices, place, doing, within, ..Waiting::default() }
+        WaitingProcess {
+            id: access.process,
+            name,
+            indices,
+            place,
+            doing,
+            within,
+            ..WaitingProcess::default()
+        }
     }
 }

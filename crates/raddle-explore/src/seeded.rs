@@ -279,7 +279,11 @@ impl SeededSchedule for WorkerSchedule {
     }
 
     fn end(&self, alive: u64) -> bool {
-        let (Some(board), false) = (&self.board, self.over.replace(true)) else { return false };
+        // Without a board there is one run, which is as long as the runtime: an OS thread may give it more to do.
+        let Some(board) = &self.board else { return false };
+        if self.over.replace(true) {
+            return false;
+        }
         let outcome = self.ending.outcome(alive);
         let is_spoilt = !outcome.is_clean;
         board.post(outcome);

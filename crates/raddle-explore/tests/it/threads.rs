@@ -69,3 +69,19 @@ fn they_go_the_same_way_too() {
     assert_eq!(way(5), way(5));
     assert_ne!(way(5), way(6));
 }
+
+/// A runtime that follows a seed, and whose work comes from an OS thread, piece by piece: each time nothing is left to
+/// do for a while, and that is not the end.
+#[test]
+fn an_os_thread_gives_a_seeded_runtime_work_again_and_again() {
+    let runtime = raddle::Runtime::builder().seed(4).build().expect("a runtime");
+    let (done, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for n in 0..20 {
+            assert_eq!(runtime.spawn(move || n).join().unwrap(), n);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        done.send(()).expect("the test waits");
+    });
+    told.recv_timeout(std::time::Duration::from_secs(60)).expect("the worker goes on");
+}

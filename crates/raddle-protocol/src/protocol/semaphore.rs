@@ -102,17 +102,27 @@ impl<S: TimedSleeper> SemaphoreWord<S> {
             Some(GIVEN) => Ok(()),
             Some(_) => Err(Refused::Closed),
             None => {
-                let mut list = self.list.lock();
-                list.remove(&place);
-                drop(list);
-                // The next may want less.
-                self.give(0);
+                self.leave(&place);
                 Err(Refused::TooFew)
             }
         }
     }
 
-    /// The list is locked and empty: takes, or sets `QUEUED`.
+    /// Takes one who gives up out of the list.
+    fn leave(&self, place: &Place<S>) {
+        let mut list = self.list.lock();
+        list.remove(place);
+        if list.is_empty() {
+            // Before the unlock: whoever finds the list empty next relies on it.
+            self.word.fetch_and(!QUEUED, Ordering::Relaxed);
+            return;
+        }
+        drop(list);
+        // The next may want less.
+        self.give(0);
+    }
+
+    /// The list is locked and empty, and so `QUEUED` does not stand: takes, or sets it.
     #[inline]
     fn take_or_note(&self, count: usize) -> Option<Result<(), Refused>> {
         loop {

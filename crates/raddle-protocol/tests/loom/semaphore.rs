@@ -62,6 +62,23 @@ fn who_gives_up_neither_takes_a_permit_nor_keeps_the_next_from_it() {
     });
 }
 
+/// One who gives up was the last in the list, and there are permits enough for the next.
+#[test]
+fn who_gives_up_leaves_the_permits_to_one_who_wants_less() {
+    check(Some(1), || {
+        let shared = of(1);
+        let wants_less = shared.clone();
+        let wants_less = go(move || {
+            assert!(wants_less.0.take(1, false));
+            wants_less.0.give(1);
+        });
+        // Here, and not there: to leave it in the middle is the one time that the model may.
+        assert!(!shared.0.take(2, true));
+        wants_less.join().unwrap();
+        assert_eq!(shared.0.permits(), 1);
+    });
+}
+
 #[test]
 fn who_waits_while_it_is_closed_is_told() {
     check(ALL, || {

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 const SELECT: CallOn<FirstOf> = CallOn::new("channel::select", WaitReason::Select);
 
-/// The outcome of a wait that its owner ends before it sleeps.
+/// The outcome of a wait that its owner ends before it sleeps. Each number below is the outcome of a case.
 const POSSIBLE: u32 = EXPIRED - 1;
 
 /// How long a selection may wait.
@@ -263,6 +263,7 @@ fn wait_in(
     put_in: impl Fn(&Case<'_>, &Waiter, u32) -> bool,
     take_out: impl Fn(&Case<'_>),
 ) -> Option<usize> {
+    assert!(cases.len() <= POSSIBLE as usize, "a selection waits for at most {POSSIBLE} operations at once");
     // SAFETY: they stay where they are until this function has returned.
     let all = unsafe { FirstOf::new(cases) };
     let wait = Wait::on(const { &SELECT }, &all, Location::caller());

@@ -3,7 +3,7 @@
 //! Never: converts; occam does not.
 
 use super::Checker;
-use crate::ast::ExprId;
+use crate::ast::{ExprId, Shared};
 use crate::diag::{Code, Diagnostic};
 use crate::types::{Type, TypeId, Types};
 
@@ -18,6 +18,30 @@ impl Checker<'_> {
         let got = self.expr(expr, Some(want));
         self.must_agree(expr, want, got);
         got
+    }
+
+    /// A SHARED end does not become one that is not by an assignment or a message: others may hold it.
+    pub(super) fn must_stay_shared(&mut self, at: ExprId, to: TypeId, from: TypeId) {
+        if self.is_shared_end(from) == Some(true) && self.is_shared_end(to) == Some(false) {
+            let message = format!("a SHARED end stays SHARED; this is of type {}", self.show(from));
+            self.complain(Code::TypeMismatch, self.span(at), message);
+        }
+    }
+
+    /// An end is lent as a SHARED one only if it is: its owner uses it without CLAIM otherwise.
+    pub(super) fn must_be_shared(&mut self, at: ExprId, want: TypeId, got: TypeId) {
+        if self.is_shared_end(got) == Some(false) && self.is_shared_end(want) == Some(true) {
+            let message = format!("this is of type {} where {} is wanted", self.show(got), self.show(want));
+            self.complain(Code::TypeMismatch, self.span(at), message);
+        }
+    }
+
+    fn is_shared_end(&self, ty: TypeId) -> Option<bool> {
+        let types = &self.program.types;
+        match types.get(types.innermost(ty)) {
+            Type::End { shared, .. } => Some(shared),
+            _ => None,
+        }
     }
 
     pub(super) fn must_agree(&mut self, expr: ExprId, want: TypeId, got: TypeId) {
@@ -53,6 +77,18 @@ fn directions_differ(types: &Types, want: TypeId, got: TypeId) -> bool {
     }
 }
 
+/// Whether both or neither are SHARED: elements of an array are as large as their locks make them, and what a channel
+/// carries keeps its nature.
+fn equally_shared(types: &Types, one: TypeId, two: TypeId) -> bool {
+    match (types.get(types.innermost(one)), types.get(types.innermost(two))) {
+        (Type::Chan { shared: one, .. }, Type::Chan { shared: two, .. }) => {
+            (one == Shared::No) == (two == Shared::No)
+        }
+        (Type::End { shared: one, .. }, Type::End { shared: two, .. }) => one == two,
+        _ => true,
+    }
+}
+
 pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
     if want == got || want == Types::ERROR || got == Types::ERROR {
         return true;
@@ -64,14 +100,18 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
         (Type::Mobile(want), _) => agree(types, want, got),
         (_, Type::Mobile(got)) => agree(types, want, got),
         (Type::Array { size: want_size, element: want }, Type::Array { size: got_size, element: got }) => {
-            (want_size == got_size || want_size.is_none() || got_size.is_none()) && agree(types, want, got)
+            let sizes = want_size == got_size || want_size.is_none() || got_size.is_none();
+            sizes && equally_shared(types, want, got) && agree(types, want, got)
         }
         (
-            Type::Chan { protocol: want, direction: want_end, .. },
-            Type::Chan { protocol: got, direction: got_end, .. },
+            Type::Chan { protocol: want, direction: want_end, shared: want_shared },
+            Type::Chan { protocol: got, direction: got_end, shared: got_shared },
         ) => {
             let ends = want_end.is_none() || got_end.is_none() || want_end == got_end;
-            ends && (agree(types, want, got) || want == Types::ANY || got == Types::ANY)
+            // A claimed end may be lent as one that is not SHARED; one that is not has no lock to claim.
+            let locks = want_shared == Shared::No || got_shared != Shared::No;
+            let same = agree(types, want, got) && equally_shared(types, want, got);
+            ends && locks && (same || want == Types::ANY || got == Types::ANY)
         }
         (
             Type::End { bundle: want, direction: want_end, .. },

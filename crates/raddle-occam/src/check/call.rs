@@ -3,11 +3,11 @@
 //! Never: looks into the called body; its heading says enough here.
 
 use super::Checker;
-use crate::ast::{Basic, Direction, ExprId, ExprKind, Ident, Mode, ProcessId};
+use crate::ast::{Basic, ExprId, ExprKind, Ident, Mode, ProcessId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, NameKind, RoutineId};
 use crate::source::Span;
-use crate::types::{Type, TypeId, Types};
+use crate::types::{TypeId, Types};
 
 impl Checker<'_> {
     /// The types of a list of values; a single call or VALOF may stand for several.
@@ -164,9 +164,13 @@ impl Checker<'_> {
             };
             let formal = self.program.name(formal);
             let (want, kind) = (formal.ty, formal.kind);
-            self.expr_of(argument, want);
-            if let NameKind::Formal(mode @ (Mode::Reference | Mode::Result)) = kind {
-                self.must_be_place(argument, mode);
+            let got = self.expr_of(argument, want);
+            match kind {
+                NameKind::Formal(mode @ (Mode::Reference | Mode::Result)) => {
+                    self.must_be_place(argument, mode);
+                    self.must_be_shared(argument, want, got);
+                }
+                _ => self.must_stay_shared(argument, want, got),
             }
         }
         true
@@ -179,21 +183,6 @@ impl Checker<'_> {
         if ty != Types::ERROR && types.basic(ty) != Some(Basic::Bool) {
             let message = format!("a condition is BOOL; this is of type {}", self.show(ty));
             self.complain(Code::TypeMismatch, self.span(condition), message);
-        }
-    }
-
-    /// A SHARED end is used inside CLAIM only.
-    pub(super) fn must_be_claimed(&mut self, end: ExprId, used: Direction) {
-        let shared = match self.program.types.get(self.type_of(end)) {
-            Type::End { shared, .. } => shared,
-            Type::Chan { shared, .. } => shared.has(used),
-            _ => false,
-        };
-        let Some(root) = self.root(end).filter(|_| shared) else { return };
-        if !self.claims.contains(&root) {
-            let text = self.program.spelling(root).to_owned();
-            let message = format!("`{text}` is SHARED and may only be used inside CLAIM `{text}`");
-            self.complain(Code::Claim, self.span(end), message);
         }
     }
 }

@@ -71,7 +71,7 @@ impl Checker<'_> {
                 self.single(&results, expr.span)
             }
             &ExprKind::End(of, direction) => self.end(id, of, direction),
-            &ExprKind::Clone(value) => self.expr(value, want),
+            &ExprKind::Clone(value) => self.clone_of(value, want),
             &ExprKind::Defined(value) => {
                 self.expr(value, None);
                 Types::BOOL
@@ -79,6 +79,15 @@ impl Checker<'_> {
             &ExprKind::NewMobile(node) => self.new_mobile(node),
             ExprKind::Error => Types::ERROR,
         }
+    }
+
+    fn clone_of(&mut self, value: ExprId, want: Option<TypeId>) -> TypeId {
+        let ty = self.expr(value, want);
+        if matches!(self.program.types.get(ty), Type::End { shared: false, .. }) {
+            let message = format!("there is one {} only; ends that are SHARED can be copied", self.show(ty));
+            self.complain(Code::TypeMismatch, self.span(value), message);
+        }
+        ty
     }
 
     fn most(&mut self, of: TypeNodeId, expr: &Expr) -> TypeId {
@@ -211,7 +220,6 @@ impl Checker<'_> {
                 element
             }
             Type::Record(_) | Type::End { .. } => {
-                self.must_be_claimed(base, Direction::Input);
                 let expr = ast.expr(index);
                 if let ExprKind::Name(symbol) = expr.kind {
                     return self.field(of, Ident { symbol, span: expr.span });

@@ -19,7 +19,6 @@ impl Checker<'_> {
             (Type::Timer, InputKind::Items(items)) if items.len() == 1 => self.target(items[0], Types::INT),
             (Type::Port(of), InputKind::Items(items)) if items.len() == 1 => self.target(items[0], of),
             (Type::Chan { protocol, direction, .. }, _) if !matches!(kind, InputKind::After(_)) => {
-                self.must_be_claimed(channel, Direction::Input);
                 self.communicates(span);
                 self.wrong_end(channel, direction, Direction::Input);
                 self.input_message(protocol, kind, span);
@@ -191,7 +190,8 @@ impl Checker<'_> {
             }
             (_, None) => ty,
         };
-        self.expr_of(item.target, want);
+        let to = self.expr_of(item.target, want);
+        self.must_stay_shared(item.target, to, want);
         self.must_be_variable(item.target);
     }
 
@@ -200,7 +200,6 @@ impl Checker<'_> {
         match self.program.types.get(ty) {
             Type::Port(of) if items.len() == 1 => self.output_item(items[0], of),
             Type::Chan { protocol, direction, .. } => {
-                self.must_be_claimed(channel, Direction::Output);
                 self.communicates(span);
                 self.wrong_end(channel, direction, Direction::Output);
                 self.output_message(protocol, items, span);
@@ -280,7 +279,8 @@ impl Checker<'_> {
             }
             (_, None) => ty,
         };
-        self.expr_of(item.value, want);
+        let from = self.expr_of(item.value, want);
+        self.must_stay_shared(item.value, want, from);
         self.not_claimed(item.value);
     }
 }

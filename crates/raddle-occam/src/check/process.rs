@@ -172,7 +172,9 @@ impl Checker<'_> {
             return;
         }
         for (at, (&want, &got)) in wants.iter().zip(&got).enumerate() {
-            self.must_agree(values.get(at).copied().unwrap_or(values[0]), want, got);
+            let value = values.get(at).copied().unwrap_or(values[0]);
+            self.must_agree(value, want, got);
+            self.must_stay_shared(value, want, got);
         }
     }
 

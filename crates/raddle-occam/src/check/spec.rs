@@ -101,6 +101,10 @@ impl Checker<'_> {
             && direction.is_none()
         {
             self.must_agree(value, want, got);
+            match mode {
+                Mode::Val | Mode::Initial => self.must_stay_shared(value, want, got),
+                Mode::Reference | Mode::Result => self.must_be_shared(value, want, got),
+            }
         }
         let mut ty = match written {
             Some(written) if renaming != Renaming::Is => self.retyped(written, got, renaming, span),

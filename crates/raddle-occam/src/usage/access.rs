@@ -2,6 +2,7 @@
 //! May use: `program`, `source`, `symbol`.
 //! Never: compares; `overlap` does.
 
+use super::claim::Held;
 use super::poly::{Fact, Poly};
 use super::table::Table;
 use crate::program::NameId;
@@ -121,6 +122,8 @@ pub(crate) struct Access {
     pub(crate) facts: PathId,
     /// The abbreviations through which the place was reached.
     pub(crate) via: Rc<[NameId]>,
+    /// The claim under which it is used.
+    pub(crate) held: Option<Held>,
 }
 
 impl Extent {
@@ -207,7 +210,7 @@ impl AccessPath {
     /// A use of the place.
     pub(crate) fn access(&self, what: Use, span: Span, facts: PathId) -> Access {
         let (path, via) = (self.path.as_slice().into(), self.via.as_slice().into());
-        Access { root: self.root, path, what, span, facts, via }
+        Access { root: self.root, path, what, span, facts, via, held: None }
     }
 
     pub(crate) fn whole(root: NameId) -> Self {

@@ -4,6 +4,7 @@
 
 use super::Walker;
 use super::access::{Access, AccessPath, PathId, Step, Use};
+use super::claim::Held;
 use super::poly::{Poly, Sym};
 use super::routine::Summary;
 use crate::ast::{Direction, ExprId, Mode};
@@ -15,9 +16,9 @@ use crate::types::{Type, TypeId};
 use std::rc::Rc;
 
 /// One parameter of a call.
-struct Actual {
-    formal: NameId,
-    argument: ExprId,
+pub(crate) struct Actual {
+    pub(crate) formal: NameId,
+    pub(crate) argument: ExprId,
     /// Passed by reference.
     reference: bool,
     /// What is passed by reference, or what the value reads.
@@ -91,20 +92,23 @@ impl Walker<'_> {
     }
 
     /// What a routine that is not summarised may do: everything to what it gets by reference.
-    fn unknown_summary(&self, routine: RoutineId) -> Rc<Summary> {
-        let routine = &self.program.routines[routine.0 as usize];
+    fn unknown_summary(&mut self, routine: RoutineId) -> Rc<Summary> {
+        let program = self.program;
+        let routine = &program.routines[routine.0 as usize];
         let mut accesses = Vec::new();
         if routine.body != Body::Predefined {
             for &formal in &routine.formals {
-                let name = self.program.name(formal);
+                let name = program.name(formal);
                 if matches!(name.kind, NameKind::Formal(Mode::Reference | Mode::Result)) {
                     for &what in self.uses_of(name.ty) {
-                        accesses.push(AccessPath::whole(formal).access(what, name.span, 0));
+                        let held = self.held_by_callee(formal, what);
+                        let access = AccessPath::whole(formal).access(what, name.span, 0);
+                        accesses.push(Access { held, ..access });
                     }
                 }
             }
         }
-        Rc::new(Summary { accesses, inputs: Vec::new(), sizes: Vec::new(), start: u32::MAX })
+        Rc::new(Summary { accesses, inputs: Vec::new(), sizes: Vec::new(), start: u32::MAX, claims: 0 })
     }
 
     /// What may be done with a parameter of a type.
@@ -252,6 +256,7 @@ impl Walker<'_> {
         }
         // What is written is written first, as far as undefined values go.
         let writes = |access: &&Access| access.what == Use::Write;
+        let number = self.next_claim();
         let ordered =
             summary.accesses.iter().filter(writes).chain(summary.accesses.iter().filter(|it| !writes(it)));
         for access in ordered {
@@ -269,18 +274,37 @@ impl Walker<'_> {
             };
             for base in bases {
                 let place = steps.iter().fold(base, |place, step| place.step(step.clone(), &mut self.table));
-                self.touch_under(&place, access.what, span, facts);
+                let held = match access.held {
+                    // Of what is SHARED to the callee, too, the callee was told.
+                    None if actual.is_none_or(|it| self.is_shared(self.formal_type(it), access.what)) => None,
+                    None => self.held_here(&place, access.what, span),
+                    Some(held) if held.number <= summary.claims => Some(held),
+                    Some(held) => {
+                        self.not_twice(&place, access.what, span);
+                        Some(Held { number, ..held })
+                    }
+                };
+                self.touch_under(&place, access.what, span, (facts, held));
             }
         }
         for actual in actuals.iter().filter(|actual| actual.reference) {
+            self.lent_end_stays(actual, summary, span);
             if summary.accesses.iter().all(|access| access.root != actual.formal) {
                 for &what in self.uses_of(self.program.name(actual.formal).ty) {
+                    let span = self.ast.expr(actual.argument).span;
                     for place in &actual.places {
-                        self.touch(place, what, self.ast.expr(actual.argument).span);
+                        match self.held_by_callee(actual.formal, what) {
+                            None => self.touch(place, what, span),
+                            held => self.touch_under(place, what, span, (self.path, held)),
+                        }
                     }
                 }
             }
         }
+    }
+
+    fn formal_type(&self, actual: &Actual) -> TypeId {
+        self.program.name(actual.formal).ty
     }
 
     fn input_value(&mut self, name: NameId, actuals: &[Actual]) -> Poly {

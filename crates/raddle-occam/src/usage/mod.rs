@@ -15,6 +15,7 @@ mod alias;
 mod assigned;
 mod call;
 mod choice;
+mod claim;
 mod computed;
 mod overlap;
 mod parallel;
@@ -43,6 +44,7 @@ use crate::source::Span;
 use crate::symbol::FastMap;
 use access::{Access, AccessPath, PathId, Paths, Use};
 use alias::{Alias, Freeze};
+use claim::Claim;
 use poly::{Poly, Sym};
 use routine::Summary;
 use state::States;
@@ -81,6 +83,9 @@ struct Walker<'a> {
     aliases: FastMap<NameId, Alias>,
     freezes: Vec<Freeze>,
     accesses: Vec<Access>,
+    /// The claims around, the innermost last, and how many there have been.
+    claims: Vec<Claim>,
+    claims_made: u32,
     frame: Frame,
     summaries: FastMap<RoutineId, Rc<Summary>>,
     /// Sizes of arrays by name and dimension, where the type does not tell.
@@ -128,6 +133,8 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         aliases: FastMap::default(),
         freezes: Vec::new(),
         accesses: Vec::new(),
+        claims: Vec::new(),
+        claims_made: 0,
         frame: Frame {
             routine: None,
             level: 0,

@@ -1,18 +1,18 @@
 //! Owns: PAR: the branches' accesses against each other (U1, U2, U3).
-//! May use: `ast`, `program`, `types`.
+//! May use: `ast`, `program`.
 //! Never: compares accesses that only read.
 
 use super::Walker;
 use super::access::{Access, Use};
+use super::claim::Held;
 use super::overlap::Instances;
 use super::poly::{Poly, Sym};
-use crate::ast::{Direction, ProcessId, Replicator};
+use crate::ast::{ProcessId, Replicator};
 use crate::program::{NameId, NameKind};
-use crate::types::Type;
 
 impl Walker<'_> {
     pub(crate) fn par(&mut self, body: &[ProcessId]) {
-        let start = self.accesses.len();
+        let (start, claims) = (self.accesses.len(), self.claims_made);
         let mut ends = Vec::new();
         let mut outcomes = Vec::new();
         self.parallel_depth += 1;
@@ -24,7 +24,7 @@ impl Walker<'_> {
         }
         self.parallel_depth -= 1;
         self.segment = segment;
-        self.compare(start, &ends);
+        self.compare((start, claims), &ends);
         self.forget_own(start);
         self.join_all(outcomes);
     }
@@ -33,7 +33,7 @@ impl Walker<'_> {
         let base = self.read_value(replicator.base);
         let count = self.read_value(replicator.count);
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
-        let start = self.accesses.len();
+        let (start, claims) = (self.accesses.len(), self.claims_made);
         let mark = self.table.next();
         let mut number = None;
         self.parallel_depth += 1;
@@ -49,7 +49,7 @@ impl Walker<'_> {
         let alone = count.as_constant().is_some_and(|count| count <= 1);
         match number {
             Some(number) if !alone && index != NameId::NONE => {
-                self.compare_instances(start, index, mark, number)
+                self.compare_instances((start, claims), index, mark, number)
             }
             _ => {}
         }
@@ -91,37 +91,41 @@ impl Walker<'_> {
     }
 
     /// Whether the source asked for no checks of this name.
-    fn exempt(&self, root: NameId) -> bool {
+    pub(crate) fn exempt(&self, root: NameId) -> bool {
         self.program.name(root).shared || self.options.source.no_usage_check
     }
 
-    /// Whether both are uses of an end that is SHARED, which CLAIM keeps apart.
-    fn both_claimed(&self, root: NameId, one: Use, two: Use) -> bool {
-        let end = match (one, two) {
-            (Use::In, Use::In) => Direction::Input,
-            (Use::Out, Use::Out) => Direction::Output,
-            _ => return false,
-        };
-        let types = &self.program.types;
-        match types.get(types.innermost(self.program.name(root).ty)) {
-            Type::Chan { shared, .. } => shared.has(end),
-            Type::End { shared, .. } => shared,
+    /// Whether both are uses of one end under claims from within the PAR, which keep them apart.
+    fn both_claimed(&self, claims: u32, one: usize, two: usize) -> bool {
+        let (one, two) = (&self.accesses[one], &self.accesses[two]);
+        let inside = |held: Held| held.number > claims;
+        match (one.held, two.held) {
+            (Some(first), Some(second)) => {
+                one.what == two.what && first.bundle == second.bundle && inside(first) && inside(second)
+            }
             _ => false,
         }
     }
 
-    fn compare(&mut self, start: usize, ends: &[usize]) {
+    /// Whether it is a use outside CLAIM of what needs one, which is an error of its own.
+    fn told_unclaimed(&self, at: usize) -> bool {
+        let access = &self.accesses[at];
+        let channel = matches!(access.what, Use::In | Use::Out);
+        channel && access.held.is_none() && self.is_shared(self.program.name(access.root).ty, access.what)
+    }
+
+    fn compare(&mut self, (start, claims): (usize, u32), ends: &[usize]) {
         let branch = |at: usize| ends.partition_point(|&end| end <= at);
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
             if branch(group[0].1) == branch(group[group.len() - 1].1) || self.exempt(group[0].0) {
                 continue;
             }
-            self.compare_group(group, |one, two| branch(one) != branch(two), &Instances::Same);
+            self.compare_group(group, claims, |one, two| branch(one) != branch(two), &Instances::Same);
         }
     }
 
-    fn compare_instances(&mut self, start: usize, index: NameId, mark: u32, number: Sym) {
+    fn compare_instances(&mut self, (start, claims): (usize, u32), index: NameId, mark: u32, number: Sym) {
         let instances = Instances::Different { mark, number };
         let groups = self.groups(start);
         for group in groups.chunk_by(|one, two| one.0 == two.0) {
@@ -129,7 +133,7 @@ impl Walker<'_> {
             if group[0].0 > index || self.exempt(group[0].0) {
                 continue;
             }
-            self.compare_group(group, |_, _| true, &instances);
+            self.compare_group(group, claims, |_, _| true, &instances);
         }
     }
 
@@ -137,6 +141,7 @@ impl Walker<'_> {
     fn compare_group(
         &mut self,
         group: &[(NameId, usize)],
+        claims: u32,
         apart: impl Fn(usize, usize) -> bool,
         how: &Instances,
     ) {
@@ -151,7 +156,8 @@ impl Walker<'_> {
                 if !apart(one, two) || !self.accesses[one].what.conflicts(self.accesses[two].what) {
                     continue;
                 }
-                if self.both_claimed(group[0].0, self.accesses[one].what, self.accesses[two].what) {
+                if self.both_claimed(claims, one, two) || self.told_unclaimed(one) || self.told_unclaimed(two)
+                {
                     continue;
                 }
                 let (one, two): (Access, Access) = (self.accesses[one].clone(), self.accesses[two].clone());

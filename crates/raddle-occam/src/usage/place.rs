@@ -4,6 +4,7 @@
 
 use super::Walker;
 use super::access::{Access, AccessPath, Extent, PathId, Step, Use};
+use super::claim::Held;
 use super::state::Defined;
 use crate::ast::{ExprId, ExprKind, Mode, Valof};
 use crate::diag::{Code, Diagnostic, Severity};
@@ -190,11 +191,19 @@ impl Walker<'_> {
 
     /// Records one use of one place, and checks it against abbreviations and undefined values.
     pub(crate) fn touch(&mut self, place: &AccessPath, what: Use, span: Span) {
-        self.touch_under(place, what, span, self.path);
+        let held = self.held_here(place, what, span);
+        self.touch_under(place, what, span, (self.path, held));
     }
 
-    pub(crate) fn touch_under(&mut self, place: &AccessPath, what: Use, span: Span, facts: PathId) {
-        let access = place.access(what, span, facts);
+    /// The same, under conditions and a claim.
+    pub(crate) fn touch_under(
+        &mut self,
+        place: &AccessPath,
+        what: Use,
+        span: Span,
+        (facts, held): (PathId, Option<Held>),
+    ) {
+        let access = Access { held, ..place.access(what, span, facts) };
         self.check_freezes(&access);
         match what {
             Use::Read => {
@@ -226,6 +235,7 @@ impl Walker<'_> {
         if let Some(last) =
             self.accesses[self.segment..].iter().rev().take(8).find(|last| last.root == access.root)
             && last.what == access.what
+            && last.held == access.held
             && last.path == access.path
             && self.paths.below(access.facts, last.facts)
             && last.facts == access.facts

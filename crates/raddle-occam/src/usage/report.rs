@@ -52,6 +52,9 @@ impl Walker<'_> {
             complaint = complaint.note(note);
         }
         complaint = complaint.help(match code {
+            _ if one.held.is_some() || two.held.is_some() => {
+                "the branches hold a CLAIM around the PAR together; CLAIM the end in each of them instead"
+            }
             Code::RaceChannel => "give each branch a channel of its own, or make the end SHARED and CLAIM it",
             Code::RaceVariable => "give each branch a variable of its own, or send the value over a channel",
             _ => "give each branch elements of its own; if they are, and this cannot be seen, say #PRAGMA SHARED",

@@ -3,6 +3,7 @@
 //! Never: keeps what happens to a routine's own variables.
 
 use super::access::{Access, Use};
+use super::claim::Held;
 use super::poly::{Poly, Sym};
 use super::state::Defined;
 use super::{Frame, Walker};
@@ -20,6 +21,8 @@ pub(crate) struct Summary {
     pub(crate) sizes: Vec<(NameId, u32, Sym)>,
     /// Symbols from this one on are the routine's own.
     pub(crate) start: u32,
+    /// Claims with greater numbers are the routine's own.
+    pub(crate) claims: u32,
 }
 
 /// Accesses of one kind to one variable that a summary tells apart; more become one to the whole variable.
@@ -42,6 +45,7 @@ impl Walker<'_> {
                 inputs: Vec::new(),
                 sizes: Vec::new(),
                 start: summary.start,
+                claims: summary.claims,
             };
             self.summaries.insert(id, Rc::new(widened));
             // What loops change was gathered without knowing what the recursive call does.
@@ -55,7 +59,7 @@ impl Walker<'_> {
         let program = self.program;
         let routine = &program.routines[id.0 as usize];
         let level = program.name(routine.name).level + 1;
-        let start = self.table.next();
+        let (start, claims) = (self.table.next(), self.claims_made);
         let frame =
             Frame { routine: Some(id), level, start, entry: FastMap::default(), ends: FastMap::default() };
         let outer = std::mem::replace(&mut self.frame, frame);
@@ -88,11 +92,11 @@ impl Walker<'_> {
         let mut inputs: Vec<(NameId, Sym)> = frame.entry.into_iter().collect();
         inputs.extend(given);
         inputs.sort_unstable();
-        let accesses = widen(accesses.into_iter().filter(|access| {
+        let mine = accesses.into_iter().filter(|access| {
             let name = program.name(access.root);
             name.level < level || routine.formals.contains(&access.root)
-        }));
-        Summary { accesses, inputs, sizes, start }
+        });
+        Summary { accesses: widen(mine, claims), inputs, sizes, start, claims }
     }
 
     /// Gives the parameters their states; the symbols of those passed by value.
@@ -116,10 +120,13 @@ impl Walker<'_> {
 }
 
 /// Repeated accesses once, and too many different ones as one to the whole variable.
-fn widen(accesses: impl Iterator<Item = Access>) -> Vec<Access> {
-    let mut groups: FastMap<(NameId, Use), Vec<Access>> = FastMap::default();
+///
+/// What is done under a claim stays apart from what is not; those of the routine's own claims are as one.
+fn widen(accesses: impl Iterator<Item = Access>, claims: u32) -> Vec<Access> {
+    let mut groups: FastMap<(NameId, Use, Option<Held>), Vec<Access>> = FastMap::default();
     for access in accesses {
-        let group = groups.entry((access.root, access.what)).or_default();
+        let own = |held: Held| Held { number: held.number.min(claims + 1), ..held };
+        let group = groups.entry((access.root, access.what, access.held.map(own))).or_default();
         let whole = group.first().is_some_and(|first| first.path.is_empty() && first.facts == 0);
         if whole || group.iter().any(|other| other.path == access.path && other.facts == access.facts) {
             continue;

@@ -43,10 +43,7 @@ impl Walker<'_> {
                 self.specs(specs);
                 self.process(*body);
             }
-            ProcessKind::Claim { end, body } => {
-                self.places(*end);
-                self.process(*body);
-            }
+            &ProcessKind::Claim { end, body } => self.claim(end, body),
         }
         self.freezes.truncate(freezes);
     }

@@ -5,6 +5,7 @@
 //! Each program has its diagnostics beside it, in `NAME.expected`. `UPDATE_EXPECT=1` writes those files anew; read the
 //! difference before you keep it.
 
+mod claims;
 mod corpus;
 mod fuzz;
 mod generated;

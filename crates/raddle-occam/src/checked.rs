@@ -9,6 +9,16 @@ use crate::program::Program;
 pub struct Analysis {
     program: Program,
     diagnostics: Vec<Diagnostic>,
+    entry_uses: Vec<ChannelUse>,
+}
+
+/// What a program does with a channel that it gets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ChannelUse {
+    /// Whether it reads from it.
+    pub read: bool,
+    /// Whether it writes to it.
+    pub written: bool,
 }
 
 /// A program that every stage accepted, the search for races included; the only thing that
@@ -25,12 +35,18 @@ pub struct Analysis {
 pub struct Checked {
     program: Program,
     warnings: Vec<Diagnostic>,
+    entry_uses: Vec<ChannelUse>,
 }
 
 impl Checked {
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// What the program does with each of its parameters.
+    pub fn entry_uses(&self) -> &[ChannelUse] {
+        &self.entry_uses
     }
 
     /// What the author will want to know all the same.
@@ -40,8 +56,12 @@ impl Checked {
 }
 
 impl Analysis {
-    pub(crate) fn new(program: Program, diagnostics: Vec<Diagnostic>) -> Analysis {
-        Analysis { program, diagnostics }
+    pub(crate) fn new(
+        program: Program,
+        diagnostics: Vec<Diagnostic>,
+        entry_uses: Vec<ChannelUse>,
+    ) -> Analysis {
+        Analysis { program, diagnostics, entry_uses }
     }
 
     /// The program as far as it was understood.
@@ -67,6 +87,6 @@ impl Analysis {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
             return Err(self.diagnostics);
         }
-        Ok(Checked { program: self.program, warnings: self.diagnostics })
+        Ok(Checked { program: self.program, warnings: self.diagnostics, entry_uses: self.entry_uses })
     }
 }

@@ -40,6 +40,8 @@ struct Layout<'a> {
     relaxed: bool,
     /// Indentation of the first line of the current logical line.
     head: u32,
+    /// Whether the current line is indented by a tab.
+    tab: bool,
     /// The indentation of the block in which a line stood wrong.
     wrong: Option<u32>,
 }
@@ -66,10 +68,12 @@ pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
         joined: false,
         relaxed: lines.relaxed,
         head: 0,
+        tab: false,
         wrong: None,
     };
     for (number, line) in lines.lines.iter().enumerate() {
         let next = lines.lines.get(number + 1);
+        layout.tab = line.tab;
         layout.line(&lines.tokens[line.first as usize..line.end as usize], line.indent, next);
     }
     layout.finish()
@@ -109,7 +113,13 @@ impl Layout<'_> {
         } else if self.depth > 0 && deeper && last.kind == Kind::Colon {
             self.joined = true;
         } else {
-            let asks = continues(last.kind) && tokens[0].kind != Kind::Directive;
+            // `i++` alone goes on nowhere; the parser has advice.
+            let variable = |token: &Token| {
+                matches!(token.kind, Kind::Name | Kind::Integer | Kind::OpenSquare | Kind::CloseSquare)
+            };
+            let increment =
+                last.kind == Kind::Operator && !deeper && tokens[..tokens.len() - 1].iter().all(variable);
+            let asks = continues(last.kind) && tokens[0].kind != Kind::Directive && !increment;
             self.joined = next.is_some() && (asks || self.depth > 0 && deeper);
             if self.joined {
                 return;
@@ -151,7 +161,10 @@ impl Layout<'_> {
         self.wrong = self.wrong.filter(|&block| indent > block);
         if indent > top {
             if indent != top + STEP && !self.relaxed {
-                let message = format!("indented by {} columns where {STEP} are expected", indent - top);
+                let message = match self.tab {
+                    true => format!("indented by a tab where {STEP} columns are expected"),
+                    false => format!("indented by {} columns where {STEP} are expected", indent - top),
+                };
                 self.complain(at, top, message);
             }
             self.blocks.push(indent);
@@ -177,10 +190,14 @@ impl Layout<'_> {
             return;
         }
         self.wrong = Some(block);
-        self.diagnostics.push(
-            Diagnostic::new(Code::Indentation, at, message)
-                .help("each level of a program stands two columns further right"),
-        );
+        let help = "each level of a program stands two columns further right";
+        let complaint = Diagnostic::new(Code::Indentation, at, message).help(help);
+        self.diagnostics.push(match self.tab {
+            true => complaint
+                .note("a tab counts up to the next multiple of 8 columns")
+                .help("use two spaces for each level, and no tabs"),
+            false => complaint,
+        });
     }
 
     fn push(&mut self, kind: Kind, span: Span) {

@@ -26,8 +26,8 @@ pub mod symbol;
 pub mod types;
 pub mod usage;
 
-pub use checked::{Analysis, Checked};
-use diag::{Code, Diagnostic};
+pub use checked::{Analysis, ChannelUse, Checked};
+use diag::{Code, Diagnostic, Severity};
 use pre::{Files, Preprocessor};
 use source::{FileId, Sources};
 use symbol::Symbols;
@@ -39,6 +39,8 @@ pub struct Options {
     pub defines: Vec<String>,
     /// A variable used before it has a value is a warning, as in KRoC, whose test suite does so; otherwise an error.
     pub undefined_warns: bool,
+    /// Warnings that are errors.
+    pub deny: Vec<Code>,
 }
 
 /// Runs every stage over the program whose outermost file is `root`.
@@ -68,14 +70,16 @@ pub fn analyse(sources: &mut Sources, root: FileId, options: &Options, files: &m
         undefined_warns: options.undefined_warns,
         incomplete: diagnostics.iter().any(Diagnostic::is_error),
     };
-    usage::check(&program, rules, &mut diagnostics);
+    let entry_uses = usage::check(&program, rules, &mut diagnostics);
     // What is not declared may be declared in the file that is not there.
     if diagnostics.iter().any(|it| it.code == Code::FileNotFound) {
         diagnostics.retain(|it| it.code != Code::Undeclared);
     }
+    let denied = diagnostics.iter_mut().filter(|it| options.deny.contains(&it.code));
+    denied.for_each(|it| it.severity = Severity::Error);
     diagnostics.sort_by_key(|it| (it.primary.span, it.code));
     diagnostics.dedup();
-    Analysis::new(program, diagnostics)
+    Analysis::new(program, diagnostics, entry_uses)
 }
 
 /// Puts the predefined routines that are written in occam before a program that mentions one.

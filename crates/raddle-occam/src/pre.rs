@@ -135,7 +135,7 @@ impl<'a> Preprocessor<'a> {
                     self.directive(tokens, line.indent + indent, file, depth);
                 }
             } else if live {
-                self.copy(tokens, line.indent + indent);
+                self.copy(tokens, (line.indent + indent, line.tab));
             }
             if self.full {
                 return;
@@ -154,7 +154,7 @@ impl<'a> Preprocessor<'a> {
         self.diagnostics.extend(found.cloned());
     }
 
-    fn copy(&mut self, tokens: &[Token], indent: u32) {
+    fn copy(&mut self, tokens: &[Token], (indent, tab): (u32, bool)) {
         let first = self.out.tokens.len();
         if first + tokens.len() > TOKENS_MAX {
             self.complain(
@@ -172,7 +172,7 @@ impl<'a> Preprocessor<'a> {
         }
         let end = self.out.tokens.len();
         if end > first {
-            self.out.lines.push(Line { indent, first: first as u32, end: end as u32 });
+            self.out.lines.push(Line { indent, tab, first: first as u32, end: end as u32 });
         }
     }
 
@@ -260,7 +260,7 @@ impl<'a> Preprocessor<'a> {
                 _ => self.complain(Code::Directive, span, format!("#{word} needs a name")),
             },
             "OPTION" => self.option(tokens),
-            "PRAGMA" => self.copy(tokens, indent),
+            "PRAGMA" => self.copy(tokens, (indent, false)),
             "RELAX" => self.out.relaxed = true,
             "COMMENT" => {}
             "ERROR" => self.complain(Code::Directive, span, "the source says #ERROR here"),

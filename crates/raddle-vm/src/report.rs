@@ -17,6 +17,7 @@ mod front;
 mod look;
 mod name;
 mod race;
+mod values;
 
 use alloc::format;
 use alloc::string::String;

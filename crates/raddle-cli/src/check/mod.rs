@@ -15,7 +15,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use raddle_occam::diag::Diagnostic;
+use raddle_occam::diag::{CODES, Code, Diagnostic, Severity};
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse};
 
@@ -41,6 +41,10 @@ pub(crate) struct Check {
     /// Only warn of a variable that is used before it has a value
     #[arg(long)]
     undefined_warns: bool,
+
+    /// Treat a warning as an error: its code, such as O0902, or `warnings` for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = Denied::parse)]
+    deny: Vec<Denied>,
 
     /// The format of errors and warnings
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ErrorFormat::Human)]
@@ -76,7 +80,11 @@ struct SeverityCounts {
 impl Check {
     /// Checks all files and says what is wrong with them.
     pub(crate) fn carry_out(self) -> CheckResult {
-        let options = Options { defines: self.defines.clone(), undefined_warns: self.undefined_warns };
+        let options = Options {
+            defines: self.defines.clone(),
+            undefined_warns: self.undefined_warns,
+            deny: Denied::codes(&self.deny),
+        };
         let (mut count, mut trouble, mut checked) = (SeverityCounts::default(), None, 0);
         for file in &self.files {
             let done = self.check(file, &options, &mut count);
@@ -139,6 +147,41 @@ impl Check {
             _ => Ok(()),
         }
     }
+}
+
+/// What `--deny` names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Denied {
+    One(Code),
+    Warnings,
+}
+
+impl Denied {
+    pub(crate) fn parse(text: &str) -> Result<Denied, String> {
+        if text == "warnings" {
+            return Ok(Denied::Warnings);
+        }
+        let code = Code::parse(text).ok_or("it is a code that `raddle check` shows, or `warnings`")?;
+        Ok(Denied::One(code))
+    }
+
+    /// The codes that are errors.
+    pub(crate) fn codes(list: &[Denied]) -> Vec<Code> {
+        let warnings = || CODES.iter().filter(|it| it.severity == Severity::Warning).map(|it| it.code);
+        let of = |denied: &Denied| match *denied {
+            Denied::One(code) => vec![code],
+            Denied::Warnings => warnings().collect(),
+        };
+        list.iter().flat_map(of).collect()
+    }
+}
+
+#[test]
+fn what_is_denied_is_a_code_or_all_warnings() {
+    assert_eq!(Denied::parse("O0902"), Ok(Denied::One(Code::MaybeUndefined)));
+    assert!(Denied::parse("O1234").is_err() && Denied::parse("undefined").is_err());
+    let all = Denied::codes(&[Denied::Warnings]);
+    assert!(all.contains(&Code::MaybeUndefined) && !all.contains(&Code::Undefined));
 }
 
 /// Parses an occam name.

@@ -1,6 +1,5 @@
 //! Owns: `raddle run`, `build` and `disasm` for occam sources and bytecode.
-//! May use: `check::files`, `check::human`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`,
-//! `raddle-occam`.
+//! May use: `check`, `refusal`, `settings`, `libc`, `raddle-bytecode`, `raddle-host`, `raddle-occam`.
 //! Never: exit codes.
 
 mod terminal;
@@ -16,6 +15,7 @@ use raddle_host::Failure;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
 
+use crate::check::Denied;
 use crate::check::files::{self, Disk};
 use crate::check::human::Human;
 use crate::refusal::Error;
@@ -36,6 +36,10 @@ pub(crate) struct Compile {
     /// Only warn of a variable that is used before it has a value
     #[arg(long)]
     undefined_warns: bool,
+
+    /// Treat a warning as an error: its code, such as O0902, or `warnings` for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = Denied::parse)]
+    deny: Vec<Denied>,
 
     /// Watch what #PRAGMA SHARED and PERMITALIASES exempt from the checks; the run, on one worker, ends at a race
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true)]
@@ -96,7 +100,11 @@ impl Compile {
         let mut sources = Sources::new();
         let root = sources.add(&name, &text).ok_or_else(|| Refused::Trouble(files::too_long(&name)))?;
         let mut disk = Disk::new(&self.folders);
-        let options = Options { defines: self.defines.clone(), undefined_warns: self.undefined_warns };
+        let options = Options {
+            defines: self.defines.clone(),
+            undefined_warns: self.undefined_warns,
+            deny: Denied::codes(&self.deny),
+        };
         let analysis = analyse(&mut sources, root, &options, &mut disk);
         if let Some(error) = disk.refused.pop() {
             return Err(Refused::Trouble(error));

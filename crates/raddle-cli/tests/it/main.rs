@@ -7,6 +7,7 @@ mod info;
 mod pages;
 mod process;
 mod programs;
+mod sound;
 mod source;
 mod terminal;
 mod top;

@@ -60,7 +60,7 @@ fn run(program: &raddle_bytecode::Verified, options: RunOptions) -> Option<Strin
     }
 }
 
-fn rounds(usual: u64) -> Range<u64> {
+pub(crate) fn rounds(usual: u64) -> Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let from = number("FUZZ_FROM").unwrap_or(1);
     from..from + number("FUZZ_ROUNDS").unwrap_or(usual)

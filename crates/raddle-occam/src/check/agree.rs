@@ -1,9 +1,9 @@
 //! Owns: when a value of one type may stand where another is wanted.
-//! May use: `ast`, `diag`, `types`.
+//! May use: `ast`, `diag`, `operator::basic`, `types`.
 //! Never: converts; occam does not.
 
 use super::Checker;
-use crate::ast::{ExprId, Shared};
+use crate::ast::{Basic, ExprId, ExprKind, Shared};
 use crate::diag::{Code, Diagnostic};
 use crate::types::{Type, TypeId, Types};
 
@@ -18,6 +18,47 @@ impl Checker<'_> {
         let got = self.expr(expr, Some(want));
         self.must_agree(expr, want, got);
         got
+    }
+
+    /// How a value of one basic type becomes one of another, if at all; each with whether it is REAL.
+    fn how_to_convert(
+        &self,
+        expr: ExprId,
+        want: TypeId,
+        (to, real_to): (Basic, bool),
+        (from, real_from): (Basic, bool),
+    ) -> Option<String> {
+        let name = self.show(want);
+        let literal = match self.ast.expr(expr).kind {
+            ExprKind::Integer { hex: false, value, .. } if real_to => Some(value),
+            _ => None,
+        };
+        if let Some(value) = literal {
+            return Some(format!("write `{value}.0`"));
+        }
+        if (to == Basic::Bool || from == Basic::Bool) && (real_to || real_from) {
+            return None;
+        }
+        let rounds = real_to != real_from || to == Basic::Real32 && from == Basic::Real64;
+        Some(if rounds {
+            format!(
+                "convert it: `{name} ROUND (...)` gives the nearest value, `{name} TRUNC (...)` cuts it off"
+            )
+        } else {
+            format!("convert it: `{name} (...)`")
+        })
+    }
+
+    /// What to write instead of a string where one BYTE is wanted.
+    fn one_character(&self, expr: ExprId, want: TypeId) -> Option<String> {
+        let ExprKind::Text { .. } = self.ast.expr(expr).kind else { return None };
+        let types = &self.program.types;
+        let (length, _) = types.as_array(self.type_of(expr))?;
+        (types.basic(want) == Some(Basic::Byte)).then(|| match length {
+            Some(1) => "a single byte stands in single quotes: `'a'`".to_owned(),
+            _ => "a string is many bytes: send one at a time, or use `out.string` of \"course.module\""
+                .to_owned(),
+        })
     }
 
     /// A SHARED end does not become one that is not by an assignment or a message: others may hold it.
@@ -62,8 +103,11 @@ impl Checker<'_> {
         };
         let message = format!("this is of type {} where {} is wanted", self.show(got), self.show(want));
         let mut complaint = Diagnostic::new(code, self.span(expr), message);
-        if types.basic(want).is_some() && types.basic(got).is_some() {
-            complaint = complaint.help(format!("convert it: `{} (...)`", self.show(want)));
+        if let (Some(to), Some(from)) = (types.basic(want), types.basic(got)) {
+            complaint.help =
+                self.how_to_convert(expr, want, (to, types.is_real(want)), (from, types.is_real(got)));
+        } else {
+            complaint.help = self.one_character(expr, want);
         }
         self.diagnostics.push(complaint);
     }

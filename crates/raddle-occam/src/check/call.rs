@@ -88,7 +88,11 @@ impl Checker<'_> {
         if kind != NameKind::Error {
             let text = self.text(name.symbol);
             let complaint = Diagnostic::new(Code::WrongKind, name.span, format!("`{text}` cannot be called"));
-            self.diagnostics.push(complaint.also(span, "declared here"));
+            let mut complaint = complaint.also(span, "declared here");
+            if self.program.types.as_array(self.program.name(found).ty).is_some() {
+                complaint = complaint.help(format!("an element is written `{text}[...]`"));
+            }
+            self.diagnostics.push(complaint);
         }
         // Of a name that was complained of nothing is known: its arguments may be anything.
         for &argument in arguments {

@@ -1,5 +1,5 @@
 //! Owns: names and types.
-//! May use: `ast`, `diag`, `library`, `program`, `source`, `symbol`, `types`.
+//! May use: `ast`, `diag`, `lex`, `library`, `program`, `source`, `symbol`, `types`.
 //! Never: judges what runs in parallel; `usage` does.
 //!
 //! One walk over the tree in the order of the text. A scope is a mark in an undo list: declaring a name overwrites
@@ -205,6 +205,10 @@ impl Checker<'_> {
             return complaint
                 .also(ended, "this declaration holds for the one process that follows it")
                 .help("put SEQ or PAR between the two, with all below it that uses the name");
+        }
+        let capitals = text.to_ascii_uppercase();
+        if crate::lex::keyword(&capitals).is_some() {
+            return complaint.help(format!("occam's words are written in capitals: `{capitals}`"));
         }
         if let Some(near) = self.similar(text) {
             return complaint.help(format!("`{near}` is declared; is it what you mean?"));

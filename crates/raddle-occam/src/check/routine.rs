@@ -67,7 +67,7 @@ impl Checker<'_> {
         for formal in heading.formals {
             let ty = match last {
                 Some((node, ty)) if node == formal.ty => ty,
-                _ => self.ty_at_run_time(formal.ty),
+                _ => self.data(formal.ty, true),
             };
             last = Some((formal.ty, ty));
             if heading.function && formal.mode != Mode::Val {

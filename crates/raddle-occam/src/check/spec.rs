@@ -43,7 +43,7 @@ impl Checker<'_> {
                 self.routine(&heading, Body::Results(body.clone()))
             }
             &SpecKind::DataType { name, ty } => {
-                let of = self.ty(ty);
+                let of = self.data(ty, false);
                 let at = self.program.types.named.len() as u32;
                 self.program.types.named.push(NamedType { name: name.symbol, of });
                 let ty = self.program.types.intern(Type::Named(at));
@@ -64,7 +64,7 @@ impl Checker<'_> {
     }
 
     fn declare_variables(&mut self, ty: TypeNodeId, names: &[(Ident, Option<Direction>)]) -> NameId {
-        let ty = self.ty(ty);
+        let ty = self.data(ty, false);
         let first = NameId(self.program.names.len() as u32);
         if names.is_empty() {
             return NameId::NONE;
@@ -73,12 +73,6 @@ impl Checker<'_> {
         let span = names[0].0.span;
         if open {
             self.complain(Code::NotConstant, span, "a declared array needs its size");
-        } else if matches!(self.program.types.get(ty), Type::Protocol(_) | Type::Any | Type::Counted { .. }) {
-            self.complain(
-                Code::WrongKind,
-                span,
-                "a protocol is not the type of a variable; declare a CHAN of it",
-            );
         }
         for &(name, direction) in names {
             let ty = match direction {
@@ -94,7 +88,7 @@ impl Checker<'_> {
         let &SpecKind::Abbreviate { mode, ty, name, direction, renaming, value } = kind else {
             return NameId::NONE;
         };
-        let written = ty.map(|ty| self.ty_at_run_time(ty));
+        let written = ty.map(|ty| self.data(ty, true));
         let want = if renaming == Renaming::Is { written } else { None };
         let got = self.expr(value, want);
         if let Some(want) = want
@@ -199,8 +193,10 @@ impl Checker<'_> {
     }
 
     fn record(&mut self, name: Ident, fields: &[Field], packed: bool, mobile: bool) -> NameId {
-        let fields =
-            fields.iter().map(|field| FieldType { name: field.name.symbol, ty: self.ty(field.ty) }).collect();
+        let fields = fields
+            .iter()
+            .map(|field| FieldType { name: field.name.symbol, ty: self.data(field.ty, false) })
+            .collect();
         let at = self.program.types.records.len() as u32;
         self.program.types.records.push(Fields { name: name.symbol, fields, packed });
         let mut ty = self.program.types.intern(Type::Record(at));

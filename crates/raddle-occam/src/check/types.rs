@@ -33,7 +33,11 @@ impl Checker<'_> {
                     Some(size) => Some(self.size(size)),
                     None => None,
                 };
-                Type::Array { size, element: self.resolve(element, run_time) }
+                let element = self.data(element, run_time);
+                if element == Types::ERROR {
+                    return element;
+                }
+                Type::Array { size, element }
             }
             &TypeKind::Chan { protocol, shared } => {
                 Type::Chan { protocol: self.resolve(protocol, false), direction: None, shared }
@@ -65,6 +69,21 @@ impl Checker<'_> {
             TypeKind::Error => Type::Error,
         };
         self.program.types.intern(ty)
+    }
+
+    /// A type of values or channels, not what channels carry only.
+    pub(super) fn data(&mut self, node: TypeNodeId, run_time: bool) -> TypeId {
+        let ty = self.resolve(node, run_time);
+        if !matches!(self.program.types.get(ty), Type::Protocol(_) | Type::Any | Type::Counted { .. }) {
+            return ty;
+        }
+        let span = self.ast.ty(node).span;
+        self.complain(
+            Code::WrongKind,
+            span,
+            "a protocol is not the type of a variable; declare a CHAN of it",
+        );
+        Types::ERROR
     }
 
     /// A constant array size.

@@ -138,8 +138,9 @@ codes! {
          wait. Programs whose results depend on priority say more than the language promises on several cores; \
          where one input must win over another, use PRI ALT."
     Entry 505 Error "a program that cannot begin"
-        "The last PROC is the program. Its parameters are some of keyboard, screen and error, in this order: \
-         `CHAN BYTE keyboard?, screen!, error!`, of which the last two may be SHARED."
+        "The last PROC is the program. Its parameters are some of `CHAN BYTE keyboard?, screen!, error!`, of which \
+         the last two may be SHARED. Which is which follows from the direction, or the use where none is written, \
+         and from the name; a name that says nothing takes what is left, in this order."
     Direction 601 Error "the wrong end of a channel"
         "A channel parameter with `?` may only be read from, one with `!` only written to, and an end can \
          only be passed where that end is wanted."
@@ -174,8 +175,8 @@ codes! {
     Undefined 901 Error "a variable used before it has a value"
         "No path from its declaration to this place assigns or inputs the variable."
     MaybeUndefined 902 Warning "a variable that may have no value yet"
-        "On some path from its declaration to this place the variable is neither assigned nor input. It \
-         then reads as zero."
+        "On some path from its declaration to this place the variable is neither assigned nor input, such as in the \
+         first round of a loop. It then reads as zero. `--deny O0902` makes it an error."
     Moved 903 Error "a mobile used after it has moved away"
         "Assigning or sending a MOBILE moves it: the source is undefined afterwards. Keep a copy with \
          CLONE, or ask DEFINED."

@@ -21,6 +21,8 @@ use crate::symbol::Symbols;
 pub struct Line {
     /// Columns of white space before the first token.
     pub indent: u32,
+    /// Whether there is a tab in that.
+    pub tab: bool,
     /// Index of the first token in [`Lexed::tokens`].
     pub first: u32,
     /// Index after the last token.

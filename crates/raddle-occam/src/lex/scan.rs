@@ -40,7 +40,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn line(&mut self) {
+        let start = self.at;
         let indent = self.indentation();
+        let tab = self.bytes[start..self.at].contains(&b'\t');
         let first = self.lexed.tokens.len() as u32;
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -55,7 +57,7 @@ impl<'a> Scanner<'a> {
         }
         let end = self.lexed.tokens.len() as u32;
         if end > first {
-            self.lexed.lines.push(Line { indent, first, end });
+            self.lexed.lines.push(Line { indent, tab, first, end });
         }
     }
 

@@ -1,17 +1,20 @@
 //! Owns: IF and CASE.
-//! May use: `ast`, `operator::table`, `raddle-bytecode`.
+//! May use: `ast`, `operator::table`, `source`, `raddle-bytecode`.
 //! Never: falls through; without a way there is a trap.
 
 use super::Lowerer;
 use crate::ast::{CaseOption, ChoiceKind, ExprId, If};
+use crate::source::Span;
 use raddle_bytecode::Trap;
 use raddle_bytecode::build::Label;
 
 impl Lowerer<'_> {
-    pub(super) fn if_process(&mut self, node: &If) {
+    pub(super) fn if_process(&mut self, span: Span, node: &If) {
         let done = self.f.code.label();
         self.choices(node, done);
         if !self.always(node) {
+            // Of the IF, not of the choice that was tried last.
+            self.at(span);
             self.trap(Trap::If);
         }
         self.f.code.bind(done);

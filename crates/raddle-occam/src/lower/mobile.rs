@@ -70,8 +70,9 @@ impl Lowerer<'_> {
     fn allocate(&mut self, of: TypeId, dims: &[Dim]) -> Slot {
         let address = self.slot();
         let header = dims.len() as u32 * 4;
+        self.must_be_possible(of, dims, header);
         match self.stride(dims, of) {
-            Dim::Const(bytes) => self.f.code.alloc_i(address, (header + bytes) as i32),
+            Dim::Const(bytes) => self.f.code.alloc_i(address, header.saturating_add(bytes) as i32),
             Dim::Slot(bytes) => {
                 let total = self.slot();
                 self.plus(total, bytes, header);
@@ -85,6 +86,43 @@ impl Lowerer<'_> {
             self.release(mark);
         }
         address
+    }
+
+    /// What no address can hold is a want of memory, not an overflow of the program's.
+    fn must_be_possible(&mut self, of: TypeId, dims: &[Dim], header: u32) {
+        let most = i32::MAX as u32 - header;
+        let mut bytes = u64::from(self.size(self.innermost(of)));
+        let mut counts = Vec::new();
+        for &dim in dims {
+            match dim {
+                Dim::Const(count) => bytes *= u64::from(count).min(1 << 31),
+                Dim::Slot(slot) => counts.push(slot),
+            }
+            bytes = bytes.min(1 << 31);
+        }
+        let mark = self.mark();
+        let possible = self.f.code.label();
+        if counts.is_empty() && bytes <= u64::from(most) {
+            return self.f.code.bind(possible);
+        }
+        // Each dimension must leave room for the next; an array without elements needs none.
+        let room = self.slot();
+        counts.iter().for_each(|&count| self.f.code.jz(count, possible));
+        self.f.code.ldi(room, (u64::from(most) / bytes.max(1)) as i32);
+        for (at, &count) in counts.iter().enumerate() {
+            let fits = self.f.code.label();
+            self.f.code.jle(count, room, fits);
+            self.trap(Trap::Memory);
+            self.f.code.bind(fits);
+            if at + 1 < counts.len() {
+                self.f.code.div(room, room, count);
+            }
+        }
+        if counts.is_empty() {
+            self.trap(Trap::Memory);
+        }
+        self.f.code.bind(possible);
+        self.release(mark);
     }
 
     /// `MOBILE TYPE`.

@@ -1,5 +1,5 @@
 //! Owns: checked programs to bytecode.
-//! May use: `ast`, `checked`, `diag`, `program`, `source`, `symbol`, `types`, `raddle-bytecode`.
+//! May use: `ast`, `checked`, `diag`, `program`, `source`, `symbol`, `raddle-bytecode`.
 //! Never: judges a program; the checker has, as [`Checked`] proves. What it cannot lower yet it says with a place.
 //!
 //! One walk in the order of the text. A PROC or FUNCTION becomes a function of the bytecode, and the names from
@@ -19,6 +19,7 @@ mod choice;
 mod constant;
 mod convert;
 mod ends;
+mod entry;
 mod expr;
 mod free;
 mod function;
@@ -42,7 +43,7 @@ use raddle_bytecode::Module;
 use raddle_bytecode::build::{FunctionId, ModuleBuilder};
 
 use crate::ast::Ast;
-use crate::checked::Checked;
+use crate::checked::{ChannelUse, Checked};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, Program, RoutineId};
 use crate::source::{Sources, Span};
@@ -131,13 +132,13 @@ pub fn lower_as(checked: &Checked, sources: &Sources, watch: Watch) -> Result<Mo
         watched: watch,
         diagnostics: Vec::new(),
     };
-    lowerer.whole();
+    lowerer.whole(checked.entry_uses());
     if lowerer.diagnostics.is_empty() { Ok(lowerer.module.finish()) } else { Err(lowerer.diagnostics) }
 }
 
 impl Lowerer<'_> {
     /// The outermost declarations, then a call of the program.
-    fn whole(&mut self) {
+    fn whole(&mut self, uses: &[ChannelUse]) {
         let main = self.module.declare("program");
         self.module.entry(main);
         let Some(entry) = self.program.entry() else {
@@ -149,51 +150,21 @@ impl Lowerer<'_> {
         for &spec in &self.ast.top {
             self.spec(spec);
         }
-        self.call_entry(entry);
+        self.call_entry(entry, uses);
         self.f.code.end();
         self.finish_function(main);
     }
 
-    fn call_entry(&mut self, entry: RoutineId) {
+    fn call_entry(&mut self, entry: RoutineId, uses: &[ChannelUse]) {
         let routine = &self.program.routines[entry.0 as usize];
-        let formals = routine.formals.clone();
         self.at(self.program.name(routine.name).span);
         let base = self.window(entry);
         let first = self.pass_free(entry, base + 2);
-        let mut seen = (false, false);
-        for (at, (position, formal)) in (first..).zip(formals.into_iter().enumerate()) {
-            let name = self.program.name(formal);
-            let Some(channel) = self.host_channel(name.ty, position, &mut seen) else {
-                let message = "the PROC that is run takes a part of (CHAN BYTE keyboard?, screen!, error!)";
-                let complaint = Diagnostic::new(Code::Entry, name.span, message);
-                self.diagnostics.push(complaint.help("screen and error may be SHARED"));
-                return;
-            };
+        let Some(channels) = self.host_channels(entry, uses) else { return };
+        for (at, channel) in (first..).zip(channels) {
             self.f.code.ldi(at, channel);
         }
         self.call_function(entry, base);
-    }
-
-    /// The address of the host's channel for a parameter of the program.
-    fn host_channel(
-        &self,
-        ty: crate::types::TypeId,
-        position: usize,
-        seen: &mut (bool, bool),
-    ) -> Option<i32> {
-        use crate::ast::{Direction, Shared};
-        use crate::types::{Type, Types};
-        let Type::Chan { direction, shared, protocol: Types::BYTE } = self.program.types.get(ty) else {
-            return None;
-        };
-        let direction = direction.unwrap_or(if position == 0 { Direction::Input } else { Direction::Output });
-        let (flag, first, second) = match (direction, shared) {
-            (Direction::Input, Shared::No) => (&mut seen.0, 16, None),
-            (Direction::Output, Shared::No) => (&mut seen.1, 20, Some(24)),
-            (Direction::Output, _) => (&mut seen.1, 32, Some(44)),
-            (Direction::Input, _) => return None,
-        };
-        if std::mem::replace(flag, true) { second } else { Some(first) }
     }
 
     fn refuse(&mut self, span: Span, message: impl Into<String>) {

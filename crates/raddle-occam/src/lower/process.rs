@@ -46,7 +46,7 @@ impl Lowerer<'_> {
             ProcessKind::Construct { replicator: Some(replicator), body, .. } => {
                 self.replicated_par(replicator, body);
             }
-            ProcessKind::If(node) => self.if_process(node),
+            ProcessKind::If(node) => self.if_process(process.span, node),
             ProcessKind::Alt(node) => self.alt(process.span, node),
             ProcessKind::Case { selector, options } => self.case(*selector, options),
             &ProcessKind::While(condition, body) => self.while_process(condition, body),

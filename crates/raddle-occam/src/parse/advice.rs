@@ -1,11 +1,12 @@
 //! Owns: what those mean who are used to other languages.
-//! May use: `ast`, `diag`, `lex`.
+//! May use: `ast`, `diag`, `lex`, `source`.
 //! Never: accepts it.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{ExprId, ProcessKind};
+use crate::ast::{ExprId, Ident, Order, ProcessId, ProcessKind};
 use crate::diag::{Code, Diagnostic};
 use crate::lex::Kind;
+use crate::source::Span;
 
 impl Parser<'_> {
     /// Whether a process stands here that is neither a choice nor a guard.
@@ -19,6 +20,76 @@ impl Parser<'_> {
                 line.any(|kind| matches!(kind, Kind::Assign | Kind::Bang))
             }
         }
+    }
+
+    /// Complains of a second process in a body that has room for one.
+    pub(super) fn more_than_one(&mut self, what: &str, first: ProcessId) {
+        let complaint = match self.empty_construct(first) {
+            Some((word, span)) => Diagnostic::new(
+                Code::MissingBody,
+                self.span(),
+                format!("this stands beside the {word}, not in it"),
+            )
+            .also(span, format!("this {word} has no body"))
+            .help(format!("indent the processes of the {word} two columns further than it")),
+            None => {
+                let message = format!("the body of this {what} has more than one process");
+                Diagnostic::new(Code::Unexpected, self.span(), message).help("put SEQ or PAR above them")
+            }
+        };
+        self.diagnostics.push(complaint);
+    }
+
+    /// The SEQ or PAR, specifications before it left out, that has nothing below it.
+    fn empty_construct(&self, process: ProcessId) -> Option<(&'static str, Span)> {
+        let process = self.ast.process(process);
+        match &process.kind {
+            ProcessKind::Construct { order, replicator: None, body } if body.is_empty() => {
+                let word = if *order == Order::Seq { "SEQ" } else { "PAR" };
+                Some((word, process.span))
+            }
+            ProcessKind::Block { body, .. } => self.empty_construct(*body),
+            _ => None,
+        }
+    }
+
+    /// Complains of what stands behind the brackets of a call: perhaps they are to be a subscript's.
+    pub(super) fn behind_a_call<T>(&mut self, name: Ident) -> Parsed<T> {
+        if !matches!(self.kind(), Kind::Assign | Kind::Question | Kind::Bang) || self.complained_here() {
+            return self.unexpected("the end of the line");
+        }
+        let text = self.sources.slice(name.span);
+        let message = format!("a call of `{text}` is no variable and no channel");
+        let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
+        self.diagnostics.push(complaint.help(format!("an element is written `{text}[...]`")));
+        Err(Failed)
+    }
+
+    /// Complains of `i++` and of `i += 1`, and of `i--`, whose signs begin a comment.
+    pub(super) fn no_increment(&mut self, first: ExprId) -> Parsed<()> {
+        let span = self.ast.expr(first).span;
+        let rest = self.rest_of_line(span.hi);
+        let sign = match rest.trim_start().as_bytes() {
+            [b'+', b'+' | b'=', ..] => '+',
+            [b'-', b'-', ..] if self.kind() == Kind::Newline => '-',
+            [b'-', b'=', ..] => '-',
+            _ => return Ok(()),
+        };
+        let text = self.sources.slice(span);
+        let (signs, at) = (&rest.trim_start()[..2], span.hi + (rest.len() - rest.trim_start().len()) as u32);
+        let message = match signs {
+            "--" => "`--` begins a comment".to_owned(),
+            _ => format!("`{signs}` is none of occam's operators"),
+        };
+        let complaint = Diagnostic::new(Code::Unexpected, Span::new(at, at + 2), message);
+        self.diagnostics.push(complaint.help(format!("write `{text} := {text} {sign} 1`")));
+        Err(Failed)
+    }
+
+    fn rest_of_line(&self, position: u32) -> &str {
+        let Some(place) = self.sources.place(position) else { return "" };
+        let column = place.column as usize - 1;
+        place.text.char_indices().nth(column).map_or("", |(at, _)| &place.text[at..])
     }
 
     /// Complains of a name that begins no process; perhaps it is a word in small letters.

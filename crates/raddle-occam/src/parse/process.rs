@@ -28,9 +28,7 @@ impl Parser<'_> {
         let start = self.span();
         let mut body = self.scoped_process();
         if !matches!(self.kind(), Kind::Outdent | Kind::End) {
-            let message = format!("the body of this {what} has more than one process");
-            let complaint = Diagnostic::new(Code::Unexpected, self.span(), message);
-            self.diagnostics.push(complaint.help("put SEQ or PAR above them"));
+            self.more_than_one(what, body);
             let mut list = vec![body];
             self.processes(&mut list);
             let kind = ProcessKind::Construct { order: Order::Seq, replicator: None, body: list };
@@ -186,12 +184,13 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 return Ok(ProcessKind::Call { name, arguments });
             }
-            return self.unexpected("the end of the line");
+            return self.behind_a_call(name);
         }
         if !matches!(self.kind(), Kind::Name | Kind::OpenSquare) {
             return self.unexpected("a process");
         }
         let first = self.element()?;
+        self.no_increment(first)?;
         match self.kind() {
             Kind::Comma | Kind::Assign => {
                 let mut targets = vec![first];

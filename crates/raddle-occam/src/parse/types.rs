@@ -1,9 +1,10 @@
 //! Owns: the grammar of types and protocols' items.
-//! May use: `ast`, `diag::codes`, `lex::token`, `operator::basic`.
+//! May use: `ast`, `diag`, `lex::token`, `operator::basic`.
 //! Never: decides whether a type may stand where it does.
 
-use super::{Parsed, Parser};
+use super::{Failed, Parsed, Parser};
 use crate::ast::{Basic, Direction, Shared, TypeKind, TypeNodeId};
+use crate::diag::{Code, Diagnostic};
 use crate::lex::Kind;
 
 impl Parser<'_> {
@@ -30,7 +31,7 @@ impl Parser<'_> {
             Kind::Shared => {
                 self.bump();
                 let shared = self.direction().map_or(Shared::Both, Shared::Only);
-                if self.kind() == Kind::Chan { self.channel_type(shared)? } else { self.named_type(true)? }
+                if self.kind() == Kind::Chan { self.channel_type(shared)? } else { self.shared_end()? }
             }
             Kind::Mobile => {
                 self.bump();
@@ -50,11 +51,7 @@ impl Parser<'_> {
             }
             Kind::Barrier => {
                 self.bump();
-                self.complain(
-                    crate::diag::Code::NotSupported,
-                    start,
-                    "barriers are not supported yet".to_owned(),
-                );
+                self.complain(Code::NotSupported, start, "barriers are not supported yet".to_owned());
                 TypeKind::Error
             }
             _ => return self.unexpected("a type"),
@@ -68,6 +65,19 @@ impl Parser<'_> {
             Some(direction) => TypeKind::End { name, direction, shared },
             None => TypeKind::Named(name),
         })
+    }
+
+    /// Behind SHARED, if no CHAN follows.
+    fn shared_end(&mut self) -> Parsed<TypeKind> {
+        let kind = self.named_type(true)?;
+        if let TypeKind::Named(name) = kind {
+            let text = self.sources.slice(name.span);
+            let message = format!("SHARED is said of a CHAN, or of one end such as `{text}!`");
+            let complaint = Diagnostic::new(Code::Unexpected, name.span, message);
+            self.diagnostics.push(complaint.help("a channel whose ends are SHARED is written `SHARED CHAN`"));
+            return Err(Failed);
+        }
+        Ok(kind)
     }
 
     fn channel_type(&mut self, shared: Shared) -> Parsed<TypeKind> {

@@ -1,5 +1,5 @@
 //! Owns: what may run in parallel: rules U1-U6, A1-A4, and values that are undefined.
-//! May use: `ast`, `diag`, `pre`, `program`, `source`, `symbol`.
+//! May use: `ast`, `checked`, `diag`, `pre`, `program`, `source`, `symbol`.
 //! Never: accepts what it cannot prove disjoint.
 //!
 //! One walk in the order of execution. It knows, for each whole-number variable, a polynomial over symbols that it
@@ -37,6 +37,7 @@ mod walk;
 mod witness;
 
 use crate::ast::{Ast, ProcessId};
+use crate::checked::ChannelUse;
 use crate::diag::Diagnostic;
 use crate::pre::SourceOptions;
 use crate::program::{NameId, Program, RoutineId};
@@ -98,8 +99,10 @@ struct Walker<'a> {
     segment: usize,
     /// Collects what an abbreviation's expression reads.
     collecting: Option<Vec<AccessPath>>,
-    /// For each loop around: what its body changes.
+    /// For each loop around: what its body changes of what was declared before it.
     rounds: Vec<Rc<[NameId]>>,
+    /// What was declared last.
+    newest: NameId,
     /// What may be without a value, and was told so once.
     told: FastMap<NameId, ()>,
     solved: u32,
@@ -119,8 +122,8 @@ pub struct Options {
     pub incomplete: bool,
 }
 
-/// Checks a program; complaints go to `diagnostics`.
-pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnostic>) {
+/// Checks a program; complaints go to `diagnostics`. Returns what the program does with each of its parameters.
+pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnostic>) -> Vec<ChannelUse> {
     let mut walker = Walker {
         program,
         ast: &program.ast,
@@ -150,6 +153,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         segment: 0,
         collecting: None,
         rounds: Vec::new(),
+        newest: NameId(0),
         told: FastMap::default(),
         solved: 0,
         searches: 0,
@@ -157,5 +161,21 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
     };
     for &spec in &program.ast.top {
         walker.spec(spec);
+    }
+    walker.entry_uses()
+}
+
+impl Walker<'_> {
+    fn entry_uses(&self) -> Vec<ChannelUse> {
+        let Some(entry) = self.program.entry() else { return Vec::new() };
+        let Some(summary) = self.summaries.get(&entry) else { return Vec::new() };
+        let formals = &self.program.routines[entry.0 as usize].formals;
+        let used = |formal: NameId, what: Use| {
+            summary.accesses.iter().any(|access| access.root == formal && access.what == what)
+        };
+        formals
+            .iter()
+            .map(|&formal| ChannelUse { read: used(formal, Use::In), written: used(formal, Use::Out) })
+            .collect()
     }
 }

@@ -247,7 +247,11 @@ impl Walker<'_> {
 
     fn check_defined(&mut self, place: &AccessPath, span: Span) {
         let root = place.root;
-        let defined = self.defined(root);
+        let mut defined = self.defined(root);
+        let first_round = defined == Defined::No && self.given_by_rounds(root);
+        if first_round {
+            defined = Defined::Maybe;
+        }
         // Of an array that some path fills, nobody can say which elements; silence is kinder than a guess.
         let (types, ty) = (&self.program.types, self.program.name(root).ty);
         let immobile =
@@ -268,6 +272,11 @@ impl Walker<'_> {
             }
             Defined::No => Diagnostic::new(Code::Undefined, span, format!("`{text}` has no value yet"))
                 .help("assign or input it first"),
+            _ if first_round => {
+                let message = format!("`{text}` has no value in the first round of the loop");
+                Diagnostic::new(Code::MaybeUndefined, span, message)
+                    .help("give it one before the loop, or declare it with INITIAL")
+            }
             _ => Diagnostic::new(Code::MaybeUndefined, span, format!("`{text}` may have no value yet"))
                 .help("give it one on every path, or declare it with INITIAL"),
         };

@@ -1,15 +1,16 @@
 //! Owns: loops: what is known in a round, and behind the last one.
-//! May use: `ast`.
+//! May use: `ast`, `program`.
 //! Never: walks a body twice.
 //!
 //! A body is walked once, as its first round, with values that an earlier round may have changed unknown. What had no
-//! value before the loop has none in what the first round does in any case; in what not every round comes by, it has
-//! one perhaps.
+//! value before the loop has none in what the first round does in any case, though later rounds may have given it one;
+//! in what not every round comes by, it has one perhaps.
 
 use super::Walker;
 use super::poly::{Fact, Poly};
 use super::state::{Defined, Outcome};
 use crate::ast::{ExprId, ExprKind, ProcessId, Replicator};
+use crate::program::NameId;
 use std::rc::Rc;
 
 impl Walker<'_> {
@@ -65,6 +66,11 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a round before this one may have given the variable its value.
+    pub(crate) fn given_by_rounds(&self, name: NameId) -> bool {
+        self.rounds.iter().any(|names| names.contains(&name))
+    }
+
     /// What the body changes may have changed in an earlier round.
     fn unknown_after_rounds(&mut self, body: ProcessId) {
         let names = self.changed_in(body);
@@ -76,7 +82,9 @@ impl Walker<'_> {
                 self.set(name, defined, Some(Poly::symbol(symbol)));
             }
         }
-        self.rounds.push(names);
+        // What is declared inside begins each round without a value.
+        let newest = self.newest;
+        self.rounds.push(names.iter().copied().filter(|&name| name <= newest).collect());
     }
 
     pub(super) fn while_loop(&mut self, condition: ExprId, body: ProcessId) {

@@ -69,6 +69,7 @@ impl Walker<'_> {
         (self.path, self.parallel_depth, self.dead) = (0, 0, false);
         let first = self.accesses.len();
         let segment = std::mem::replace(&mut self.segment, first);
+        self.newest = routine.formals.last().copied().unwrap_or(routine.name);
         let (mut given, mut sizes) = (Vec::new(), Vec::new());
         let outcome = self.branch(|walker| {
             given = walker.formals(&routine.formals);

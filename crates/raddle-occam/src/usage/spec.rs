@@ -43,6 +43,7 @@ impl Walker<'_> {
     /// A declared variable has no value; a channel needs none.
     fn declare(&mut self, name: NameId) {
         let ty = self.program.name(name).ty;
+        self.newest = name;
         let defined = if self.needs_value(ty) { Defined::No } else { Defined::Yes };
         let value = self.program.types.is_integer(ty).then(|| Poly::symbol(self.table.fresh_shown(name)));
         self.set(name, defined, value);
@@ -81,6 +82,7 @@ impl Walker<'_> {
         direction: Option<Direction>,
     ) {
         let span = self.ast.expr(value).span;
+        self.newest = name;
         self.size_abbreviation(name, (renaming == Renaming::Is).then_some(value));
         let outer = self.collecting.replace(Vec::new());
         match mode {

@@ -69,6 +69,23 @@ fn undefined_values_may_be_warnings() {
 }
 
 #[test]
+fn warnings_may_be_denied() {
+    let text = concat!(
+        "PROC main (VAL INT n)\n  INT x, y:\n  SEQ\n    IF\n      n > 1\n        x := 1\n",
+        "      TRUE\n        SKIP\n    y := x\n:\n"
+    );
+    let error = |deny: Vec<Code>| {
+        let analysis = run(text, &Options { deny, ..Options::default() }, &mut NoFiles);
+        assert_eq!(codes(analysis.diagnostics()), [Code::MaybeUndefined]);
+        analysis.diagnostics()[0].is_error()
+    };
+    assert_eq!(
+        (error(vec![]), error(vec![Code::MaybeUndefined]), error(vec![Code::PriPar])),
+        (false, true, false)
+    );
+}
+
+#[test]
 fn only_a_program_without_errors_is_checked() {
     assert!(run("PROC main ()\n  SKIP\n:\n", &Options::default(), &mut NoFiles).checked().is_ok());
     let refused = run("PROC main ()\n  x := 1\n:\n", &Options::default(), &mut NoFiles).checked();
@@ -102,21 +119,50 @@ fn checking_grows_with_the_text_only() {
     assert_eq!((codes(analysis.diagnostics()), analysis.program().routines.len()), (vec![], 2000));
 }
 
+/// What is said of a program that is to be run.
+fn lowered(text: &str) -> Result<(), Vec<Code>> {
+    let mut sources = Sources::new();
+    let root = sources.add("main.occ", text).unwrap();
+    let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+    let Ok(checked) = analysis.checked() else { panic!("it is accepted: {text}") };
+    raddle_occam::lower::lower(&checked, &sources).map_err(|list| codes(&list)).map(drop)
+}
+
 #[test]
 fn what_is_run_is_a_proc_with_the_hosts_channels() {
-    let lowered = |text: &str| {
-        let mut sources = Sources::new();
-        let root = sources.add("main.occ", text).unwrap();
-        let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
-        let Ok(checked) = analysis.checked() else { panic!("it is accepted: {text}") };
-        raddle_occam::lower::lower(&checked, &sources).map_err(|list| codes(&list)).map(drop)
-    };
-    for parameters in
-        ["", "CHAN BYTE screen!", "CHAN BYTE keyboard?, SHARED CHAN BYTE screen!, CHAN BYTE error!"]
-    {
+    for parameters in [
+        "",
+        "CHAN BYTE screen!",
+        "CHAN BYTE keyboard?, SHARED CHAN BYTE screen!, CHAN BYTE error!",
+        "CHAN BYTE error!, screen!, keyboard?",
+        "CHAN BYTE out, err",
+        "CHAN BYTE a, b, c",
+    ] {
         assert_eq!(lowered(&format!("PROC main ({parameters})\n  SKIP\n:\n")), Ok(()), "{parameters}");
     }
-    for text in ["", "PROC main (INT x)\n  x := 1\n:\n", "PROC main (CHAN INT keyboard?)\n  SKIP\n:\n"] {
-        assert_eq!(lowered(text), Err(vec![Code::Entry]), "{text}");
+    for parameters in [
+        "INT x",
+        "CHAN INT keyboard?",
+        "SHARED CHAN BYTE keyboard?",
+        "CHAN BYTE a?, b?",
+        "CHAN BYTE a!, b!, c!",
+        "CHAN BYTE a, b, c, d",
+    ] {
+        let text = format!("PROC main ({parameters})\n  SKIP\n:\n");
+        assert_eq!(lowered(&text), Err(vec![Code::Entry]), "{parameters}");
     }
+    assert_eq!(lowered(""), Err(vec![Code::Entry]));
+}
+
+#[test]
+fn a_channel_of_the_host_without_direction_is_what_its_use_says() {
+    for uses in ["screen ! 'a'", "write (screen!)", "write (screen)", "CLAIM screen\n    screen ! 'a'"] {
+        let shared = if uses.starts_with("CLAIM") { "SHARED " } else { "" };
+        let text = format!(
+            "PROC write (CHAN BYTE to!)\n  to ! 'w'\n:\nPROC main ({shared}CHAN BYTE screen)\n  {uses}\n:\n"
+        );
+        assert_eq!(lowered(&text), Ok(()), "{text}");
+    }
+    let both = "PROC main (CHAN BYTE c)\n  BYTE b:\n  SEQ\n    c ! 'a'\n    c ? b\n:\n";
+    assert_eq!(lowered(both), Err(vec![Code::Entry]));
 }

@@ -386,7 +386,10 @@ impl<L: Default> Machine<L> {
         if let Some(race) = self.races.found().filter(|_| fault.trap == Trap::Race) {
             return self.report_race(race);
         }
-        let doing = fault.trap.word().to_string();
+        let mut doing = fault.trap.word().to_string();
+        if let Some(values) = self.failed_with(fault, process) {
+            doing = format!("{doing}: {values}");
+        }
         let (name, place) = (self.function_name(fault.at), self.place_of(fault.at));
         let (within, indices) = self.within(process, fault.at);
         let id = fault.process;

@@ -59,12 +59,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         variable: "RADDLE_VICTIM",
-        allowed: "backlog, random, ring",
-        what: "whom an idle worker looks at first: the largest published backlog, any, the next one",
-        read: |c, v| {
-            let known = [("backlog", Victim::Backlog), ("random", Victim::Random), ("ring", Victim::Ring)];
-            one_of(v, &known).map(|b| c.victim = Some(b))
-        },
+        allowed: Victim::WORDS,
+        what: Victim::HELP,
+        read: |c, v| one_of(v, Victim::ALL).map(|b| c.victim = Some(b)),
     },
     Setting {
         variable: "RADDLE_MIGRATION",

@@ -2,7 +2,8 @@
 //! May use: `policy`.
 //! Never: a read-modify-write; a count must cost no more than an addition in cache.
 //!
-//! One table names the counters; the struct, the snapshot and the printed report derive from it. The counters that only
+//! One table names the counters; the struct, the snapshot and the printed report derive from it, and the table of victim
+//! policies adds one for each. The counters that only
 //! one policy can produce say so: the tests of the policies look at them.
 //!
 //! `--cfg raddle_uncounted` leaves them out, with idle times, samples and all of the recorder: only beside such a build
@@ -10,12 +11,30 @@
 //!
 //! It uses relaxed atomics, each written by one worker only.
 
-use crate::policy::Victim;
+use crate::policy::{Victim, for_each_victim};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
-    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+    // The counters of the victim policies stand between the others.
+    (
+        { $($before:tt)* } { $($after:tt)* }
+        $($(#[$attribute:meta])* $variant:ident $word:literal, $what:literal, $victim:ident;)*
+    ) => {
+        counters! {
+            $($before)*
+            $(#[doc = concat!("Steals whose victim was ", $what, " (policy `victim=", $word, "` only).")] $victim;)*
+            $($after)*
+        }
+
+        impl Counters {
+            /// Steals whose victim was chosen by this policy.
+            pub(crate) fn chosen_by(&self, victim: Victim) -> &AtomicU64 {
+                match victim { $(Victim::$variant => &self.$victim),* }
+            }
+        }
+    };
+    ($($(#[doc = $doc:expr])* $name:ident;)*) => {
         /// One worker's counters.
         #[derive(Debug, Default)]
         #[repr(align(128))]
@@ -48,7 +67,8 @@ macro_rules! counters {
     };
 }
 
-counters! {
+for_each_victim! {
+    counters {
     /// Turns given to runnables, as a worker budgets them until it looks around: something fresh, of which nobody knows
     /// how long it runs, may count for four.
     dispatches;
@@ -74,12 +94,7 @@ counters! {
     fresh_stolen;
     /// Movable runnables laid out in the window for thieves (policy `steal` and `fair` only).
     published;
-    /// Steals whose victim was chosen by published backlog (policy `victim=backlog` only).
-    victims_by_backlog;
-    /// Steals whose victim was chosen at random (policy `victim=random` only).
-    victims_by_random;
-    /// Steals whose victim was the next in the ring (policy `victim=ring` only).
-    victims_by_ring;
+    } {
     /// Steals that gave less work than they cost.
     unprofitable;
     /// Catches that went home because they kept waking their old worker.
@@ -114,6 +129,7 @@ counters! {
     idle_ns;
     /// Processes that could not get a stack.
     stacks_refused;
+    }
 }
 
 impl Counters {
@@ -129,14 +145,6 @@ impl Counters {
     #[inline(always)]
     pub(crate) fn advance(counter: &AtomicU64, n: u64) {
         counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
-    }
-
-    pub(crate) fn chosen_by(&self, victim: Victim) -> &AtomicU64 {
-        match victim {
-            Victim::Backlog => &self.victims_by_backlog,
-            Victim::Random => &self.victims_by_random,
-            Victim::Ring => &self.victims_by_ring,
-        }
     }
 }
 

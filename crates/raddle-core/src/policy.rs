@@ -59,17 +59,44 @@ pub enum Processes {
     Full,
 }
 
-/// Whom a thief looks at first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Victim {
-    /// The worker that published the largest backlog.
-    #[default]
-    Backlog,
-    /// Any.
-    Random,
-    /// The next one after the last.
-    Ring,
+/// Hands every victim policy to the macro named, after what else that is to get. A row is `Variant`, the word of
+/// `RADDLE_VICTIM`, whom it chooses, the counter that it alone moves; settings, help, counters and tests derive from it.
+macro_rules! for_each_victim {
+    ($macro:ident $($more:tt)*) => {
+        $macro! {
+            $($more)*
+            /// The worker that published the largest backlog.
+            #[default]
+            Backlog "backlog", "the largest published backlog", victims_by_backlog;
+            /// Any.
+            Random "random", "any", victims_by_random;
+            /// The next one after the last.
+            Ring "ring", "the next one", victims_by_ring;
+        }
+    };
 }
+
+macro_rules! victims {
+    (@list $first:literal $($more:literal)*) => { concat!($first $(, ", ", $more)*) };
+    ($($(#[$attribute:meta])* $name:ident $word:literal, $what:literal, $counter:ident;)*) => {
+        /// Whom a thief looks at first.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum Victim { $($(#[$attribute])* #[doc = concat!("\n\nIts word is `", $word, "`.")] $name),* }
+
+        impl Victim {
+            /// All of them, each by the word that `RADDLE_VICTIM` has for it.
+            pub const ALL: &'static [(&'static str, Victim)] = &[$(($word, Victim::$name)),*];
+            /// The words, for messages.
+            pub(crate) const WORDS: &'static str = victims!(@list $($word)*);
+            /// What the setting decides, for the help.
+            pub(crate) const HELP: &'static str =
+                concat!("whom an idle worker looks at first: ", victims!(@list $($what)*));
+        }
+    };
+}
+
+for_each_victim!(victims);
+pub(crate) use for_each_victim;
 
 impl Victim {
     /// The first of `workers` that the thief `thief` looks at, of which it knows the `backlog`; `last` is whom it

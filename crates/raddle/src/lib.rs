@@ -96,7 +96,7 @@ macro_rules! settings_table {
 | `RADDLE_WORKERS` | 1 to 1024 | the cores that affinity and cgroup give |
 | `RADDLE_QUEUES` | `worker`, `group:N`, `shared` | `worker` |
 | `RADDLE_BALANCE` | `steal`, `share`, `fair`, `none` | `steal` |
-| `RADDLE_VICTIM` | `backlog`, `random`, `ring` | `backlog` |
+| `RADDLE_VICTIM` | the word of a [`Victim`] | `backlog` |
 | `RADDLE_MIGRATION` | `on`, `off` | `on` |
 | `RADDLE_PROCESSES` | `light`, `full`: threads, which move after they have started, too | `light` |
 | `RADDLE_FUTURES` | `lazy`, `child` | `lazy` |

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use bench_runner::catalogue::RUNTIMES;
+use bench_runner::runtimes;
 use bench_runner::session::{is_set, stop_on_interrupt};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
@@ -101,7 +101,7 @@ struct LabOptions {
     #[arg(long)]
     minutes: Option<f64>,
     /// Only these runtimes
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(RUNTIMES))]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(runtimes::names()))]
     runtime: Vec<String>,
     /// The folder for the results
     #[arg(long, value_name = "DIR", default_value = "lab")]

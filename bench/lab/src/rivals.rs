@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use bench_runner::catalogue::{BENCHES, RUNTIMES};
+use bench_runner::catalogue::BENCHES;
 use bench_runner::programs::{self, BuildResult, progress};
+use bench_runner::runtimes;
 use raddle_measure::table::Table;
 
 use crate::experiment::{EXPERIMENTS, Settings, Size};
@@ -34,7 +35,7 @@ pub fn build() -> bool {
     let pairs: Vec<_> =
         all.iter().flat_map(|(runtime, all)| all.iter().map(|program| (*program, *runtime))).collect();
     programs::prepare(&pairs);
-    for runtime in RUNTIMES {
+    for runtime in runtimes::names() {
         let programs = all.get(runtime).map_or(&[] as &[_], Vec::as_slice);
         let mut state = String::from("built");
         for program in programs {
@@ -50,7 +51,7 @@ pub fn build() -> bool {
                 }
             }
         }
-        table.row([(*runtime).to_owned(), programs.join(" "), state]);
+        table.row([runtime.to_owned(), programs.join(" "), state]);
     }
     progress("");
     super::show(&table.to_string());
@@ -60,6 +61,6 @@ pub fn build() -> bool {
 #[test]
 fn every_runtime_of_an_experiment_is_known() {
     for runtime in programs_by_runtime().keys() {
-        assert!(RUNTIMES.contains(runtime), "{runtime}");
+        assert!(runtimes::of(runtime).is_some(), "{runtime}");
     }
 }

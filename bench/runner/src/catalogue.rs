@@ -1,4 +1,4 @@
-//! Owns: the table of benchmarks: names, programs, parameters, runtimes, and the checksum each must print.
+//! Owns: the table of benchmarks: names, programs, parameters, on which runtimes, and the checksum each must print.
 //! May use: `raddle_measure::work` for checksums.
 //! Never: requirements; those are in [`crate::requirements`].
 //!
@@ -9,28 +9,6 @@
 use raddle_measure::work::burned;
 
 use crate::cell::Params;
-
-/// Every runtime that occurs, in the order of the tables.
-pub const RUNTIMES: &[&str] = &[
-    "raddle",
-    "occam",
-    "go",
-    "java",
-    "ghc",
-    "erlang",
-    "openmp",
-    "tbb",
-    "boost",
-    "floor",
-    "rayon",
-    "chili",
-    "tokio",
-    "may",
-    "std",
-    "parking_lot",
-    "kernel",
-    "crossbeam",
-];
 
 /// One benchmark.
 pub struct Bench {
@@ -672,6 +650,7 @@ fn independent(params: &Params<'_>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtimes;
 
     #[test]
     fn names_are_unique_and_every_cell_has_a_checksum() {
@@ -687,7 +666,7 @@ mod tests {
     fn every_runtime_of_a_benchmark_is_known_and_has_something_to_run() {
         for bench in BENCHES {
             for (runtime, workers) in bench.runtimes {
-                assert!(RUNTIMES.contains(runtime), "{runtime} of {}", bench.name);
+                assert!(runtimes::of(runtime).is_some(), "{runtime} of {}", bench.name);
                 for &count in *workers {
                     for quick in [true, false] {
                         let params = bench.params(runtime, count, quick);

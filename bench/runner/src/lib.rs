@@ -2,13 +2,14 @@
 //! May use: `raddle-measure`, cargo, the rivals' toolchains.
 //! Never: a figure of its own; figures come from the programs, their comparison from `raddle-measure`.
 //!
-//! `bench-runner` (`cargo xtask bench`) and the laboratory (`raddle lab`) are built on it. The catalogue and the
-//! requirements are tables in [`catalogue`] and [`requirements`].
+//! `bench-runner` (`cargo xtask bench`) and the laboratory (`raddle lab`) are built on it. The catalogue, the
+//! requirements and the runtimes are tables in [`catalogue`], [`requirements`] and [`runtimes`].
 
 pub mod options;
 
 pub mod catalogue;
 pub mod requirements;
+pub mod runtimes;
 
 pub mod profile;
 

@@ -4,9 +4,10 @@
 
 use std::path::PathBuf;
 
-use crate::catalogue::{BENCHES, Bench, RUNTIMES};
+use crate::catalogue::{BENCHES, Bench};
 use crate::compare::{COMPARED, OURS};
 use crate::profile::Profile;
+use crate::runtimes;
 
 const HELP: &str = "\
 Runs Raddle's benchmarks beside their rivals and floors, in interleaved rounds.
@@ -138,9 +139,12 @@ fn benches(names: &[String]) -> Result<Vec<&'static Bench>, String> {
 }
 
 fn runtimes(text: &str) -> Result<Vec<String>, String> {
-    let known = |name: &str| match RUNTIMES.contains(&name) {
+    let known = |name: &str| match runtimes::of(name).is_some() {
         true => Ok(name.to_owned()),
-        false => Err(format!("no runtime is called {name:?}; there are: {}", RUNTIMES.join(" "))),
+        false => Err(format!(
+            "no runtime is called {name:?}; there are: {}",
+            runtimes::names().collect::<Vec<_>>().join(" ")
+        )),
     };
     text.split(',').map(known).collect()
 }

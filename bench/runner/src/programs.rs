@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::profile::Profile;
+use crate::runtimes::{self, Built};
 
 mod foreign;
 
@@ -70,13 +71,16 @@ impl Tree {
     /// Builds the program of `workload` for `runtime`.
     pub fn build(&self, workload: &str, runtime: &str) -> BuildResult {
         progress(&format!("building {workload} for {runtime}"));
-        match runtime {
-            "go" => go(workload),
-            "java" => foreign::java(workload),
-            "ghc" => foreign::ghc(workload),
-            "erlang" => foreign::erlang(workload),
-            "openmp" | "tbb" | "boost" => foreign::cpp(workload, runtime),
-            _ => self.rust(workload, runtime),
+        let Some(of) = runtimes::of(runtime) else {
+            return BuildResult::Failed(format!("no runtime is called {runtime}"));
+        };
+        match of.built {
+            Built::Rust => self.rust(workload, runtime),
+            Built::Go => go(workload),
+            Built::Java => foreign::java(workload),
+            Built::Ghc => foreign::ghc(workload),
+            Built::Erlang => foreign::erlang(workload),
+            Built::Cpp(library) => foreign::cpp(workload, of, library),
         }
     }
 
@@ -116,7 +120,7 @@ impl Tree {
 }
 
 fn is_rust(runtime: &str) -> bool {
-    !["go", "java", "ghc", "erlang", "openmp", "tbb", "boost"].contains(&runtime)
+    runtimes::of(runtime).is_some_and(|of| matches!(of.built, Built::Rust))
 }
 
 /// Where built programs lie: beside this runner's own executable.

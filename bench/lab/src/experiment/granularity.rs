@@ -10,6 +10,7 @@ mod figures;
 
 use std::collections::BTreeSet;
 
+use bench_runner::runtimes;
 use raddle_measure::table::figure;
 
 use super::{Experiment, Settings, Size, Spec, cores, triangle};
@@ -38,6 +39,8 @@ const FORMS: [(&str, &str, &str); 3] = [
     ("raddle", "kind=thread", "threads"),
     ("occam", "kind=process", "occam on the VM"),
 ];
+
+const RIVALS: [&str; 4] = ["go", "java", "boost", "std"];
 
 /// Multiples of the number of cores that are also measured as numbers of workers.
 const OVERSUBSCRIBED: [usize; 2] = [2, 4];
@@ -75,7 +78,7 @@ fn cells(settings: &Settings) -> Vec<Spec> {
             cells.extend(grains(size, runtime).iter().map(|&grain| cell(runtime, workers, grain, kind)));
         }
     }
-    for runtime in ["go", "java", "boost", "std"] {
+    for runtime in RIVALS {
         let of =
             |(grain, workers)| Spec { every: size.every(), ..cell(runtime, workers, grain, "kind=process") };
         let each =
@@ -196,12 +199,7 @@ fn remarks(run: &Run) -> Vec<String> {
 
 /// Raddle's forms and the rivals.
 fn all_forms() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let rivals = [
-        ("go", "kind=process", "Go"),
-        ("java", "kind=process", "Java virtual threads"),
-        ("boost", "kind=process", "Boost.Fiber"),
-        ("std", "kind=process", "OS threads"),
-    ];
+    let rivals = RIVALS.into_iter().filter_map(runtimes::of).map(|of| (of.name, "kind=process", of.title));
     FORMS.into_iter().chain(rivals)
 }
 

@@ -7,6 +7,7 @@
 
 use bench_runner::catalogue::{BENCHES, Bench};
 use bench_runner::cell::Params;
+use bench_runner::runtimes::{RUNTIMES, Runtime};
 use raddle_measure::table::figure;
 
 use super::{Experiment, Figure, Settings, Size, Spec};
@@ -151,31 +152,16 @@ const TITLES: [(&str, &str, &str); 6] = [
     ("mutex", "threads=1", "a lock and unlock"),
 ];
 
-const NAMED: [(&str, &str); 13] = [
-    ("raddle", "Raddle"),
-    ("go", "Go"),
-    ("java", "Java virtual threads"),
-    ("boost", "Boost.Fiber"),
-    ("tokio", "tokio"),
-    ("may", "may"),
-    ("rayon", "Rayon"),
-    ("chili", "chili"),
-    ("std", "OS threads"),
-    ("parking_lot", "parking_lot"),
-    ("tbb", "oneTBB"),
-    ("openmp", "OpenMP"),
-    ("floor", "the floor"),
-];
-
 /// What McRT measured, by runtime.
 fn remarks(run: &Run) -> Vec<String> {
     let mut remarks = Vec::new();
     for (bench, params, title) in TITLES {
         for workers in run.workers() {
-            let of = |(runtime, name): &(&str, &str)| {
-                Some(format!("{name} {}", figure(run.find(bench, runtime, workers, params)?.median("")?)))
+            let of = |of: &Runtime| {
+                let median = run.find(bench, of.name, workers, params)?.median("")?;
+                Some(format!("{} {}", of.title, figure(median)))
             };
-            let all: Vec<String> = NAMED.iter().filter_map(of).collect();
+            let all: Vec<String> = RUNTIMES.iter().filter_map(of).collect();
             if all.len() > 1 {
                 let plural = if workers == 1 { "" } else { "s" };
                 remarks.push(format!("{title}, on {workers} worker{plural}, ns: {}.", all.join(", ")));
@@ -223,14 +209,15 @@ fn small(run: &Run) -> String {
         ("flat", "batch=250,kind=future", "futures, 250 at once"),
         ("flat", "kind=thread", "on fresh stacks"),
     ];
-    let bar = |(colour, (runtime, name)): (usize, &(&str, &str))| {
+    let bar = |(colour, of): (usize, &Runtime)| {
         let height = |(bench, params, _): &(&str, &str, &str)| {
-            let on = |workers| run.find(bench, runtime, workers, params)?.median("");
+            let on = |workers| run.find(bench, of.name, workers, params)?.median("");
             on(1).or_else(|| on(2)).unwrap_or(0.0)
         };
-        Bar { name: (*name).to_owned(), heights: kinds.iter().map(height).collect(), colour }
+        Bar { name: of.title.to_owned(), heights: kinds.iter().map(height).collect(), colour }
     };
-    let all = NAMED.iter().enumerate().map(bar).filter(|bar| bar.heights.iter().any(|height| *height > 0.0));
+    let all =
+        RUNTIMES.iter().enumerate().map(bar).filter(|bar| bar.heights.iter().any(|height| *height > 0.0));
     let names = kinds.map(|(_, _, name)| name);
     let title = "Calls that return at once: create and join, on one worker (OS threads: on two cores)";
     bars(title, Axis::log("ns each"), &names, &all.collect::<Vec<_>>())

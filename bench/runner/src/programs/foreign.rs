@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{BuildResult, finish, target_folder, works};
+use crate::runtimes::{Library, Runtime};
 
 /// Virtual threads are in Java from this version on.
 const JAVA_MIN: u32 = 21;
@@ -88,37 +89,22 @@ pub(super) fn ghc(workload: &str) -> BuildResult {
     finish(ghc, output)
 }
 
-/// A C++ library, by the runtime's name: its name, a header to detect it, the package, compiler options.
-const CPP: [(&str, &str, &str, &str, &[&str]); 3] = [
-    ("openmp", "OpenMP", "omp.h", "g++", &["-fopenmp"]),
-    ("tbb", "oneTBB", "tbb/task_group.h", "libtbb-dev", &["-ltbb"]),
-    (
-        "boost",
-        "Boost.Fiber",
-        "boost/fiber/all.hpp",
-        "libboost-fiber-dev",
-        &["-lboost_fiber", "-lboost_context", "-pthread"],
-    ),
-];
-
 /// A program in C++: `<workload>/<runtime>.cpp`.
-pub(super) fn cpp(workload: &str, runtime: &str) -> BuildResult {
+pub(super) fn cpp(workload: &str, of: &Runtime, library: Library) -> BuildResult {
     if !works("g++", "--version") {
         return BuildResult::Missing("g++ is not installed (Debian package g++)".into());
     }
-    let Some((_, name, header, package, options)) = CPP.iter().find(|(of, ..)| *of == runtime) else {
-        return BuildResult::Failed(format!("nobody knows how {runtime} is built"));
-    };
+    let (runtime, Library { header, package, options }) = (of.name, library);
     let there =
         format!("echo '#include <{header}>' | g++ -std=c++17 -fopenmp -fsyntax-only -x c++ - 2>/dev/null");
     if !Command::new("sh").args(["-c", &there]).status().is_ok_and(|status| status.success()) {
-        return BuildResult::Missing(format!("{name} is not installed (Debian package {package})"));
+        return BuildResult::Missing(format!("{} is not installed (Debian package {package})", of.title));
     }
     let output = target_folder().map(|folder| folder.join(format!("{workload}-{runtime}")));
     let mut gxx = Command::new("g++");
     if let Ok(path) = &output {
         gxx.args(["-std=c++17", "-O2", "-Icppmeasure", "-o"]).arg(path);
-        gxx.arg(format!("{workload}/{runtime}.cpp")).args(*options);
+        gxx.arg(format!("{workload}/{runtime}.cpp")).args(options);
     }
     finish(gxx, output)
 }

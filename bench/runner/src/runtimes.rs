@@ -1,0 +1,86 @@
+//! Owns: the table of runtimes: their names, and how a program on each is built.
+//! May use: nothing.
+//! Never: building one, which is [`crate::programs`]'s; what runs on which, which is in [`crate::catalogue`].
+
+/// What programs run on.
+pub struct Runtime {
+    /// Its name on the command line, in file names and in results.
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    pub built: Built,
+}
+
+/// How a program is built.
+#[derive(Clone, Copy)]
+pub enum Built {
+    /// By cargo, in the package `runtimes/<runtime>`.
+    Rust,
+    Go,
+    Java,
+    Ghc,
+    Erlang,
+    Cpp(Library),
+}
+
+/// A library of C++: a header to detect it, the Debian package, compiler options.
+#[derive(Clone, Copy)]
+pub struct Library {
+    pub header: &'static str,
+    pub package: &'static str,
+    pub options: &'static [&'static str],
+}
+
+const OPENMP: Library = Library { header: "omp.h", package: "g++", options: &["-fopenmp"] };
+const TBB: Library = Library { header: "tbb/task_group.h", package: "libtbb-dev", options: &["-ltbb"] };
+const BOOST: Library = Library {
+    header: "boost/fiber/all.hpp",
+    package: "libboost-fiber-dev",
+    options: &["-lboost_fiber", "-lboost_context", "-pthread"],
+};
+
+/// Every runtime that occurs, in the order of the tables.
+pub const RUNTIMES: &[Runtime] = &[
+    Runtime { name: "raddle", title: "Raddle", built: Built::Rust },
+    Runtime { name: "occam", title: "occam on the VM", built: Built::Rust },
+    Runtime { name: "go", title: "Go", built: Built::Go },
+    Runtime { name: "java", title: "Java virtual threads", built: Built::Java },
+    Runtime { name: "ghc", title: "GHC", built: Built::Ghc },
+    Runtime { name: "erlang", title: "Erlang", built: Built::Erlang },
+    Runtime { name: "openmp", title: "OpenMP", built: Built::Cpp(OPENMP) },
+    Runtime { name: "tbb", title: "oneTBB", built: Built::Cpp(TBB) },
+    Runtime { name: "boost", title: "Boost.Fiber", built: Built::Cpp(BOOST) },
+    Runtime { name: "floor", title: "the floor", built: Built::Rust },
+    Runtime { name: "rayon", title: "Rayon", built: Built::Rust },
+    Runtime { name: "chili", title: "chili", built: Built::Rust },
+    Runtime { name: "tokio", title: "tokio", built: Built::Rust },
+    Runtime { name: "may", title: "may", built: Built::Rust },
+    Runtime { name: "std", title: "OS threads", built: Built::Rust },
+    Runtime { name: "parking_lot", title: "parking_lot", built: Built::Rust },
+    Runtime { name: "kernel", title: "the kernel", built: Built::Rust },
+    Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
+];
+
+/// Their names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    RUNTIMES.iter().map(|runtime| runtime.name)
+}
+
+/// The one with this name.
+pub fn of(name: &str) -> Option<&'static Runtime> {
+    RUNTIMES.iter().find(|runtime| runtime.name == name)
+}
+
+#[test]
+fn the_packages_of_the_rust_ones_are_there_and_no_others() {
+    let folder = crate::programs::bench_folder().join("runtimes");
+    let packages = std::fs::read_dir(folder).expect("the folder of the packages");
+    let mut packages: Vec<_> = packages
+        .map(|entry| entry.expect("it can be read").file_name().into_string().expect("text"))
+        .collect();
+    let rust = RUNTIMES.iter().filter(|runtime| matches!(runtime.built, Built::Rust));
+    let mut rust: Vec<_> = rust.map(|runtime| runtime.name).collect();
+    packages.sort_unstable();
+    rust.sort_unstable();
+    assert_eq!(packages, rust);
+}

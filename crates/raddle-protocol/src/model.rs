@@ -19,7 +19,7 @@ mod futex;
 mod locks;
 
 pub use futex::Futex;
-pub use locks::{Clh, Cond, List, Mcs, Mutex, Once, Rw, Semaphore};
+pub use locks::*;
 pub use order::{Mutation, SITES, Site, mutations};
 
 const MADE: u32 = 1;

@@ -24,6 +24,9 @@ mod child;
 #[cfg(not(target_arch = "aarch64"))]
 #[path = "../support/futex_locks.rs"]
 mod futex_locks;
+#[cfg(not(target_arch = "aarch64"))]
+#[path = "../support/lock_waits.rs"]
+mod lock_waits;
 #[path = "../support/watch.rs"]
 mod watch;
 

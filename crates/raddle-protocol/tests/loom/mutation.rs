@@ -9,6 +9,8 @@ use raddle_protocol::model::{Mutation, mutations};
 use std::process::Command;
 
 const VARIABLE: &str = "RADDLE_LOOM_WEAKEN";
+/// Weaken only what the models of this file are about.
+const ONLY: &str = "RADDLE_LOOM_ONLY";
 
 /// The weakening that this process is to run its models under.
 pub(super) fn asked_for() -> Option<Mutation> {
@@ -40,10 +42,14 @@ fn notices(model: &str, number: usize) -> bool {
 fn every_weakened_ordering_is_noticed() {
     let models = models();
     assert!(!models.is_empty(), "the list of models is empty");
+    let only = std::env::var(ONLY).ok();
     let mut unnoticed = Vec::new();
     for (number, mutation) in mutations().into_iter().enumerate() {
         let site = mutation.site();
         let protocol = site.name.split('_').next().unwrap_or_default().to_lowercase();
+        if only.as_ref().is_some_and(|only| *only != protocol) {
+            continue;
+        }
         // Only those of its own protocol count, so that a failure points at the page.
         let mut own = models.iter().filter(|model| model.starts_with(&format!("{protocol}::")));
         match own.find(|model| notices(model, number)) {

@@ -1,5 +1,6 @@
 //! Cancellation: every wait ends by it, everything is released in order, and nothing that is shielded is touched.
 
+use crate::lock_waits::{LOCK_WAITS, Waits, ready};
 use crate::runtime;
 use raddle::cancel::{self, Token, was_cancelled};
 use raddle::sync::{self, Arc};
@@ -9,13 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-
-type Waits = fn(&AtomicBool);
-
-/// Says that the next thing it does is to wait.
-fn ready(flag: &AtomicBool) {
-    flag.store(true, Ordering::Release); // pairs with the acquire in `until`
-}
 
 fn until(flag: &AtomicBool) {
     while !flag.load(Ordering::Acquire) {
@@ -32,7 +26,7 @@ fn again_and_again(flag: &AtomicBool, wait: fn()) {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Each of them waits for ever.
+/// Each of them waits for ever; so do those of the locks.
 const WAITS: &[(&str, Waits)] = &[
     ("park", |f| again_and_again(f, csp::park)),
     ("park_timeout", |f| again_and_again(f, || csp::park_timeout(HOUR))),
@@ -103,61 +97,15 @@ const WAITS: &[(&str, Waits)] = &[
         ready(f);
         channel::never::<u8>().recv().unwrap();
     }),
-    ("Condvar::wait", |f| {
-        let (mutex, condition) = (sync::Mutex::new(()), sync::Condvar::new());
-        let guard = mutex.lock().unwrap();
-        ready(f);
-        drop(condition.wait(guard));
-    }),
-    ("Mutex::lock", |f| {
-        let mutex = sync::Mutex::new(());
-        let _held = mutex.lock().unwrap();
-        ready(f);
-        drop(mutex.lock());
-    }),
-    ("RwLock::read", |f| {
-        let lock = sync::RwLock::new(());
-        let _held = lock.write().unwrap();
-        ready(f);
-        drop(lock.read());
-    }),
-    ("RwLock::write", |f| {
-        let lock = sync::RwLock::new(());
-        let _held = lock.read().unwrap();
-        ready(f);
-        drop(lock.write());
-    }),
-    ("Barrier::wait", |f| {
-        let barrier = sync::Barrier::new(2);
-        ready(f);
-        barrier.wait();
-    }),
-    ("Semaphore::acquire", |f| {
-        let semaphore = sync::Semaphore::new(0);
-        ready(f);
-        semaphore.acquire().unwrap().forget();
-    }),
-    ("mpsc::Receiver::recv", |f| {
-        let (_s, r) = sync::mpsc::channel::<u8>();
-        ready(f);
-        r.recv().unwrap();
-    }),
-    ("mpsc::SyncSender::send", |f| {
-        let (s, _r) = sync::mpsc::sync_channel(0);
-        ready(f);
-        s.send(Arc::new(1)).unwrap();
-    }),
-    ("mpsc::SyncSender::send, full", |f| {
-        let (s, _r) = sync::mpsc::sync_channel(1);
-        s.send(Arc::new(1)).unwrap();
-        ready(f);
-        s.send(Arc::new(1)).unwrap();
-    }),
     ("block_on", |f| {
         ready(f);
         task::block_on(std::future::pending::<()>());
     }),
 ];
+
+fn all_waits() -> impl Iterator<Item = &'static (&'static str, Waits)> {
+    WAITS.iter().chain(LOCK_WAITS)
+}
 
 fn assert_cancelled(result: std::thread::Result<()>, what: &str) {
     let payload = result.expect_err(what);
@@ -169,7 +117,7 @@ fn assert_cancelled(result: std::thread::Result<()>, what: &str) {
 fn each_wait_ends_by_it() {
     for workers in [1, 2] {
         runtime(workers).run(|| {
-            for (what, waits) in WAITS {
+            for (what, waits) in all_waits() {
                 for own_tls in [false, cfg!(all(target_os = "linux", target_env = "gnu"))] {
                     let (flag, kind) = (AtomicBool::new(false), csp::Builder::new().own_tls(own_tls));
                     cancel::scope(|s| {
@@ -201,7 +149,7 @@ fn each_wait_ends_by_it() {
 #[test]
 fn each_wait_ends_by_a_deadline() {
     runtime(2).run(|| {
-        for (what, waits) in WAITS {
+        for (what, waits) in all_waits() {
             for own_tls in [false, cfg!(all(target_os = "linux", target_env = "gnu"))] {
                 let flag = AtomicBool::new(false);
                 cancel::scope(|s| {
@@ -246,7 +194,7 @@ fn locks_and_joins_give_up_at_their_times() {
 /// OS threads of the program are cancelled in regions that they enter themselves.
 #[test]
 fn an_os_thread_is_cancelled_too() {
-    for (what, waits) in WAITS.iter().filter(|(what, _)| *what != "block_on") {
+    for (what, waits) in all_waits().filter(|(what, _)| *what != "block_on") {
         let (token, flag) = (Token::new(), Arc::new(AtomicBool::new(false)));
         let (inside, seen) = (token.clone(), flag.clone());
         let os_thread = std::thread::spawn(move || inside.run(|| waits(&seen)));

@@ -9,38 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs `f` inside a task and returns the words of its panic.
-fn panic_in_task(f: impl FnOnce() + Send + 'static) -> String {
-    let panicked = task::spawn(async move { catch_unwind(AssertUnwindSafe(f)) });
-    let panicked = task::block_on(panicked).expect("the task caught it");
-    *panicked.expect_err("it must not wait").downcast::<String>().expect("words")
-}
-
-#[test]
-fn a_cell_that_would_wait_is_told_what_to_do() {
-    let (mutex, lock) = (Arc::new(Mutex::new(())), Arc::new(RwLock::new(())));
-    let (held, written) = (mutex.lock().unwrap(), lock.write().unwrap());
-    let (mutex, lock) = (mutex.clone(), lock.clone());
-    for (what, words) in [
-        ("Mutex::lock", panic_in_task(move || drop(mutex.lock()))),
-        ("RwLock::read", panic_in_task(move || drop(lock.read()))),
-        ("Semaphore::acquire", panic_in_task(|| drop(Semaphore::new(0).acquire()))),
-        ("Barrier::wait", panic_in_task(|| assert!(Barrier::new(2).wait().is_leader()))),
-        ("Once::wait", panic_in_task(|| Once::new().wait())),
-        (
-            "Receiver::recv",
-            panic_in_task(|| {
-                let (_sender, receiver) = mpsc::channel::<u8>();
-                let _none = receiver.recv();
-            }),
-        ),
-    ] {
-        assert!(words.contains(what), "{words}");
-        assert!(words.contains(".await"), "{words}");
-    }
-    drop((held, written));
-}
-
 #[test]
 fn a_cell_may_do_what_needs_no_wait() {
     let ran = task::spawn(async {

@@ -4,8 +4,8 @@
 //!
 //! The scheduler of Raddle. Its users are the crate `raddle`, which is the public face, and later the other doors
 //! (occam, C, OpenMP). Read `docs/ARCHITECTURE.md` for the map; in this crate read in this order: `header` (the one
-//! thing that is queued), `worker` (where it waits and in which order), `worker/dispatch` (from one to the next),
-//! `worker/boundary`, `worker/search`, `worker/sleep` (from one worker to the next), and the `protocol`s.
+//! thing that is queued), `worker` (where it waits and in which order), `worker/pick`, `enter` and `leave` (from one to
+//! the next), `worker/boundary`, `worker/search`, `worker/sleep` (from one worker to the next), and the `protocol`s.
 //!
 //! The protocols through which workers and other threads meet are a crate of their own, `raddle-protocol`.
 

@@ -13,7 +13,7 @@
 //! The gate itself is `protocol::gate`.
 //!
 //! *What may be read then.* A process is *current* on its worker from before its first instruction after a wait to
-//! after the last before the next one (`worker::dispatch`: who is next becomes current by a call that the compiler does
+//! after the last before the next one (`worker::enter`: who is next becomes current by a call that the compiler does
 //! not look into). So whoever is not current on any stopped worker has written what it says of its wait, stands off its
 //! stack, and cannot be resumed: only a worker resumes. OS threads of the program and spares run on; they may put
 //! things into inboxes, and touch no frame of a suspended process but by the protocols of what it waits for.

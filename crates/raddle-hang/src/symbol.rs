@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_a_report_shows_is_the_programs() {
         let functions = [
-            "raddle_core::worker::dispatch::<impl raddle_core::worker::Worker>::leave + 0x1",
+            "raddle_core::worker::leave::<impl raddle_core::worker::Worker>::leave + 0x1",
             "<raddle_sync::sync::mutex::RawMutex as X>::lock + 0x2",
             "demo::second + 0x3",
             "core::ops::function::FnOnce::call_once + 0x4",

@@ -18,7 +18,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `dispatch` | from one runnable to the next: the fast path |
+//! | `pick` | the fast path from one runnable to the next: who it is |
+//! | `enter` | how it comes to run |
+//! | `leave` | how the one before gives way |
 //! | `engine` | what engines may do on a worker |
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
@@ -35,15 +37,17 @@
 mod boundary;
 mod callback;
 pub mod choice;
-mod dispatch;
 pub(crate) mod engine;
+mod enter;
 mod foreign;
 mod gates;
 pub mod hooks;
 pub mod jobs;
+mod leave;
 pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;
+mod pick;
 pub(crate) mod promote;
 pub mod recording;
 mod search;
@@ -72,7 +76,7 @@ use crate::worker::jobs::{Chunks, Slots};
 use crate::worker::load::Loads;
 use crate::worker::timer::Timers;
 pub use callback::Callback;
-use dispatch::After;
+use enter::After;
 use gates::Gates;
 use promote::Heart;
 use raddle_context::tls::TlsPool;

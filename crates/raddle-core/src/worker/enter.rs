@@ -1,0 +1,178 @@
+//! Owns: what makes the one who is next the running one: its word, its worker, its stack and storage if it is fresh.
+//! May use: `block::control`, `counters`, `raddle-context`, `raddle-protocol`.
+//! Never: a choice between two.
+//!
+//! *Publish after switch.* Whatever makes a process visible to others while it still stands on its stack would let
+//! them resume it there. So it only notes down what is to be published; the next context does it on arrival
+//! ([`Worker::arrive`]), when the stack has been left.
+
+use super::Worker;
+use crate::block::Block;
+use crate::counters::Counters;
+use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_with};
+use raddle_protocol::header::{FOREIGN, Header, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
+
+/// What the next context does for the one that has just left.
+#[derive(Clone, Copy)]
+pub(super) struct After {
+    pub(super) run: unsafe fn(*mut ()),
+    pub(super) data: *mut (),
+}
+
+/// Where to go next, and the thread-local storage to load on the way there; 0 for the OS thread's.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    pub(super) context: *mut Context,
+    pub(super) storage: usize,
+}
+
+impl Worker {
+    /// Runs what the context that has just left noted down.
+    #[inline(always)]
+    pub(crate) fn arrive(&self) {
+        if let Some(after) = self.after.get() {
+            self.after.set(None);
+            // SAFETY: whoever noted it down vouched for it; its context has been saved by the transfer to here.
+            unsafe { (after.run)(after.data) };
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn enter(&self, process: Runnable) -> Next {
+        // SAFETY: what is started, and queued in a batch, is a block.
+        let block = unsafe { Block::of_header(process.as_ptr()) };
+        if block.header.is(OWN_TLS) { self.enter_thread(block) } else { self.enter_light(process) }
+    }
+
+    #[inline(always)]
+    pub(super) fn enter_light(&self, process: Runnable) -> Next {
+        // SAFETY: as in `enter`.
+        let block = unsafe { Block::of_header(process.as_ptr()) };
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set(process.as_ptr().cast()) };
+        Next { context: block.context.get(), storage: 0 }
+    }
+
+    /// A thread says itself that it runs: the word is in its own storage. What others read is where it runs.
+    #[inline(always)]
+    pub(super) fn enter_thread(&self, block: &Block) -> Next {
+        if block.header.worker.get() != self.as_word() {
+            return self.receive_thread(block);
+        }
+        self.enter_thread_here(block)
+    }
+
+    #[inline(always)]
+    fn enter_thread_here(&self, block: &Block) -> Next {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().leave(block.as_header().cast()) };
+        Next { context: block.context.get(), storage: block.storage_base() }
+    }
+
+    /// As [`enter_thread`](Self::enter_thread), for one that has come from another worker. Out of line as a whole, so
+    /// that the common way has nothing to keep over a call.
+    #[cold]
+    #[inline(never)]
+    fn receive_thread(&self, block: &Block) -> Next {
+        self.receive(&block.header);
+        self.enter_thread_here(block)
+    }
+
+    /// Something started, or a task that was polled before, has come from another worker.
+    #[cold]
+    pub(super) fn receive(&self, header: &Header) {
+        // SAFETY: the one that it came from, or null if it is a task that was never polled.
+        if let Some(from) = unsafe { header.worker.get().cast::<Worker>().as_ref() } {
+            self.trace_migration(header, from.index);
+            Counters::add(&self.counters.migrations, 1);
+            Counters::add(&self.came_from[from.index], 1);
+        }
+        header.worker.set(self.as_word());
+    }
+
+    #[inline(never)]
+    pub(super) fn go_home(&self) -> Next {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set((&raw const self.home).cast_mut().cast()) };
+        Next { context: self.home_context.get(), storage: 0 }
+    }
+
+    /// Gives a fresh process a stack and binds it to this worker.
+    #[inline(always)]
+    pub(super) fn start(&self, fresh: Runnable) -> Result<(), StackError> {
+        // SAFETY: the caller has seen that its kind is a process.
+        let block = unsafe { Block::of_header(fresh.as_ptr()) };
+        // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
+        let stack = unsafe { &mut *self.stacks.get() }.take(block.class.get())?;
+        let stack = if block.header.is(OWN_TLS) { self.start_storage(block, stack)? } else { stack };
+        // SAFETY: we hold the process, so its context is ours.
+        let context = unsafe { &mut *block.context.get() };
+        // SAFETY: the stack is the block's until its exit gives it back.
+        unsafe { context.prime(&stack, block.body.get().entry) };
+        block.stack.set(Some(stack));
+        let header = &block.header;
+        header.worker.set(self.as_word());
+        let flags = header.flags.get();
+        let keeps = if flags & OWN_TLS == 0 { PLACED } else { PLACED | OWN_TLS | MOVABLE | FOREIGN };
+        header.flags.set(flags & keeps | STARTED);
+        Ok(())
+    }
+
+    /// Gives a fresh thread, which is to run on `stack`, its storage. If there is none, the stack goes back.
+    #[inline(never)]
+    fn start_storage(&self, block: &Block, stack: Stack) -> Result<Stack, StackError> {
+        // SAFETY: we hold the process.
+        if let Some(early) = unsafe { &*block.storage.get() } {
+            early.note_stack_if_none(&stack);
+            return Ok(stack);
+        }
+        // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
+        match unsafe { &mut *self.storages.get() }.take(&stack) {
+            Ok(storage) => {
+                // SAFETY: we hold the process.
+                unsafe { *block.storage.get() = Some(storage) };
+                Ok(stack)
+            }
+            Err(refused) => {
+                self.give_stack(stack);
+                Err(refused)
+            }
+        }
+    }
+
+    /// A thread is over and becomes a light process of this worker, for the few steps that are left.
+    pub(crate) fn take_storage_back(&self, block: &Block) {
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.place.get().set(block.as_header().cast()) };
+        let stack = block.stack.take().expect("a process that runs has a stack");
+        // SAFETY: the caller is at the end of a thread, on its stack; neither it nor this has used its variables.
+        unsafe { tls::return_to(self.home_storage.get(), &stack) };
+        block.stack.set(Some(stack));
+        if block.header.is(FOREIGN) {
+            return; // it stays until nobody can know the thread any more
+        }
+        // SAFETY: the one who runs holds the block.
+        let storage = unsafe { &mut *block.storage.get() }.take();
+        // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
+        storage.into_iter().for_each(|storage| unsafe { &mut *self.storages.get() }.give(storage));
+    }
+
+    /// From the home context: runs a started process until something comes home again.
+    pub(super) fn run_process(&self, process: Runnable) {
+        let to = self.enter(process);
+        self.trace_next(to.context);
+        // SAFETY: the home context is this OS thread's own; `to` is suspended or primed and now ours alone.
+        unsafe { transfer_with(self.home_context.get(), to.context, to.storage) };
+        self.arrive();
+    }
+
+    /// Marks the home context as what runs, on the worker's OS thread, before its first turn and after its last.
+    pub(super) fn set_home_current(&self, running: bool) {
+        self.home.worker.set(self.as_word());
+        self.home_storage.set(tls::base());
+        self.place.set(Place::here());
+        let home = (&raw const self.home).cast_mut().cast();
+        current::set_home(home);
+        current::set(if running { home } else { std::ptr::null_mut() });
+    }
+}

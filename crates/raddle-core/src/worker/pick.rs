@@ -1,0 +1,194 @@
+//! Owns: the choice of who runs next on a worker, and whether anybody could.
+//! May use: `block::control`, `block::current`, `raddle-context`, `raddle-protocol`.
+//! Never: a clock, a system call, a lock; those are for boundaries.
+//!
+//! A process that leaves its stack picks its successor itself. Only what cannot be entered by a transfer (a task), or
+//! needs more than a few instructions (a boundary, an empty batch) goes through the worker's home context.
+
+use super::Worker;
+use super::enter::Next;
+use crate::block::Block;
+use raddle_context::{Context, tls};
+use raddle_protocol::header::{Kind, Runnable, STARTED};
+
+/// What is left of a budget when something fresh starts: it counts for four, since nobody knows how long it will run.
+///
+/// A budget that short slices have let grow would else let 128 long first slices pass before the first look at a clock.
+#[inline(always)]
+pub(super) fn after_fresh(budget: u32) -> u32 {
+    budget.saturating_sub(3).max(1)
+}
+
+impl Worker {
+    /// Chooses who is next and makes it current. The caller transfers to it.
+    #[inline(always)]
+    pub(crate) fn pick(&self) -> Next {
+        if self.traces() { self.pick_and_record() } else { self.pick_plainly() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pick_and_record(&self) -> Next {
+        let next = self.pick_plainly();
+        self.trace_next(next.context);
+        next
+    }
+
+    #[inline(always)]
+    fn pick_plainly(&self) -> Next {
+        let budget = self.budget.get() - 1;
+        if budget != 0 && !self.inbox.has_mail() {
+            let Some((next, is_light)) = self.batch.pop_sorted() else { return self.pick_waiting(budget) };
+            self.budget.set(budget);
+            return if is_light { self.enter_light(next) } else { self.pick_otherwise(next) };
+        }
+        self.go_home()
+    }
+
+    #[inline(never)]
+    pub(super) fn pick_next(&self) -> Next {
+        self.pick()
+    }
+
+    #[inline(never)]
+    pub(super) fn pick_next_unseen(&self) -> Next {
+        self.pick_plainly()
+    }
+
+    /// The next is no light process that has started. Out of line, as [`pick_waiting`](Self::pick_waiting) is.
+    #[inline(never)]
+    fn pick_otherwise(&self, next: Runnable) -> Next {
+        if next.header().is(STARTED) {
+            return self.enter(next);
+        }
+        self.handoff.set(Some(next));
+        self.go_home()
+    }
+
+    /// Chooses who is next after the one who runs is over. The caller, which has the OS thread's storage, returns it.
+    pub(crate) fn pick_last(&self) -> *mut Context {
+        let next = self.pick();
+        if next.storage != 0 {
+            // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
+            unsafe { tls::make_way_for(next.storage) };
+        }
+        next.context
+    }
+
+    /// The batch is dry: the thread that has waited longest is next, else the oldest fresh process.
+    ///
+    /// Out of line, so that the common way through `leave` saves one register and not six.
+    #[inline(never)]
+    fn pick_waiting(&self, budget: u32) -> Next {
+        // SAFETY: this is the owner's OS thread.
+        match unsafe { self.ready.pop() } {
+            Some(thread) => {
+                self.budget.set(budget);
+                self.enter(thread)
+            }
+            None => self.pick_fresh(budget),
+        }
+    }
+
+    /// Batch and threads are dry: the oldest fresh process is next, if there is one.
+    ///
+    /// Out of line, so that the common way through `leave` saves one register and not six.
+    #[inline(never)]
+    pub(super) fn pick_fresh(&self, budget: u32) -> Next {
+        self.ran_dry.set(true);
+        if self.jobs.waiting() > 0 {
+            return self.go_home();
+        }
+        // SAFETY: this is the owner's OS thread.
+        let fresh = unsafe { self.fresh.pop() };
+        // SAFETY: as above.
+        if let Some(fresh) = fresh.or_else(|| unsafe { self.later.pop() }) {
+            self.budget.set(after_fresh(budget));
+            if fresh.header().kind == Kind::Process && self.start(fresh).is_ok() {
+                return self.enter(fresh);
+            }
+            self.handoff.set(Some(fresh));
+        }
+        self.go_home()
+    }
+
+    /// As [`pick`](Self::pick), when a thread runs: a light process that follows needs the OS thread's storage again.
+    ///
+    /// Out of line, so that the common way through `leave_thread` saves few registers.
+    #[inline(never)]
+    pub(super) fn pick_after_thread(&self) -> Next {
+        let to = self.pick();
+        if to.storage == 0 { Next { storage: self.home_storage.get(), ..to } } else { to }
+    }
+
+    /// A thief is at the ready list, of which `head` has been announced.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pick_contended(&self, head: usize) -> Next {
+        match self.ready.pop_contended(head) {
+            Some(thread) => {
+                self.budget.set(self.budget.get() - 1);
+                // SAFETY: only threads are in the ready list.
+                self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
+            }
+            None => self.pick_after_thread(),
+        }
+    }
+
+    /// Takes `child` back, if it is the very next to start here and nothing more urgent waits: the running process,
+    /// which has nothing else to do than to wait for it, runs it as a call. Costs the budget what a start costs, so
+    /// that the others of this worker get their turn.
+    #[inline(always)]
+    pub(crate) fn take_back(&self, child: &Block) -> bool {
+        let budget = self.budget.get() - 1;
+        let may_take = budget != 0
+            && !self.inbox.has_mail()
+            && !self.traces()
+            && self.fresh.oldest_is(child.as_header());
+        may_take && self.take_oldest_back(child, budget)
+    }
+
+    #[inline(never)]
+    fn take_oldest_back(&self, child: &Block, budget: u32) -> bool {
+        // SAFETY: this is the owner's OS thread.
+        let Some(fresh) = (unsafe { self.fresh.pop() }) else { return false };
+        if fresh.as_ptr() != child.as_header() {
+            // A thief was faster.
+            self.batch.push(fresh);
+            return false;
+        }
+        self.budget.set(after_fresh(budget));
+        true
+    }
+
+    /// Whether something waits to run here, beside what runs.
+    pub(crate) fn has_others(&self) -> bool {
+        let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
+        !self.batch.is_empty() || self.inbox.has_mail() || fresh || self.seeded.is_some()
+    }
+
+    /// Whether something waits for this worker: beside what runs, or among what that has forked.
+    pub fn has_work(&self) -> bool {
+        // SAFETY: the word is null or the header of what runs here, which is alive.
+        let running = unsafe { super::current_header().as_ref() };
+        // SAFETY: null, or the open list of what runs here.
+        let forks = running.and_then(|running| unsafe { running.forks.get().as_ref() });
+        let has_forks = forks.is_some_and(|forks| forks.top().is_some() || forks.bag.is_used());
+        has_forks || !self.is_alone() || self.jobs.waiting() > 0
+    }
+
+    /// Nothing but what runs is here.
+    pub(crate) fn is_alone(&self) -> bool {
+        let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
+        queues_are_empty
+            && self.fresh.is_empty_for_owner()
+            && self.later.is_empty_for_owner()
+            && !self.inbox.has_mail()
+    }
+
+    /// As [`is_alone`](Self::is_alone), and knows at once what thieves have taken, for a few loads more.
+    pub(crate) fn is_left_alone(&self) -> bool {
+        let waiting = self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint();
+        self.batch.is_empty() && waiting == 0 && !self.inbox.has_mail()
+    }
+}

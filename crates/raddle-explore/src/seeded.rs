@@ -14,7 +14,7 @@ use crate::ending::Ending;
 use crate::failure::Cause;
 use crate::known::Known;
 use crate::state::State;
-use raddle_core::observe::{Run, Seeded, SeededSchedule};
+use raddle_core::observe::{Run, SeedFacts, Seeded, SeededSchedule};
 use raddle_protocol::header::{Header, Runnable};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -43,7 +43,7 @@ unsafe impl Send for WorkerSchedule {}
 pub(crate) fn seeded(chooser: Chooser, board: Option<Arc<Board>>) -> Seeded {
     let schedule = WorkerSchedule::new(chooser, board);
     let (hash, is_explored) = (schedule.hash.clone(), schedule.board.is_some());
-    Seeded { schedule: Box::new(schedule), hash, is_explored }
+    Seeded { schedule: Box::new(schedule), facts: SeedFacts { hash, is_explored } }
 }
 
 impl WorkerSchedule {

@@ -4,7 +4,7 @@
 
 use raddle_core::region;
 use raddle_core::wait::park::{self, Caller, caller};
-use raddle_core::worker::Worker;
+use raddle_core::worker::Here;
 use raddle_core::worker::choice::{now, yields};
 use std::time::{Duration, Instant};
 
@@ -92,8 +92,10 @@ pub fn yield_now() {
     match caller("thread::yield_now") {
         Caller::Process(block) => {
             region::check_process(block);
-            // SAFETY: `block` is what runs here.
-            unsafe { Worker::of(&block.header) }.yield_process(block);
+            // SAFETY: `block` is what runs here, and leaves its stack by this only.
+            let here = unsafe { Here::of(&block.header) };
+            // SAFETY: as above.
+            unsafe { here.yield_process(block) };
         }
         Caller::Thread => {
             region::check();

@@ -17,7 +17,7 @@
 use super::pool;
 use super::spare::Job;
 use crate::block::Block;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Here};
 use raddle_context::{Context, ControlWords, current, tls, transfer_with};
 use raddle_protocol::header::{AWAY, FOREIGN};
 use std::cell::{Cell, UnsafeCell};
@@ -55,8 +55,8 @@ impl Trip {
     #[inline(never)]
     pub(super) fn leave(&self) -> bool {
         let data = std::ptr::from_ref(self).cast_mut().cast();
-        // SAFETY: the block is what runs here.
-        let worker = unsafe { Worker::of(&self.block.header) };
+        // SAFETY: the block is what runs here, and leaves its stack by this only.
+        let worker = unsafe { Here::of(&self.block.header) };
         worker.note_stop(super::BLOCKING.call(), 0);
         // SAFETY: as above; the trip lies in the frame of one who waits.
         unsafe { worker.leave_workers(self.block, set_out, data) };
@@ -65,7 +65,7 @@ impl Trip {
         match seat {
             Some(seat) => HOST.set(seat.storage),
             // SAFETY: a worker has resumed it.
-            None => unsafe { Worker::of(&self.block.header) }.arrive(),
+            None => unsafe { Here::of(&self.block.header) }.arrive(),
         }
         seat.is_some()
     }
@@ -83,7 +83,7 @@ impl Trip {
             self.block.take_up_controls(own);
         }
         // SAFETY: a worker has resumed it.
-        unsafe { Worker::of(&self.block.header) }.arrive();
+        unsafe { Here::of(&self.block.header) }.arrive();
     }
 }
 
@@ -95,7 +95,7 @@ unsafe fn set_out(trip: *mut ()) {
     // SAFETY: the frame is there until its owner goes on.
     let block = unsafe { &*trip.cast::<Trip>() }.block;
     // SAFETY: it left its stack on this worker, and nobody else holds it yet.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     // SAFETY: the owner does not go on before `host` lets it.
     let job = unsafe { Job::borrowed(trip, host) };
     if pool::submit(job).is_err() {

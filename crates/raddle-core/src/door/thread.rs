@@ -26,7 +26,7 @@ use crate::process::foreign::{self, Call, ForeignSettings, Word};
 use crate::process::handle::Joiner;
 use crate::runtime;
 use crate::wait::park;
-use crate::worker::Worker;
+use crate::worker::Here;
 use raddle_context::{ControlWords, SizeClass, tls};
 use std::ffi::c_void;
 use std::fmt;
@@ -114,7 +114,8 @@ impl Builder {
         let call = Call { start, argument, memory, controls: ControlWords::here() };
         let site = Location::caller();
         let set = ForeignSettings { name: self.name.map(Into::into), class, worker: self.worker, site };
-        let made = match Worker::current() {
+        // SAFETY: it is given away at once.
+        let made = match unsafe { Here::current() } {
             // SAFETY: passed on to the caller.
             Some(worker) => unsafe { foreign::spawn_here(worker, set, call) },
             // SAFETY: as above.

@@ -14,7 +14,7 @@ mod trace;
 mod watcher;
 
 pub use dump::{Content, Dump};
-pub use seed::{EXPLORER, Explorer, Run, Seed, Seeded, SeededSchedule};
+pub use seed::{EXPLORER, Explorer, Run, Seed, SeedFacts, Seeded, SeededSchedule};
 pub use trace::TracePlan;
 pub(crate) use watcher::note_change;
 pub use watcher::{DeadlockHandler, HangPlan, OnDeadlock, WATCH_WORD};

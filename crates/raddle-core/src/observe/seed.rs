@@ -33,17 +33,24 @@ pub trait Explorer: fmt::Debug + Send + Sync {
     fn follow(&self, seed: &Seed) -> Seeded;
 }
 
-/// The schedule of one worker, and what every OS thread may read of it.
+/// The schedule of one worker.
 pub struct Seeded {
     /// Used by the worker alone.
     pub schedule: Box<dyn SeededSchedule>,
+    /// What every OS thread may read of it.
+    pub facts: SeedFacts,
+}
+
+/// What every OS thread may read of a schedule.
+#[derive(Clone)]
+pub struct SeedFacts {
     /// The number of the schedule so far: what has the same went the same way. Written by the schedule.
     pub hash: Arc<AtomicU64>,
     /// Whether somebody explores with it, and hears of how it ends.
     pub is_explored: bool,
 }
 
-impl Seeded {
+impl SeedFacts {
     /// The number of the schedule so far.
     pub(crate) fn hash(&self) -> u64 {
         self.hash.load(Ordering::Relaxed)

@@ -5,7 +5,7 @@
 use crate::orphan;
 use crate::poll::join::{JoinHandle, Slot};
 use crate::poll::state::{Parked, State};
-use crate::worker::{self, Worker};
+use crate::worker::{self, Here, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,8 @@ unsafe fn poll(header: *mut Header) {
     let ended = unsafe { (table.poll)(head, &mut context) };
     if ended {
         state.end();
-        if let Some(worker) = Worker::current() {
+        // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+        if let Some(worker) = unsafe { Here::current() } {
             worker.count_exit();
             worker.note_exit();
         }
@@ -136,11 +137,11 @@ unsafe fn free<F: Future>(head: *mut Head) {
 
 /// A task has ended without a last poll, on whatever thread dropped its last waker.
 fn count_end_of(header: &Header) {
-    // SAFETY: it was polled, so it has a worker, of which the public half is used; a runtime that still has a task is
-    // not freed.
+    // SAFETY: it was polled, so it has a worker; a runtime that still has a task is not freed.
     let home = unsafe { Worker::of(header) };
-    match Worker::current() {
-        Some(worker) if std::ptr::eq(worker.shared, home.shared) => worker.count_exit(),
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match unsafe { Here::current() } {
+        Some(worker) if std::ptr::eq(worker.shared(), home.shared()) => worker.count_exit(),
         _ => home.shared().count_exit_outside(),
     }
 }

@@ -11,8 +11,8 @@ use crate::block::{Block, Body};
 use crate::orphan;
 use crate::process::scope::ScopeData;
 use crate::region::{self, Inherited};
-use crate::worker::Worker;
 use crate::worker::choice;
+use crate::worker::{Here, LocalWorker};
 use raddle_context::{Context, tls};
 use raddle_protocol::header::{FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
@@ -80,8 +80,9 @@ unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     drop(unsafe { block.payload.take::<F>() });
     // SAFETY: the closure has been taken, and the block is still its holder's alone.
     unsafe { block.payload.put::<Result<T>>(Err(payload)) };
-    // SAFETY: passed on to the caller.
-    end(unsafe { Worker::of(&block.header) }, block);
+    // SAFETY: passed on to the caller; this is the worker's own stack, which nothing leaves.
+    let worker = unsafe { Here::of(&block.header) };
+    end(&worker, block);
 }
 
 /// What a process that begins is in: the region that its scope was opened in, or that of the run that is explored.
@@ -105,8 +106,7 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
         unsafe { tls::begin(block.as_header().cast()) };
     }
     // SAFETY: a started block has a worker, and this is its thread.
-    let worker = unsafe { Worker::of(&block.header) };
-    worker.arrive();
+    unsafe { Here::of(&block.header) }.arrive();
     // SAFETY: the closure is there: it was put at spawn and this is its one run.
     unsafe { (block.body.get().run)(block) };
     if orphan::is_orphan() {
@@ -132,7 +132,7 @@ fn leave_storage(block: &'static Block) {
     let flags = &block.header.flags;
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
-    unsafe { Worker::of(&block.header) }.take_storage_back(block);
+    unsafe { Here::of(&block.header) }.take_storage_back(block);
 }
 
 /// What a process that ends has forked and not waited for is everybody's. After the last code of the program's that
@@ -147,14 +147,14 @@ fn let_go_of_forks(block: &Block) {
 /// The last act: publish the result, give everything back, choose who is next.
 #[inline(never)]
 fn exit(block: &'static Block) -> *mut Context {
-    // SAFETY: as in `entry`; from here on nothing moves to another worker.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: as in `entry`; it is bound to its worker now, whatever the drop of a result may wait for.
+    let worker = unsafe { Here::of(&block.header) };
     let stack = block.stack.take().expect("a process that runs has a stack");
     if worker.shared().measure_stacks {
         // Before the end is published: who joins may ask at once.
         stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
     }
-    end(worker, block);
+    end(&worker, block);
     worker.give_stack(stack);
     worker.note_exit();
     worker.pick_last()
@@ -162,7 +162,7 @@ fn exit(block: &'static Block) -> *mut Context {
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.
 #[inline(always)]
-fn end(worker: &Worker, block: &'static Block) {
+fn end(worker: &LocalWorker, block: &'static Block) {
     // SAFETY: it ends by this.
     let scope = unsafe { block.scope() };
     let mut unseen_panic = false;
@@ -185,7 +185,7 @@ fn end(worker: &Worker, block: &'static Block) {
 
 /// Nobody will come for the result: drops it, and frees the block. True if it was a panic.
 #[inline(never)]
-fn end_unseen(worker: &Worker, block: &'static Block) -> bool {
+fn end_unseen(worker: &LocalWorker, block: &'static Block) -> bool {
     // SAFETY: detached: the result is ours to drop.
     let panicked = unsafe { (block.body.get().drop_result)(block) };
     if panicked && block.scope.get().is_null() {

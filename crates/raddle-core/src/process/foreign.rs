@@ -25,7 +25,7 @@ use crate::message;
 use crate::process::entry::body_of;
 use crate::process::handle::Joiner;
 use crate::process::make::fill_rest;
-use crate::worker::{Shared, Worker};
+use crate::worker::{Here, Shared};
 use raddle_context::foreign::{self, Start};
 use raddle_context::tls::{self, TlsBlock};
 use raddle_context::{ControlWords, SizeClass};
@@ -79,7 +79,7 @@ pub(crate) struct ForeignSettings {
 ///
 /// # Safety
 /// `call.start` may be called with its argument on any OS thread, and its memory is nobody else's until it has ended.
-pub(crate) unsafe fn spawn_here(worker: &Worker, set: ForeignSettings, call: Call) -> Option<Joiner<Word>> {
+pub(crate) unsafe fn spawn_here(worker: Here<'_>, set: ForeignSettings, call: Call) -> Option<Joiner<Word>> {
     let storage = worker.take_early_storage()?;
     let block = worker.take_block();
     fill(block, storage, call);
@@ -154,7 +154,7 @@ fn run(block: &Block) {
         unsafe { foreign::enter(body, data, &raw mut unused, top) }
     };
     // SAFETY: it has run on this worker since its last wait.
-    unsafe { Worker::of(&block.header) }.controls().exchange();
+    unsafe { Here::of(&block.header) }.controls().exchange();
     let result: Result<Word> = Ok(Word(result));
     // SAFETY: as above; the call has been taken.
     unsafe { block.payload.put(result) };

@@ -8,7 +8,7 @@ use crate::describe::Held;
 use crate::orphan;
 use crate::wait::park;
 use crate::worker::choice::{self, point, settle};
-use crate::worker::{self, Worker, current_header};
+use crate::worker::{self, Here, current_header};
 use raddle_context::tls::TlsBlock;
 use raddle_protocol::header::{FOREIGN, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -192,8 +192,8 @@ impl<T> Joiner<T> {
             // Of a thread the storage is its own.
             && !self.block.header.is(OWN_TLS)
             && park::has_room_for_a_call(caller, self.block)
-            // SAFETY: `caller` is what runs here.
-            && unsafe { Worker::of(&caller.header) }.take_back(self.block)
+            // SAFETY: `caller` is what runs here; the proof is gone at once.
+            && unsafe { Here::of(&caller.header) }.take_back(self.block)
         {
             return self.run_here(caller);
         }
@@ -210,8 +210,8 @@ impl<T> Joiner<T> {
             // SAFETY: the result is there, and nobody will ask for it.
             orphan::end_of_orphan(unsafe { (self.block.body.get().has_panicked)(self.block) });
         }
-        // SAFETY: a light process is still on the worker where it began, and is what runs here.
-        unsafe { Worker::of(&caller.header) }.count_exit();
+        // SAFETY: a light process is still on the worker where it began, and runs here; the proof is gone at once.
+        unsafe { Here::of(&caller.header) }.count_exit();
         self.take()
     }
 
@@ -267,7 +267,8 @@ impl<T> Drop for Joiner<T> {
 
 /// Gives a block back whose life is over, from wherever we are.
 fn free(block: &'static Block) {
-    match Worker::current() {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match unsafe { Here::current() } {
         Some(worker) => worker.free_block(block),
         None => pool::give_to_depot(block),
     }

@@ -9,8 +9,8 @@ use crate::process::entry;
 use crate::process::handle::Joiner;
 use crate::process::scope::ScopeData;
 use crate::trace::{note_job, number_of_job};
+use crate::worker::LocalWorker;
 use crate::worker::Shared;
-use crate::worker::Worker;
 use raddle_context::SizeClass;
 use raddle_protocol::header::{CANCELLABLE, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::jobs::{How, Node};
@@ -155,7 +155,7 @@ impl Drop for Job {
 ///
 /// # Safety
 /// The job was taken, and is run by this process only.
-pub(crate) unsafe fn make_job(worker: &Worker, job: NonNull<Node>) -> &'static Block {
+pub(crate) unsafe fn make_job(worker: &LocalWorker, job: NonNull<Node>) -> &'static Block {
     let (block, job) = (worker.take_block(), Job(job));
     let class = roomy(worker.stack_class());
     fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));

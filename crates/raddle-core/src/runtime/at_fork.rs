@@ -34,10 +34,10 @@ use crate::blocking;
 use crate::orphan;
 use crate::os_thread::{self, Records};
 use crate::runtime::{self, Shared};
-use crate::worker::Worker;
 use crate::worker::jobs;
 use crate::worker::recording::RECORDER;
 use crate::worker::watching::{HeldOverFork, WATCHER};
+use crate::worker::{Here, Worker};
 use raddle_context::tls;
 use raddle_protocol::header::OWN_TLS;
 use std::any::Any;
@@ -68,8 +68,7 @@ impl HeldQueues {
         let running = unsafe { crate::worker::current_header().as_ref() }?;
         // SAFETY: what runs has a worker, of which only the public half is used.
         let worker = unsafe { Worker::of(running) };
-        // SAFETY: a runtime outlives what runs there.
-        let shared = unsafe { &*worker.shared };
+        let shared = worker.shared();
         shared.workers().iter().for_each(|worker| worker.jobs.hold());
         Some(HeldQueues(shared))
     }
@@ -129,7 +128,9 @@ extern "C" fn child() {
     if is_thread {
         // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
         // thread that it is away on, is free to be used again.
-        tls::leave_in_fork(Worker::current().map_or_else(blocking::host_storage, Worker::home_storage));
+        // SAFETY: it is gone at once.
+        let home = unsafe { Here::current() }.map(|worker| worker.home_storage());
+        tls::leave_in_fork(home.unwrap_or_else(blocking::host_storage));
     }
     raddle_context::current::set(std::ptr::null_mut());
 }

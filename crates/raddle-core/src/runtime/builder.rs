@@ -483,7 +483,8 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     let _host = tls::Host::here();
     let _registration = Registration::of_worker(std::ptr::from_ref(shared.worker(index)).cast());
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
-    if catch_unwind(AssertUnwindSafe(|| shared.worker(index).run())).is_err() {
+    // SAFETY: this OS thread was made, or lent, for this worker, and this is called once for each.
+    if catch_unwind(AssertUnwindSafe(|| unsafe { shared.worker(index).run() })).is_err() {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         message::fatal("a worker panicked outside of any process or task");
     }

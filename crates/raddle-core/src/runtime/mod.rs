@@ -94,7 +94,7 @@ impl Runtime {
     /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a
     /// seed.
     pub fn schedule_hash(&self) -> Option<u64> {
-        self.shared.workers().first()?.seeded.as_ref().map(|seeded| seeded.hash())
+        self.shared.workers().first()?.seed.as_ref().map(|seed| seed.hash())
     }
 
     /// How often and how long each worker was idle until now, by decade of the length: see [`crate::DECADE_NAMES`].
@@ -257,7 +257,7 @@ impl Runtime {
             std::mem::forget((self.shared.clone(), std::mem::take(&mut self.threads)));
             return 0;
         }
-        let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared, Arc::as_ptr(&self.shared)));
+        let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared(), Arc::as_ptr(&self.shared)));
         if inside {
             // Dropped by one of its own.
             self.shared.close_alone();

@@ -56,7 +56,7 @@ pub fn runtime<'a>() -> &'a Shared {
 /// Whether the caller runs on a worker of this runtime. The pointer is compared, not followed.
 #[inline]
 pub fn is_on_worker_of(shared: *const Shared) -> bool {
-    Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, shared))
+    Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared(), shared))
 }
 
 /// The caller's runtime and worker, if it has one, or stands for one.

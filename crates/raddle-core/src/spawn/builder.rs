@@ -6,7 +6,7 @@ use crate::process::handle::{JoinHandle, Joiner};
 use crate::process::make::{Settings, fill, mark_thread, roomy, spawn_outside};
 use crate::process::scope::ScopeData;
 use crate::runtime;
-use crate::worker::Worker;
+use crate::worker::Here;
 use crate::worker::choice::point;
 use raddle_context::{SizeClass, tls};
 use std::io;
@@ -127,16 +127,18 @@ where
     F: FnOnce() -> T,
 {
     let site = Location::caller();
+    // SAFETY: it is used until the process is handed over, and nothing leaves its stack until then.
+    let here = unsafe { Here::current() };
     // SAFETY: passed on to the caller.
-    let Some(worker) = Worker::current() else { return unsafe { spawn_elsewhere(set, scope, site, f) } };
-    let block = worker.take_block();
-    let class = set.class.unwrap_or(worker.stack_class());
-    fill(block, set.name, class, scope, site, worker.next_id(), f);
-    mark_thread(block, set.own_tls || worker.only_threads);
+    let Some(here) = here else { return unsafe { spawn_elsewhere(set, scope, site, f) } };
+    let block = here.take_block();
+    let class = set.class.unwrap_or(here.stack_class());
+    fill(block, set.name, class, scope, site, here.next_id(), f);
+    mark_thread(block, set.own_tls || here.ways.only_threads);
     if set.later {
-        worker.submit_later(block, set.worker);
+        here.submit_later(block, set.worker);
     } else {
-        worker.submit(block, set.worker);
+        here.submit(block, set.worker);
     }
     point("spawn");
     // SAFETY: just made for a result of type `T`; this is its one handle.

@@ -11,7 +11,7 @@ pub use spawn_blocking::spawn_blocking;
 
 use crate::poll;
 use crate::runtime;
-use crate::worker::Worker;
+use crate::worker::submit_task;
 
 /// Spawns a future as a task of the caller's runtime (from an OS thread: the default one, which starts on first use).
 ///
@@ -29,9 +29,8 @@ where
     F::Output: Send + 'static,
 {
     let (task, handle) = poll::new(future);
-    match Worker::current() {
-        Some(worker) => worker.submit_task(task),
-        None => runtime::here().expect("the default runtime cannot be started").inject_task(task),
+    if let Err(task) = submit_task(task) {
+        runtime::here().expect("the default runtime cannot be started").inject_task(task);
     }
     handle
 }

@@ -2,22 +2,20 @@
 //! May use: `worker`, `raddle-trace`.
 //! Never: what a job holds.
 
-use crate::worker::Worker;
+use crate::worker::{self, Worker};
 use raddle_trace::Event;
 
 /// Something has become of a job of that number, here.
 #[cold]
 pub fn note_job(event: Event, job: u32) {
-    if let Some(worker) = Worker::current() {
-        worker.trace_job(event, job, 0);
-    }
+    worker::trace_job(event, job);
 }
 
 /// The running process runs a job, made of a closure of that type.
 #[cold]
 pub fn name_this_job<F>() {
-    if let Some(worker) = Worker::current().filter(|worker| worker.traces()) {
-        worker.name_running(&name_of_job(std::any::type_name::<F>()).into());
+    if Worker::current().is_some_and(Worker::traces) {
+        worker::name_running(&name_of_job(std::any::type_name::<F>()).into());
     }
 }
 

@@ -39,13 +39,17 @@ pub(crate) const SITE_OF_ENGINE: u32 = 1;
 /// A name that a thread was given.
 pub type Named = (u32, Arc<str>);
 
-/// What one worker records.
-pub struct Tracer {
-    source: Source,
-    /// Why the running one will stop, packed as in the record. Touched by the worker's OS thread.
+/// Why the one that runs on a worker is about to stop. Its OS thread's alone.
+pub(crate) struct StopNotes {
+    /// Packed as in the record.
     stop: Cell<u32>,
     /// Where in the program, as the words of a [`Event::Site`]; zeros if that is not known.
     site: Cell<(u32, u32)>,
+}
+
+/// What one worker records.
+pub struct Tracer {
+    source: Source,
     rings: OnceLock<Rings>,
     names: Mutex<Vec<Named>>,
     /// The kernel's number of the worker's OS thread; 0 before it runs.
@@ -105,12 +109,35 @@ fn stop_reason(reason: WaitReason) -> StopReason {
     }
 }
 
+impl StopNotes {
+    pub(crate) fn new() -> StopNotes {
+        StopNotes { stop: Cell::new(NONE), site: Cell::new((0, 0)) }
+    }
+
+    /// See [`LocalWorker::note_stop`](crate::worker::LocalWorker::note_stop).
+    #[cold]
+    pub(crate) fn note_stop(
+        &self,
+        reason: WaitReason,
+        object: usize,
+        site: Option<&'static Location<'static>>,
+    ) {
+        let site = site.map_or(0, place_of);
+        // What waits does not lie closer together than this, most often.
+        self.note_reason(stop_reason(reason), (object >> 4) as u32, (site, PLACE_OF_SITE));
+    }
+
+    /// What runs is about to stop for that reason; `site` are the words of a record of the place, of zeros if none.
+    pub(crate) fn note_reason(&self, reason: StopReason, object: u32, site: (u32, u32)) {
+        self.stop.set(pack(reason as u8, object));
+        self.site.set(site);
+    }
+}
+
 impl Tracer {
     pub(crate) fn new() -> Tracer {
         Tracer {
             source: Source::of_this_machine(),
-            stop: Cell::new(NONE),
-            site: Cell::new((0, 0)),
             rings: OnceLock::new(),
             names: Mutex::default(),
             os_thread: AtomicI32::new(0),
@@ -152,29 +179,10 @@ impl Tracer {
         }
     }
 
-    /// See [`Worker::note_stop`](crate::worker::Worker::note_stop).
-    #[cold]
-    pub(crate) fn note_stop(
-        &self,
-        reason: WaitReason,
-        object: usize,
-        site: Option<&'static Location<'static>>,
-    ) {
-        let site = site.map_or(0, place_of);
-        // What waits does not lie closer together than this, most often.
-        self.note_reason(stop_reason(reason), (object >> 4) as u32, (site, PLACE_OF_SITE));
-    }
-
-    /// What runs is about to stop for that reason; `site` are the words of a record of the place, of zeros if none.
-    pub(crate) fn note_reason(&self, reason: StopReason, object: u32, site: (u32, u32)) {
-        self.stop.set(pack(reason as u8, object));
-        self.site.set(site);
-    }
-
     /// The worker goes to `next`; what ran has stopped for the reason noted down, or else for `unsaid`.
-    pub(crate) fn switch(&self, next: u32, unsaid: StopReason) {
-        let noted = self.stop.replace(NONE);
-        let (site, kind) = self.site.replace((0, 0));
+    pub(crate) fn switch(&self, next: u32, notes: &StopNotes, unsaid: StopReason) {
+        let noted = notes.stop.replace(NONE);
+        let (site, kind) = notes.site.replace((0, 0));
         let Some(rings) = self.rings.get() else { return };
         // One reading of the clock for both.
         let ticks = self.source.ticks();

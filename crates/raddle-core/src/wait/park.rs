@@ -19,7 +19,7 @@ use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
 use crate::worker::timer::{Alarm, AlarmId};
-use crate::worker::{RECORDED, SEEDED, Worker, current_header};
+use crate::worker::{Here, RECORDED, SEEDED, current_header};
 use raddle_protocol::call::{WaitCall, WaitReason};
 use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Registered;
@@ -123,12 +123,13 @@ pub fn let_others_run() {
 
 #[inline(always)]
 fn yield_process(block: &'static Block) {
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     if worker.watched() & SEEDED != 0 {
         choice::yields();
     }
-    worker.yield_process(block);
+    // SAFETY: `block` is what runs here.
+    unsafe { worker.yield_process(block) };
 }
 
 /// Waits until somebody calls `Process::unpark` for the caller, or takes the token of an
@@ -148,8 +149,8 @@ fn yield_process(block: &'static Block) {
 pub fn park() {
     let site = Location::caller();
     let Some(block) = light_caller() else { return park_otherwise(site) };
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     if worker.watched() & (SEEDED | RECORDED) != 0 {
         return park_otherwise(site);
     }
@@ -173,8 +174,8 @@ fn park_otherwise(site: &'static Location<'static>) {
     }
     let wait = Wait::on(const { &PARK }, block, site);
     let _shown = wait.show_at(block);
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     worker.note_stop(PARK.call(), 0);
     if let Some(node) = region::current() {
         // SAFETY: as above.
@@ -190,12 +191,8 @@ fn park_otherwise(site: &'static Location<'static>) {
 /// # Safety
 /// `block` is what runs here, on `worker`.
 #[cold]
-unsafe fn park_in_region(
-    node: &Node,
-    worker: &'static Worker,
-    block: &'static Block,
-    alarm: Option<AlarmId>,
-) {
+unsafe fn park_in_region(node: &Node, worker: Here<'static>, block: &'static Block, alarm: Option<AlarmId>) {
+    let keeper = worker.public();
     if node.listen(Ring::Park(block, block.token.generation())) {
         // The region may be left, and the node go, as soon as somebody wakes the caller.
         let node = region::hold();
@@ -207,7 +204,7 @@ unsafe fn park_in_region(
     }
     if let Some(alarm) = alarm {
         // As in `park_timeout`.
-        worker.timers().cancel(alarm);
+        keeper.timers().cancel(alarm);
     }
     node.unlisten();
     region::check();
@@ -218,8 +215,7 @@ unsafe fn park_in_region(
 pub(crate) fn park_or_yield() {
     match caller("csp::park") {
         Caller::Process(block) if block.token.take() => {
-            // SAFETY: `block` is what runs here.
-            unsafe { Worker::of(&block.header) }.yield_process(block);
+            yield_process(block);
         }
         _ => park(),
     }
@@ -234,7 +230,7 @@ unsafe fn park_saved(block: *mut ()) {
     let block = unsafe { &*block.cast::<Block>() };
     // Before anybody can resume it elsewhere.
     // SAFETY: it left its stack on this very worker, and nobody else holds it yet.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     if !block.token.park() {
         // SAFETY: the token came first, so nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });
@@ -254,8 +250,8 @@ pub fn park_timeout(timeout: Duration) {
     }
     let wait = Wait::on(const { &PARK_TIMEOUT }, block, Location::caller());
     let _shown = wait.show_at(block);
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     let alarm = Alarm::Expire(block, block.token.generation());
     let alarm = worker.timers().set(worker.deadline(timeout), alarm);
     worker.note_stop(PARK_TIMEOUT.call(), 0);
@@ -263,12 +259,13 @@ pub fn park_timeout(timeout: Duration) {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, Some(alarm)) };
     }
+    let keeper = worker.public();
     let mut timed = Timed { block, alarm: Some(alarm), node: None };
     // SAFETY: `park_timed` gets the address of `timed`, which lives until this has been resumed.
     unsafe { worker.leave_after(block, park_timed, (&raw mut timed).cast()) };
     block.token.consume();
     // That worker may be another than the one that we run on now: it lives, and its alarms have a lock.
-    worker.timers().cancel(alarm);
+    keeper.timers().cancel(alarm);
 }
 
 /// What ends a park, beside an unpark.
@@ -290,7 +287,7 @@ unsafe fn park_timed(timed: *mut ()) {
     // SAFETY: the caller vouches for it; nobody can have woken its owner yet.
     let Timed { block, alarm, node } = unsafe { timed.cast::<Timed>().read() };
     // SAFETY: the process left its stack on this worker, and nobody else holds it yet.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     let life = block.token.generation();
     let woken = if block.token.park() {
         let has_rung = alarm.is_some_and(|alarm| !worker.timers().is_set(alarm))
@@ -364,8 +361,8 @@ pub fn sleep(duration: Duration) {
     let Caller::Process(block) = caller else { return raddle_syscall::sleep(duration) };
     let wait = Wait::on(const { &SLEEP }, block, Location::caller());
     let _shown = wait.show_at(block);
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     let mut alarm = (block, worker.deadline(duration));
     worker.note_stop(SLEEP.call(), 0);
     // SAFETY: `set_alarm` gets the address of `alarm`, which lives until this has been resumed.
@@ -393,7 +390,7 @@ unsafe fn set_alarm(alarm: *mut ()) {
     // SAFETY: the sleeper does not run before the alarm rings, so its frame is there.
     let (block, at) = unsafe { alarm.cast::<(&'static Block, u64)>().read() };
     // SAFETY: the sleeper left its stack on this worker.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     // SAFETY: the sleeper is held by nobody; the right to queue it goes to the alarm.
     worker.timers().set(at, Alarm::Wake(unsafe { block.as_runnable() }));
 }
@@ -441,8 +438,10 @@ pub(crate) fn wait_for_child_loosely(child: &'static Block, deadline: Option<Ins
 fn wait_lightly_for_child(block: &'static Block, child: &'static Block, site: &'static Location<'static>) {
     let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show_alone(block);
-    // SAFETY: `block` is what runs here.
-    if !unsafe { Worker::of(&block.header) }.join_next(block, child) {
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
+    // SAFETY: as above.
+    if !unsafe { worker.join_next(block, child) } {
         wait_registered(JOIN.call(), |joiner| child.join.register(joiner) == Registered::Waits);
     }
 }
@@ -453,8 +452,10 @@ fn wait_firmly_for_child(child: &'static Block, site: &'static Location<'static>
     let wait = Wait::on(const { &JOIN }, child, site);
     let _shown = wait.show();
     if let Caller::Process(block) = caller(JOIN.name()) {
-        // SAFETY: `block` is what runs here.
-        if unsafe { Worker::of(&block.header) }.join_next(block, child) {
+        // SAFETY: `block` is what runs here, and leaves its stack by this only.
+        let worker = unsafe { Here::of(&block.header) };
+        // SAFETY: as above.
+        if unsafe { worker.join_next(block, child) } {
             return;
         }
     }
@@ -484,21 +485,21 @@ fn wait_for_child_or_not(
 /// Whether something else could run where the caller runs: another process of its worker, or any OS thread.
 pub fn others_wait_here() -> bool {
     match caller("yield") {
-        // SAFETY: `block` is what runs here.
-        Caller::Process(block) => unsafe { Worker::of(&block.header) }.has_others(),
+        // SAFETY: `block` is what runs here; the proof is gone at once.
+        Caller::Process(block) => unsafe { Here::of(&block.header) }.has_others(),
         Caller::Thread => true,
     }
 }
 
 /// As [`wait_registered`]; and `enter` runs on the caller's own stack if it is a light process that stays with its
-/// worker, so that it need not leave if `enter` returns false. See [`Worker::leave_here`].
+/// worker, so that it need not leave if `enter` returns false. See [`Here::leave_here`].
 #[inline]
 pub fn wait_entered<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, enter: R) {
     match caller(call.name()) {
         Caller::Process(block) if !block.header.is(MOVABLE | OWN_TLS) => {
             if enter(block.as_header()) {
-                // SAFETY: `block` is what runs here.
-                let worker = unsafe { Worker::of(&block.header) };
+                // SAFETY: `block` is what runs here, and leaves its stack by this only.
+                let worker = unsafe { Here::of(&block.header) };
                 worker.note_stop(call, 0);
                 // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
                 unsafe { worker.leave_here(block) };
@@ -514,8 +515,8 @@ pub fn wait_shown<R: FnOnce(*mut Header) -> bool>(wait: &Wait<'_>, enter: R) {
     let Some(block) = light_caller() else { return wait_shown_otherwise(wait, enter) };
     if enter(block.as_header()) {
         let _shown = wait.show_alone(block);
-        // SAFETY: `block` is what runs here.
-        let worker = unsafe { Worker::of(&block.header) };
+        // SAFETY: `block` is what runs here, and leaves its stack by this only.
+        let worker = unsafe { Here::of(&block.header) };
         worker.note_stop(wait.call(), 0);
         // SAFETY: whoever `enter` has shown it to wakes it, and it is not movable.
         unsafe { worker.leave_here(block) };
@@ -551,11 +552,10 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
         // SAFETY: the frame is there until its owner is queued, which only the next lines bring about.
         let waiting = unsafe { &mut *data.cast::<Waiting<R>>() };
         let block = waiting.0;
-        // Before anybody can resume it elsewhere.
-        // SAFETY: it left its stack on this worker, and nobody else holds it yet.
-        let worker = unsafe { Worker::of(&block.header) };
         let register = waiting.1.take().expect("it is run once");
         if !register(block.as_header()) {
+            // SAFETY: it left its stack on this worker, and nobody has been told of it.
+            let worker = unsafe { Here::of(&block.header) };
             // SAFETY: nobody else will queue it.
             worker.push_local(unsafe { block.as_runnable() });
         }
@@ -563,8 +563,8 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
     match caller(call.name()) {
         Caller::Process(block) => {
             let mut waiting = Waiting(block, Some(register));
-            // SAFETY: `block` is what runs here.
-            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: `block` is what runs here, and leaves its stack by this only.
+            let worker = unsafe { Here::of(&block.header) };
             worker.note_stop(call, object);
             // SAFETY: as above; `waiting` lives until it has been resumed.
             unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };

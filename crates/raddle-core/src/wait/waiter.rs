@@ -25,7 +25,7 @@ use crate::wait::external::External;
 use crate::wait::park::{Caller, caller};
 use crate::worker::choice::now;
 use crate::worker::timer::Alarm;
-use crate::worker::{self, Callback, Worker};
+use crate::worker::{self, Callback, Here};
 use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
@@ -92,8 +92,8 @@ impl Waiter {
             Caller::Thread => None,
         };
         if let Some(block) = process {
-            // SAFETY: `block` is what runs here.
-            unsafe { Worker::of(&block.header) }.note_stop(call, 0);
+            // SAFETY: `block` is what runs here; the proof is gone at once.
+            unsafe { Here::of(&block.header) }.note_stop(call, 0);
         }
         let own = Selection::new();
         let number = process.map_or(&own, |block| &block.selection).begin();
@@ -176,12 +176,12 @@ impl Waiter {
     }
 
     fn wait_in_process(&self, block: &'static Block, deadline: Option<Instant>) {
-        // SAFETY: `block` is what runs here.
-        let worker = unsafe { Worker::of(&block.header) };
+        // SAFETY: `block` is what runs here, and leaves its stack by this only.
+        let worker = unsafe { Here::of(&block.header) };
         // The alarm may ring before the caller has parked: then it does not park.
         let alarm = deadline.map(|deadline| {
             let at_ns = worker.deadline(deadline.saturating_duration_since(now()));
-            (worker, worker.timers().set(at_ns, Alarm::Select(block, self.number)))
+            (worker.public(), worker.timers().set(at_ns, Alarm::Select(block, self.number)))
         });
         // SAFETY: `block` is what runs here, and blocks are never freed.
         unsafe { worker.leave_after(block, park_saved, std::ptr::from_ref(block).cast_mut().cast()) };
@@ -236,7 +236,7 @@ unsafe fn park_saved(block: *mut ()) {
     let block = unsafe { &*block.cast::<Block>() };
     // Whose worker this is must be read before anybody can resume it elsewhere.
     // SAFETY: it left its stack on this very worker, and nobody else holds it yet.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     if !block.selection.park() {
         // SAFETY: the outcome came first, so nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });

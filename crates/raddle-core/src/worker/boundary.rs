@@ -13,11 +13,10 @@
 //!
 //! It uses the clock, the timers, the shared queues, the idle set.
 
-use super::{BUDGET_MAX, Worker};
+use super::{BUDGET_MAX, LocalWorker, Worker};
 use crate::counters::Counters;
 use crate::policy::{CHAIN_MAX, Policy, QUANTUM_NS};
 use raddle_protocol::fifo::{Chain, Fifo};
-use raddle_protocol::glance::GlanceU64;
 use raddle_protocol::header::Runnable;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -29,7 +28,6 @@ const ODD_TICKS: u32 = 8;
 
 /// When things were last done, and how long slices are.
 pub(super) struct Pace {
-    boundary_ns: GlanceU64,
     quantum_ns: Cell<u64>,
     tick_ns: Cell<u64>,
     later_ns: Cell<u64>,
@@ -39,15 +37,9 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// When the last boundary was; for whoever glances at it.
-    pub(super) fn last_boundary(&self) -> u64 {
-        self.boundary_ns.get()
-    }
-
     pub(super) fn new() -> Self {
         let zero = || Cell::new(0);
         Pace {
-            boundary_ns: GlanceU64::new(0),
             quantum_ns: zero(),
             tick_ns: zero(),
             later_ns: zero(),
@@ -58,7 +50,7 @@ impl Pace {
     }
 }
 
-impl Worker {
+impl LocalWorker {
     /// The end of a batch's budget.
     pub(super) fn boundary(&self) {
         let now = self.shared().clock.now_ns();
@@ -68,38 +60,38 @@ impl Worker {
             self.take_mail();
         }
         self.take_shared(CHAIN_MAX);
-        if now - self.pace.quantum_ns.get() >= QUANTUM_NS {
-            self.pace.quantum_ns.set(now);
+        if now - self.own().pace.quantum_ns.get() >= QUANTUM_NS {
+            self.own().pace.quantum_ns.set(now);
             self.quantum(now);
         }
         self.send_home_if_coupled();
-        self.ran_dry.set(false);
+        self.own().ran_dry.set(false);
     }
 
     /// Counts the dispatches of the last batch, and sizes the next by how long they took.
     pub(super) fn renew_budget(&self, now: u64) {
-        let given = self.pace.budget_given.get();
+        let given = self.own().pace.budget_given.get();
         let used = u64::from(given - self.budget.get());
         Counters::add(&self.counters.dispatches, used);
-        Counters::add(&self.counters.local_wakes, self.batch.take_woken() as u64);
-        let elapsed = now - self.pace.boundary_ns.replace(now);
+        Counters::add(&self.counters.local_wakes, self.turns().batch.take_woken() as u64);
+        let elapsed = now - self.boundary_ns.replace(now);
         let slice = elapsed / used.max(1);
-        self.pace.slice_ns.set((self.pace.slice_ns.get() * 3 + slice) / 4);
+        self.own().pace.slice_ns.set((self.own().pace.slice_ns.get() * 3 + slice) / 4);
         let fits = (QUANTUM_NS / 2).checked_div(slice).unwrap_or(u64::from(BUDGET_MAX));
         let budget = fits.clamp(1, u64::from(BUDGET_MAX)) as u32;
         // The budget is counted down before it is tested, so that one dispatch needs a budget of two.
-        self.pace.budget_given.set(budget + 1);
+        self.own().pace.budget_given.set(budget + 1);
         self.budget.set(budget + 1);
         self.keep_budget();
-        self.publish_backlog(self.pace.slice_ns.get());
+        self.publish_backlog(self.own().pace.slice_ns.get());
         self.shared().sampler.look(self.shared(), now);
     }
 
     /// Time has passed while the worker slept, or has begun again: not the slices' time.
     pub(super) fn restart_clock(&self, now: u64) {
-        self.pace.boundary_ns.set(now);
-        self.pace.quantum_ns.set(self.pace.quantum_ns.get().min(now));
-        self.pace.tick_ns.set(self.pace.tick_ns.get().min(now));
+        self.boundary_ns.set(now);
+        self.own().pace.quantum_ns.set(self.own().pace.quantum_ns.get().min(now));
+        self.own().pace.tick_ns.set(self.own().pace.tick_ns.get().min(now));
     }
 
     fn quantum(&self, now: u64) {
@@ -112,16 +104,16 @@ impl Worker {
             self.knock_for_threads();
         }
         if let Some(job) = self.take_own_job() {
-            self.batch.push(job);
+            self.turns().batch.push(job);
         }
-        let had_slack = !self.ran_dry.get();
-        if had_slack && self.batch.movable() > 1 && self.shared().policy.moves_started() {
+        let had_slack = !self.own().ran_dry.get();
+        if had_slack && self.turns().batch.movable() > 1 && self.shared().policy.moves_started() {
             self.give_surplus();
         } else {
             let _whether_or_not = self.retract();
         }
-        if now - self.pace.tick_ns.get() >= self.shared().policy.tick_ns() {
-            self.pace.tick_ns.set(now);
+        if now - self.own().pace.tick_ns.get() >= self.shared().policy.tick_ns() {
+            self.own().pace.tick_ns.set(now);
             self.look_around(now);
             self.even_out();
         }
@@ -131,9 +123,9 @@ impl Worker {
     /// nothing else to run. If those wait behind an endless slice elsewhere, nobody would take them: so it looks once
     /// a tick.
     fn look_around(&self, now: u64) {
-        let has_more = self.batch.len() > 1 || !self.ready.is_empty_for_owner() || self.has_fresh();
+        let has_more = self.turns().batch.len() > 1 || !self.ready.is_empty_for_owner() || self.has_fresh();
         if !has_more && let Some(found) = self.steal_from_others(now) {
-            self.batch.push(found);
+            self.turns().batch.push(found);
         }
     }
 
@@ -142,12 +134,11 @@ impl Worker {
     /// What has left the fresh list cannot be stolen any more, so they are as many as will have had their first turn in
     /// a quarter of a quantum, if they are like the others, and no more than the others.
     fn start_some_fresh(&self, now: u64) {
-        let fit = (QUANTUM_NS / 4).checked_div(self.pace.slice_ns.get()).unwrap_or(1).max(1);
-        let most = self.batch.len().clamp(1, usize::try_from(fit).unwrap_or(usize::MAX));
+        let fit = (QUANTUM_NS / 4).checked_div(self.own().pace.slice_ns.get()).unwrap_or(1).max(1);
+        let most = self.turns().batch.len().clamp(1, usize::try_from(fit).unwrap_or(usize::MAX));
         let starting = Fifo::new();
         while starting.len() < most
-            // SAFETY: this is the owner's OS thread.
-            && let Some(fresh) = unsafe { self.fresh.pop() }
+            && let Some(fresh) = self.my_fresh().pop()
         {
             starting.push(fresh);
         }
@@ -156,7 +147,7 @@ impl Worker {
         {
             starting.push(later);
         }
-        self.batch.prepend(&starting);
+        self.turns().batch.prepend(&starting);
     }
 
     /// What could wait has waited for long.
@@ -164,25 +155,23 @@ impl Worker {
     /// Not once a quantum: what has started cannot be stolen. PERF: bench `granularity`, whose bodies run 70 us each:
     /// with one more of them started in each quantum, all had started when less than half of the work was done.
     fn start_later(&self, now: u64) -> Option<Runnable> {
-        if now - self.pace.later_ns.get() < LATER_NS {
+        if now - self.own().pace.later_ns.get() < LATER_NS {
             return None;
         }
-        self.pace.later_ns.set(now);
-        // SAFETY: this is the owner's OS thread.
-        unsafe { self.later.pop() }
+        self.own().pace.later_ns.set(now);
+        self.my_later().pop()
     }
 
     /// A batch that never runs dry would keep the threads waiting: some join it, as many as the fresh ones.
     fn let_threads_in(&self) {
-        let most = self.batch.len();
+        let most = self.turns().batch.len();
         let joining = Fifo::new();
         while joining.len() < most
-            // SAFETY: this is the owner's OS thread.
-            && let Some(thread) = unsafe { self.ready.pop() }
+            && let Some(thread) = self.my_ready().pop()
         {
             joining.push(thread);
         }
-        self.batch.prepend(&joining);
+        self.turns().batch.prepend(&joining);
     }
 
     /// More movable work than this worker needs at once: into the window, or to an idle worker, by the policy.
@@ -192,20 +181,20 @@ impl Worker {
             if self.retract() {
                 return;
             }
-            let half = Policy::surplus(self.batch.movable());
-            let chain = self.batch.split_movable(half);
+            let half = Policy::surplus(self.turns().batch.movable());
+            let chain = self.turns().batch.split_movable(half);
             Counters::add(&self.counters.published, half as u64);
             if let Err(chain) = self.window.publish(chain) {
-                self.batch.append(chain);
+                self.turns().batch.append(chain);
             }
             self.shared().idle.notify();
         } else if policy.shares()
             && let Some(idle) = self.shared().some_sleeper(self.index)
         {
             // As GHC pushes: keep one share, the free one gets the other.
-            let half = Policy::surplus(self.batch.movable());
+            let half = Policy::surplus(self.turns().batch.movable());
             Counters::add(&self.counters.shared_out, half as u64);
-            self.send(idle, self.batch.split_movable(half));
+            self.send(idle, self.turns().batch.split_movable(half));
         }
     }
 
@@ -218,8 +207,7 @@ impl Worker {
         let Some(idle) = self.shared().some_sleeper(self.index) else { return };
         let given = Fifo::new();
         while given.len() < half
-            // SAFETY: this is the owner's OS thread.
-            && let Some(fresh) = unsafe { self.fresh.pop() }
+            && let Some(fresh) = self.my_fresh().pop()
         {
             given.push(fresh);
         }
@@ -236,7 +224,7 @@ impl Worker {
             back.append(self.window.take());
         }
         let any = !back.is_empty();
-        self.batch.prepend(&back);
+        self.turns().batch.prepend(&back);
         any
     }
 
@@ -247,7 +235,7 @@ impl Worker {
     /// five warehouses on two workers lost 5 to 12 % of their throughput.)
     fn even_out(&self) {
         let shared = self.shared();
-        let movable = self.batch.movable() + self.ready.len_hint();
+        let movable = self.turns().batch.movable() + self.ready.len_hint();
         if !shared.policy.is_fair() || shared.idle.sleepers() > 0 || movable == 0 {
             return;
         }
@@ -255,12 +243,11 @@ impl Worker {
         let ready = |other: &&Worker| other.published.ready.load(Ordering::Relaxed);
         let Some(shortest) = others.min_by_key(ready) else { return };
         let longer_by = self.ready().saturating_sub(ready(&shortest));
-        let odd_ticks = if longer_by == 1 { self.pace.odd_ticks.get() + 1 } else { 0 };
-        self.pace.odd_ticks.set(odd_ticks % ODD_TICKS);
+        let odd_ticks = if longer_by == 1 { self.own().pace.odd_ticks.get() + 1 } else { 0 };
+        self.own().pace.odd_ticks.set(odd_ticks % ODD_TICKS);
         if longer_by > 1 || odd_ticks == ODD_TICKS {
-            // SAFETY: this is the owner's OS thread.
-            let thread = unsafe { self.ready.pop() };
-            let chain = thread.map_or_else(|| self.batch.split_movable(1), Chain::one);
+            let thread = self.my_ready().pop();
+            let chain = thread.map_or_else(|| self.turns().batch.split_movable(1), Chain::one);
             Counters::add(&self.counters.fair_moves, u64::from(!chain.is_empty()));
             self.send(shortest.index, chain);
         }
@@ -278,7 +265,7 @@ impl Worker {
 
     /// Takes up to `most` from the queue of this worker's group.
     pub(super) fn take_shared(&self, most: usize) {
-        let taken = self.shared().take_shared(self.index, most, &self.batch);
+        let taken = self.shared().take_shared(self.index, most, &self.turns().batch);
         if taken > 0 {
             Counters::add(&self.counters.shared_taken, taken as u64);
         }

@@ -9,7 +9,7 @@
 
 use crate::block::Block;
 use crate::observe::Seeded;
-use crate::worker::{Worker, current_header};
+use crate::worker::{Here, LocalWorker, Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::any::Any;
 use std::sync::Arc;
@@ -42,15 +42,17 @@ pub fn point(operation: &'static str) {
 #[cold]
 #[inline(never)]
 fn point_by_seed(operation: &'static str) {
-    if let Some(worker) = Worker::current() {
+    // SAFETY: it is gone before anything leaves its stack.
+    if let Some(worker) = unsafe { Here::current() } {
         worker.trace_operation(operation);
     }
-    if operation == "join" && std::thread::panicking() && ending().is_some() {
+    if operation == "join" && std::thread::panicking() && is_ending() {
         // Whom it joins has been cancelled, too, and a drop that unwraps that would abort the program.
         abandons();
     }
     if let Some((worker, block)) = here() {
-        worker.preempt_by_seed(block, operation);
+        // SAFETY: it is what runs here.
+        unsafe { worker.preempt_by_seed(block, operation) };
     }
 }
 
@@ -66,12 +68,13 @@ pub fn settle(operation: &'static str) {
 #[inline(never)]
 fn settle_by_seed(operation: &'static str) {
     if let Some((worker, block)) = here() {
-        worker.settle_by_seed(block, operation);
+        // SAFETY: it is what runs here.
+        unsafe { worker.settle_by_seed(block, operation) };
     }
 }
 
 /// The process that runs here by a seed, and may leave its stack now.
-fn here<'a>() -> Option<(&'a Worker, &'static Block)> {
+fn here<'w>() -> Option<(Here<'w>, &'static Block)> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
@@ -79,10 +82,11 @@ fn here<'a>() -> Option<(&'a Worker, &'static Block)> {
     if running.kind != Kind::Process || !may_switch {
         return None;
     }
-    // SAFETY: it runs, and not away: it has a worker, whose OS thread this is.
-    let worker = unsafe { Worker::of(running) };
+    // SAFETY: it runs, and not away: it has a worker, whose OS thread this is. That is its runtime's only one, which
+    // nothing leaves for another.
+    let worker = unsafe { Here::of(running) };
     // SAFETY: the kind says that it is a block.
-    worker.seeded.is_some().then(|| (worker, unsafe { Block::of_header(header) }))
+    worker.follows_seed().then(|| (worker, unsafe { Block::of_header(header) }))
 }
 
 /// The caller lets others run: it may be waiting for them in a loop.
@@ -90,7 +94,7 @@ fn here<'a>() -> Option<(&'a Worker, &'static Block)> {
 pub fn yields() {
     if is_on()
         && let Some((worker, block)) = here()
-        && let Some(seeded) = &worker.seeded
+        && let Some(seeded) = worker.seeded()
     {
         seeded.yields(block.as_header());
     }
@@ -105,7 +109,7 @@ pub fn choose(n: usize) -> Option<usize> {
 #[cold]
 #[inline(never)]
 fn choose_by_seed(n: usize) -> Option<usize> {
-    Some(Worker::current()?.seeded.as_ref()?.choose(n))
+    asked(|seeded| seeded.choose(n))
 }
 
 /// What time it is to whoever runs here: by a seed, time passes only when nothing else can happen.
@@ -123,7 +127,7 @@ pub fn now() -> Instant {
 /// Something begins that no seed decides: says so, once in a program.
 #[inline]
 pub(crate) fn outside(what: &str) {
-    if is_on() && Worker::current().is_some_and(|worker| worker.seeded.is_some()) {
+    if is_on() && Worker::current().is_some_and(Worker::follows_seed) {
         say_outside(what);
     }
 }
@@ -144,24 +148,31 @@ pub(crate) fn region() -> Option<Arc<dyn Any + Send + Sync>> {
 
 #[cold]
 fn region_by_seed() -> Option<Arc<dyn Any + Send + Sync>> {
-    Worker::current()?.seeded.as_ref()?.region()
+    asked(|seeded| seeded.region()).flatten()
+}
+
+/// Asks the seed of whoever runs here, if there is one.
+fn asked<R>(ask: impl FnOnce(&Seeded) -> R) -> Option<R> {
+    // SAFETY: a worker that follows a seed is its runtime's only one, so that what runs here stays here; and without a
+    // seed nothing more is done.
+    let here = unsafe { Here::current() }?;
+    here.seeded().map(ask)
 }
 
 /// If the run of whoever runs here is over, and what is left in it unwinds.
-fn ending<'e>() -> Option<&'e Seeded> {
-    let seeded = is_on().then(|| Worker::current()?.seeded.as_ref()).flatten()?;
-    seeded.is_ending().then_some(seeded)
+fn is_ending() -> bool {
+    is_on() && asked(|seeded| seeded.is_ending()).unwrap_or(false)
 }
 
 /// Whether a lock is in doubt whose holder unwinds: not by the taking down of a run. Drops need not reckon with that.
 pub fn poisons() -> bool {
-    ending().is_none()
+    !is_ending()
 }
 
 /// Whoever runs here has been cancelled, and is about to unwind.
 pub(crate) fn note_unwinding() {
-    if let Some(ending) = ending() {
-        let _known = ending.unwinds(current_header());
+    if is_ending() {
+        let _known = asked(|ending| ending.unwinds(current_header()));
     }
 }
 
@@ -174,15 +185,20 @@ pub(crate) fn abandons() {
     }
     // SAFETY: the header of what runs here, which is alive.
     let is_process = unsafe { &*header }.is_process_on_worker();
-    if is_process && let Some(worker) = Worker::current() {
-        // SAFETY: only processes are said to be so.
-        worker.abandon_by_seed(unsafe { Block::of_header(header) });
+    if !is_process {
+        return;
     }
+    // SAFETY: only processes are said to be so.
+    let block = unsafe { Block::of_header(header) };
+    // SAFETY: it runs on its worker, and leaves by this only.
+    let worker = unsafe { Here::of(&block.header) };
+    // SAFETY: as above.
+    unsafe { worker.abandon_by_seed(block) };
 }
 
 /// A process has come to its end, here.
 #[inline(always)]
-pub(crate) fn ended(worker: &Worker, block: &Block) {
+pub(crate) fn ended(worker: &LocalWorker, block: &Block) {
     if is_on() {
         ended_by_seed(worker, block);
     }
@@ -190,8 +206,8 @@ pub(crate) fn ended(worker: &Worker, block: &Block) {
 
 #[cold]
 #[inline(never)]
-fn ended_by_seed(worker: &Worker, block: &Block) {
-    if let Some(seeded) = &worker.seeded {
+fn ended_by_seed(worker: &LocalWorker, block: &Block) {
+    if let Some(seeded) = worker.seeded() {
         seeded.ended(block.as_header());
     }
 }
@@ -199,29 +215,25 @@ fn ended_by_seed(worker: &Worker, block: &Block) {
 /// A panic has reached the base of a process, and nobody asks for it.
 #[inline]
 pub(crate) fn unseen_panic() {
-    if is_on()
-        && let Some(worker) = Worker::current()
-        && let Some(seeded) = &worker.seeded
-    {
-        seeded.unseen_panic();
+    if is_on() {
+        let _without = asked(|seeded| seeded.unseen_panic());
     }
 }
 
 /// The process that an exploration began with has come to its end.
 pub fn first_has_ended(panicked: bool) {
-    if let Some(seeded) = Worker::current().and_then(|worker| worker.seeded.as_ref()) {
-        seeded.first_has_ended(panicked);
-    }
+    let _without = asked(|seeded| seeded.first_has_ended(panicked));
 }
 
 /// A panic begins, at this place of a process or a task; true if whoever explores will say so.
 pub(crate) fn takes_panic(info: &std::panic::PanicHookInfo<'_>) -> bool {
-    let seeded = || Worker::current()?.seeded.as_ref();
-    let Some(seeded) = is_on().then(seeded).flatten() else { return false };
-    if let Some(ending) = ending().filter(|ending| !ending.unwinds(current_header())) {
-        crate::message::say(&ending.last_words());
-    }
-    let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
-    let what = info.payload_as_str().unwrap_or("a value that is no text");
-    seeded.note_panic(&format!("panicked{place}: {what}"))
+    let note = |seeded: &Seeded| {
+        if seeded.is_ending() && !seeded.unwinds(current_header()) {
+            crate::message::say(&seeded.last_words());
+        }
+        let place = info.location().map_or_else(String::new, |at| format!(" at {at}"));
+        let what = info.payload_as_str().unwrap_or("a value that is no text");
+        seeded.note_panic(&format!("panicked{place}: {what}"))
+    };
+    is_on() && asked(note).unwrap_or(false)
 }

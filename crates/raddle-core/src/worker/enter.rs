@@ -6,7 +6,7 @@
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
 //! ([`Worker::arrive`]), when the stack has been left.
 
-use super::Worker;
+use super::{LocalWorker, Worker};
 use crate::block::Block;
 use crate::counters::Counters;
 use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_with};
@@ -26,12 +26,12 @@ pub(crate) struct Next {
     pub(super) storage: usize,
 }
 
-impl Worker {
+impl LocalWorker {
     /// Runs what the context that has just left noted down.
     #[inline(always)]
     pub(crate) fn arrive(&self) {
-        if let Some(after) = self.after.get() {
-            self.after.set(None);
+        if let Some(after) = self.own().after.get() {
+            self.own().after.set(None);
             // SAFETY: whoever noted it down vouched for it; its context has been saved by the transfer to here.
             unsafe { (after.run)(after.data) };
         }
@@ -49,7 +49,7 @@ impl Worker {
         // SAFETY: as in `enter`.
         let block = unsafe { Block::of_header(process.as_ptr()) };
         // SAFETY: this is the worker of the OS thread.
-        unsafe { self.place.get().set(process.as_ptr().cast()) };
+        unsafe { self.turns().current.get().set(process.as_ptr().cast()) };
         Next { context: block.context.get(), storage: 0 }
     }
 
@@ -65,7 +65,7 @@ impl Worker {
     #[inline(always)]
     fn enter_thread_here(&self, block: &Block) -> Next {
         // SAFETY: this is the worker of the OS thread.
-        unsafe { self.place.get().leave(block.as_header().cast()) };
+        unsafe { self.turns().current.get().leave(block.as_header().cast()) };
         Next { context: block.context.get(), storage: block.storage_base() }
     }
 
@@ -93,8 +93,8 @@ impl Worker {
     #[inline(never)]
     pub(super) fn go_home(&self) -> Next {
         // SAFETY: this is the worker of the OS thread.
-        unsafe { self.place.get().set((&raw const self.home).cast_mut().cast()) };
-        Next { context: self.home_context.get(), storage: 0 }
+        unsafe { self.turns().current.get().set((&raw const self.own().home.header).cast_mut().cast()) };
+        Next { context: self.own().home.context.get(), storage: 0 }
     }
 
     /// Gives a fresh process a stack and binds it to this worker.
@@ -103,7 +103,7 @@ impl Worker {
         // SAFETY: the caller has seen that its kind is a process.
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
-        let stack = unsafe { &mut *self.stacks.get() }.take(block.class.get())?;
+        let stack = unsafe { &mut *self.own().stores.stacks.get() }.take(block.class.get())?;
         let stack = if block.header.is(OWN_TLS) { self.start_storage(block, stack)? } else { stack };
         // SAFETY: we hold the process, so its context is ours.
         let context = unsafe { &mut *block.context.get() };
@@ -127,7 +127,7 @@ impl Worker {
             return Ok(stack);
         }
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
-        match unsafe { &mut *self.storages.get() }.take(&stack) {
+        match unsafe { &mut *self.own().stores.storages.get() }.take(&stack) {
             Ok(storage) => {
                 // SAFETY: we hold the process.
                 unsafe { *block.storage.get() = Some(storage) };
@@ -143,10 +143,10 @@ impl Worker {
     /// A thread is over and becomes a light process of this worker, for the few steps that are left.
     pub(crate) fn take_storage_back(&self, block: &Block) {
         // SAFETY: this is the worker of the OS thread.
-        unsafe { self.place.get().set(block.as_header().cast()) };
+        unsafe { self.turns().current.get().set(block.as_header().cast()) };
         let stack = block.stack.take().expect("a process that runs has a stack");
         // SAFETY: the caller is at the end of a thread, on its stack; neither it nor this has used its variables.
-        unsafe { tls::return_to(self.home_storage.get(), &stack) };
+        unsafe { tls::return_to(self.own().home.storage.get(), &stack) };
         block.stack.set(Some(stack));
         if block.header.is(FOREIGN) {
             return; // it stays until nobody can know the thread any more
@@ -154,7 +154,9 @@ impl Worker {
         // SAFETY: the one who runs holds the block.
         let storage = unsafe { &mut *block.storage.get() }.take();
         // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
-        storage.into_iter().for_each(|storage| unsafe { &mut *self.storages.get() }.give(storage));
+        storage
+            .into_iter()
+            .for_each(|storage| unsafe { &mut *self.own().stores.storages.get() }.give(storage));
     }
 
     /// From the home context: runs a started process until something comes home again.
@@ -162,16 +164,16 @@ impl Worker {
         let to = self.enter(process);
         self.trace_next(to.context);
         // SAFETY: the home context is this OS thread's own; `to` is suspended or primed and now ours alone.
-        unsafe { transfer_with(self.home_context.get(), to.context, to.storage) };
+        unsafe { transfer_with(self.own().home.context.get(), to.context, to.storage) };
         self.arrive();
     }
 
     /// Marks the home context as what runs, on the worker's OS thread, before its first turn and after its last.
     pub(super) fn set_home_current(&self, running: bool) {
-        self.home.worker.set(self.as_word());
-        self.home_storage.set(tls::base());
-        self.place.set(Place::here());
-        let home = (&raw const self.home).cast_mut().cast();
+        self.own().home.header.worker.set(self.as_word());
+        self.own().home.storage.set(tls::base());
+        self.turns().current.set(Place::here());
+        let home = (&raw const self.own().home.header).cast_mut().cast();
         current::set_home(home);
         current::set(if running { home } else { std::ptr::null_mut() });
     }

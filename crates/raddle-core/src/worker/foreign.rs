@@ -4,13 +4,13 @@
 //!
 //! It uses `raddle-context`'s control words and blocks.
 
-use super::Worker;
+use super::{Here, LocalWorker};
 use crate::block::Block;
 use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, ControlWords, transfer_with};
 use raddle_protocol::header::AWAY;
 
-impl Worker {
+impl LocalWorker {
     /// As [`transfer_with`], from a thread of C: it takes its control words along.
     ///
     /// # Safety
@@ -18,7 +18,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(super) unsafe fn leave_foreign(&self, block: &Block, to: *mut Context, storage: usize) {
-        let own = self.controls.get().exchange();
+        let own = self.own().controls.get().exchange();
         // SAFETY: passed on to the caller.
         unsafe { transfer_with(block.context.get(), to, storage) };
         block.take_up_controls(own);
@@ -26,18 +26,18 @@ impl Worker {
 
     /// What this worker's other runnables compute by.
     pub(crate) fn controls(&self) -> ControlWords {
-        self.controls.get()
+        self.own().controls.get()
     }
 
     /// A thread of C has replaced these.
     pub(crate) fn keep_controls(&self, controls: ControlWords) {
-        self.controls.set(controls);
+        self.own().controls.set(controls);
     }
 
     /// Storage for a thread that has no stack yet.
     pub(crate) fn take_early_storage(&self) -> Option<TlsBlock> {
         // SAFETY: the pool is private to this OS thread, and `take_early` calls nothing of ours.
-        unsafe { &mut *self.storages.get() }.take_early()
+        unsafe { &mut *self.own().stores.storages.get() }.take_early()
     }
 
     /// A thread of C has been joined, or has ended detached: its storage may be another's.
@@ -47,7 +47,7 @@ impl Worker {
         // SAFETY: whoever frees a block is its only holder.
         if let Some(storage) = unsafe { block.take_early_storage() } {
             // SAFETY: as in `take_early_storage`.
-            unsafe { &mut *self.storages.get() }.give(storage);
+            unsafe { &mut *self.own().stores.storages.get() }.give(storage);
         }
     }
 }
@@ -59,7 +59,7 @@ impl Block {
         let before = own.exchange();
         if !self.header.is(AWAY) {
             // SAFETY: it runs, on its worker.
-            unsafe { Worker::of(&self.header) }.keep_controls(before);
+            unsafe { Here::of(&self.header) }.keep_controls(before);
         }
     }
 }

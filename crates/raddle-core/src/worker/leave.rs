@@ -3,12 +3,12 @@
 //! Never: a clock, a system call, a lock; those are for boundaries.
 //!
 //! A process that leaves its stack transfers to its successor directly. There is one out-of-line place that transfers
-//! ([`Worker::leave`]), so that all contexts are resumed at the same return address: the return predictor then stays
+//! ([`Here::leave`]), so that all contexts are resumed at the same return address: the return predictor then stays
 //! right (`research`: 9 ns a miss).
 
-use super::Worker;
 use super::enter::{After, Next};
 use super::pick::after_fresh;
+use super::{Here, LocalWorker};
 use crate::block::Block;
 use crate::describe::{CallOn, JOIN, Subject, Wait};
 use raddle_context::{note, transfer_here, transfer_with};
@@ -23,7 +23,7 @@ unsafe fn queue_again(block: *mut ()) {
     // SAFETY: blocks are never freed.
     let block = unsafe { &*block.cast::<Block>() };
     // SAFETY: it left its stack on this very worker.
-    let worker = unsafe { Worker::of(&block.header) };
+    let worker = unsafe { Here::of(&block.header) };
     // SAFETY: it ran, so the right to queue it was its own, and is ours now.
     worker.requeue(unsafe { block.as_runnable() });
 }
@@ -31,7 +31,7 @@ unsafe fn queue_again(block: *mut ()) {
 /// Goes to a thread, and shows meanwhile what the caller waits for: that switch keeps no note.
 ///
 /// # Safety
-/// As for [`Worker::leave_here`], to what has been picked.
+/// As for [`Here::leave_here`], to what has been picked.
 #[cold]
 #[inline(never)]
 unsafe fn leave_to_thread<S: Subject>(
@@ -47,19 +47,20 @@ unsafe fn leave_to_thread<S: Subject>(
     unsafe { transfer_with(block.context.get(), to.context, to.storage) };
 }
 
-impl Worker {
+/// Whoever gives way gives its proof away: see [`here`](super::here).
+impl Here<'_> {
     /// Leaves the running light process for another; returns when it is resumed.
     ///
     /// # Safety
     /// `block` is what runs on this OS thread, on its own stack; it is queued already, or what was noted down for
     /// the next context will see to it. It has no storage of its own.
     #[inline(never)]
-    unsafe fn leave(&self, block: &Block) {
+    unsafe fn leave(self, block: &Block) {
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { transfer_with(block.context.get(), to.context, to.storage) };
         // SAFETY: a light process is resumed by the worker that it left.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { Here::of(&block.header) }.arrive();
     }
 
     /// As [`leave`](Self::leave), for a thread: most often it is another thread's turn. Returns perhaps on another
@@ -68,11 +69,11 @@ impl Worker {
     /// # Safety
     /// As there, but it has storage of its own.
     #[inline(never)]
-    unsafe fn leave_thread(&self, block: &Block) {
+    unsafe fn leave_thread(self, block: &Block) {
         let budget = self.budget.get() - 1;
-        let thread_is_next = budget != 0 && self.batch.is_empty() && !self.inbox.has_mail() && !self.traces();
-        // SAFETY: this is the owner's OS thread.
-        let next = if thread_is_next { unsafe { self.ready.pop_unless_contended() } } else { Ok(None) };
+        let thread_is_next =
+            budget != 0 && self.turns().batch.is_empty() && !self.inbox.has_mail() && !self.traces();
+        let next = if thread_is_next { self.my_ready().pop_unless_contended() } else { Ok(None) };
         let to = match next {
             Ok(Some(thread)) => {
                 self.budget.set(budget);
@@ -86,12 +87,12 @@ impl Worker {
             // SAFETY: as below.
             unsafe { self.leave_foreign(block, to.context, to.storage) };
             // SAFETY: as below.
-            return unsafe { Worker::of(&block.header) }.arrive();
+            return unsafe { Here::of(&block.header) }.arrive();
         }
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { transfer_with(block.context.get(), to.context, to.storage) };
         // SAFETY: whoever resumed it said on which worker it runs now.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { Here::of(&block.header) }.arrive();
     }
 
     /// Goes from the running process to `to`. Returns when it is resumed: a thread perhaps by another worker.
@@ -99,11 +100,11 @@ impl Worker {
     /// # Safety
     /// `block` is what runs on this OS thread, and is queued or will be; `to` is suspended or primed and ours alone.
     #[inline(always)]
-    unsafe fn switch(&self, block: &Block, to: Next) {
+    unsafe fn switch(self, block: &Block, to: Next) {
         // SAFETY: passed on to the caller.
         unsafe { self.switch_only(block, to) };
         // SAFETY: whoever resumed it said on which worker it runs now.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { Here::of(&block.header) }.arrive();
     }
 
     /// As [`switch`](Self::switch), but whoever resumes the running process may be no worker.
@@ -111,10 +112,10 @@ impl Worker {
     /// # Safety
     /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
     #[inline(always)]
-    unsafe fn switch_only(&self, block: &Block, to: Next) {
+    unsafe fn switch_only(self, block: &Block, to: Next) {
         // A light process that follows a thread needs the OS thread's storage again.
         let leaves_own = block.header.is(OWN_TLS) && to.storage == 0;
-        let storage = if leaves_own { self.home_storage.get() } else { to.storage };
+        let storage = if leaves_own { self.own().home.storage.get() } else { to.storage };
         if block.header.is(FOREIGN) {
             // SAFETY: passed on to the caller.
             return unsafe { self.leave_foreign(block, to.context, storage) };
@@ -134,7 +135,7 @@ impl Worker {
     /// # Safety
     /// As for `leave`; and the process is light: neither movable nor a thread.
     #[inline(always)]
-    pub unsafe fn leave_here(&self, block: &Block) {
+    pub unsafe fn leave_here(self, block: &Block) {
         self.let_go(&block.header);
         let to = self.pick_next();
         // SAFETY: passed on to the caller.
@@ -151,7 +152,7 @@ impl Worker {
     /// As there.
     #[inline(always)]
     pub unsafe fn leave_here_noting<const NUMBER: u32, S: Subject>(
-        &self,
+        self,
         block: &'static Block,
         call: &'static CallOn<S>,
         subject: &S,
@@ -175,13 +176,13 @@ impl Worker {
             unsafe { leave_to_thread(block, to, call, subject, site) };
         }
         // SAFETY: what is not movable is resumed by the worker that it left.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { Here::of(&block.header) }.arrive();
     }
 
     /// # Safety
     /// As for [`leave_here`](Self::leave_here), to what has been picked.
     #[inline(always)]
-    unsafe fn leave_here_to(&self, block: &Block, to: Next) {
+    unsafe fn leave_here_to(self, block: &Block, to: Next) {
         if to.storage == 0 {
             // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
             unsafe { transfer_here(block.context.get(), to.context) };
@@ -190,7 +191,7 @@ impl Worker {
             unsafe { transfer_with(block.context.get(), to.context, to.storage) };
         }
         // SAFETY: what is not movable is resumed by the worker that it left.
-        unsafe { Worker::of(&block.header) }.arrive();
+        unsafe { Here::of(&block.header) }.arrive();
     }
 
     /// Leaves the running process and has the next context run `run(data)`.
@@ -198,13 +199,13 @@ impl Worker {
     /// # Safety
     /// `block` is what runs on this OS thread. `data` stays valid until `run` lets the process be queued.
     #[inline(always)]
-    pub(crate) unsafe fn leave_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+    pub(crate) unsafe fn leave_after(self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
         if !block.header.is(OWN_TLS) {
             // SAFETY: passed on to the caller.
             return unsafe { self.leave_light_after(block, run, data) };
         }
         self.let_go(&block.header);
-        self.after.set(Some(After { run, data }));
+        self.own().after.set(Some(After { run, data }));
         // SAFETY: passed on to the caller.
         unsafe { self.leave_thread(block) };
     }
@@ -214,9 +215,9 @@ impl Worker {
     /// # Safety
     /// As there; and it has no storage of its own.
     #[inline(always)]
-    pub(crate) unsafe fn leave_light_after(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+    pub(crate) unsafe fn leave_light_after(self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
         self.let_go(&block.header);
-        self.after.set(Some(After { run, data }));
+        self.own().after.set(Some(After { run, data }));
         // SAFETY: passed on to the caller.
         unsafe { self.leave(block) };
     }
@@ -226,68 +227,85 @@ impl Worker {
     /// # Safety
     /// As there; and if a worker does resume it, [`arrive`](Self::arrive) is called next.
     #[inline(never)]
-    pub(crate) unsafe fn leave_workers(&self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
+    pub(crate) unsafe fn leave_workers(self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
         self.let_go(&block.header);
-        self.after.set(Some(After { run, data }));
+        self.own().after.set(Some(After { run, data }));
         let to = self.pick();
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { self.switch_only(block, to) };
     }
 
     /// Puts the running process at the end of the batch and goes to the next, if there is one.
+    ///
+    /// # Safety
+    /// `block` is what runs on this OS thread.
     #[inline(always)]
-    pub fn yield_process(&self, block: &Block) {
+    pub unsafe fn yield_process(self, block: &Block) {
         if !block.header.forks.get().is_null() {
             self.let_go_and_start_one(&block.header);
         }
         if block.header.is(OWN_TLS) {
-            return self.yield_thread(block);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.yield_thread(block) };
         }
-        if self.batch.is_empty() && self.yield_to_others(block) {
-            return;
-        }
+        let stays = if self.turns().batch.is_empty() {
+            // SAFETY: passed on to the caller.
+            unsafe { self.yield_to_others(block) }
+        } else {
+            Some(self)
+        };
+        let Some(stays) = stays else { return };
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
-        self.batch.push_bound(unsafe { block.as_runnable() });
+        stays.turns().batch.push_bound(unsafe { block.as_runnable() });
         // SAFETY: it is queued.
-        unsafe { self.leave(block) };
+        unsafe { stays.leave(block) };
     }
 
-    /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. False if
-    /// something else is to be looked at, at home. Counts as a dispatch, so that boundaries still come.
+    /// With an empty batch: yields to the oldest fresh one, or returns at once if there is nothing at all. If something
+    /// else is to be looked at, at home, gives back what it got. Counts as a dispatch, so that boundaries still come.
+    ///
+    /// # Safety
+    /// As for [`yield_process`](Self::yield_process).
     #[inline(always)]
-    fn yield_to_others(&self, block: &Block) -> bool {
+    unsafe fn yield_to_others(self, block: &Block) -> Option<Self> {
         let budget = self.budget.get() - 1;
         if budget == 0 || self.inbox.has_mail() {
-            return false;
+            return Some(self);
         }
         if self.fresh.is_empty_for_owner() && self.later.is_empty_for_owner() {
             self.budget.set(budget);
         } else {
-            self.yield_to_fresh(block, budget);
+            // SAFETY: passed on to the caller.
+            unsafe { self.yield_to_fresh(block, budget) };
         }
-        true
+        None
     }
 
+    /// # Safety
+    /// As for [`yield_process`](Self::yield_process).
     #[inline(never)]
-    fn yield_to_fresh(&self, block: &Block, budget: u32) {
+    unsafe fn yield_to_fresh(self, block: &Block, budget: u32) {
         let to = self.pick_fresh(budget);
         self.trace_next(to.context);
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
-        self.batch.push(unsafe { block.as_runnable() });
+        self.turns().batch.push(unsafe { block.as_runnable() });
         // SAFETY: `to` is suspended or primed and now ours alone; `block` is what runs, and is queued.
         unsafe { self.switch(block, to) };
     }
 
     /// A thread yields. It is queued by the next context: where it is queued others may take it at once.
-    fn yield_thread(&self, block: &Block) {
-        if !self.scatters && self.is_alone() {
+    ///
+    /// # Safety
+    /// As for [`yield_process`](Self::yield_process), and it has storage of its own.
+    unsafe fn yield_thread(self, block: &Block) {
+        if !self.ways.scatters && self.is_alone() {
             let budget = self.budget.get() - 1;
             if budget != 0 {
                 return self.budget.set(budget);
             }
         }
         let data = std::ptr::from_ref(block).cast_mut().cast();
-        self.after.set(Some(After { run: queue_again, data }));
+        self.own().after.set(Some(After { run: queue_again, data }));
         // SAFETY: it is what runs; blocks are never freed.
         unsafe { self.leave_thread(block) };
     }
@@ -297,28 +315,33 @@ impl Worker {
     ///
     /// Nobody else can see the child's join word then, so the joiner is registered by a plain store before the switch.
     /// Half of what a create and join costs otherwise is the two locked instructions of a general registration.
+    ///
+    /// # Safety
+    /// `block` is what runs on this OS thread.
     #[inline(always)]
-    pub(crate) fn join_next(&self, block: &Block, child: &Block) -> bool {
+    pub(crate) unsafe fn join_next(self, block: &Block, child: &Block) -> bool {
         let budget = self.budget.get() - 1;
         let child_is_next = budget != 0
-            && self.batch.is_empty()
+            && self.turns().batch.is_empty()
             && !self.inbox.has_mail()
             && self.fresh.oldest_is(child.as_header());
-        child_is_next && self.start_joined(block, child, budget)
+        // SAFETY: passed on to the caller.
+        child_is_next && unsafe { self.start_joined(block, child, budget) }
     }
 
+    /// # Safety
+    /// As for [`join_next`](Self::join_next).
     #[inline(never)]
-    fn start_joined(&self, block: &Block, child: &Block, budget: u32) -> bool {
+    unsafe fn start_joined(self, block: &Block, child: &Block, budget: u32) -> bool {
         self.let_go(&block.header);
-        // SAFETY: this is the owner's OS thread.
-        let Some(fresh) = (unsafe { self.fresh.pop() }) else { return false };
+        let Some(fresh) = self.my_fresh().pop() else { return false };
         if fresh.as_ptr() != child.as_header() || self.start(fresh).is_err() {
             // A thief was faster, or there is no stack: the general way sees to it.
-            self.batch.push(fresh);
+            self.turns().batch.push(fresh);
             return false;
         }
         self.budget.set(after_fresh(budget));
-        self.ran_dry.set(true);
+        self.own().ran_dry.set(true);
         child.join.register_before_start(block.as_header());
         let to = self.enter(fresh);
         if self.traces() {
@@ -328,7 +351,9 @@ impl Worker {
         unsafe { self.switch(block, to) };
         true
     }
+}
 
+impl LocalWorker {
     #[cold]
     #[inline(never)]
     fn record_joined(&self, to: Next) {

@@ -1,7 +1,7 @@
 //! Owns: `Worker`, one OS thread's share of the scheduler, and the way to find the one that we run on.
-//! May use: `block`, `counters`, `idle_times`, `ids`, `observe::seed`, `policy`, `tracer`, `raddle-context`,
-//! `raddle-protocol`, `raddle-trace`.
-//! Never: a reference into its private half given to another thread.
+//! May use: `block::control`, `block::current`, `counters`, `idle_times`, `observe::seed`, `policy`,
+//! `tracer`, `raddle-context`, `raddle-protocol`, `raddle-trace`.
+//! Never: the half that is its OS thread's alone; that is `own`'s, and the way there `here`'s.
 //!
 //! A worker is one OS thread and these places where runnables wait, in the order in which it looks:
 //!
@@ -18,6 +18,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `here` | the proof that one is on the worker's own OS thread, and what it opens |
+//! | `own` | the half of the worker that is behind it |
 //! | `pick` | the fast path from one runnable to the next: who it is |
 //! | `enter` | how it comes to run |
 //! | `leave` | how the one before gives way |
@@ -41,12 +43,14 @@ pub(crate) mod engine;
 mod enter;
 mod foreign;
 mod gates;
+mod here;
 pub mod hooks;
 pub mod jobs;
 mod leave;
 pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;
+mod own;
 mod pick;
 pub(crate) mod promote;
 pub mod recording;
@@ -65,36 +69,32 @@ pub mod watching;
 use crate::block::Block;
 pub use crate::block::current_header;
 use crate::block::end_life;
-use crate::block::pool::BlockPool;
 use crate::counters::Counters;
 use crate::idle_times::IdleTimes;
-use crate::ids::Ids;
-use crate::observe::Seeded;
+use crate::observe::SeedFacts;
 use crate::policy::Futures;
 use crate::tracer::Tracer;
-use crate::worker::jobs::{Chunks, Slots};
 use crate::worker::load::Loads;
 use crate::worker::timer::Timers;
 pub use callback::Callback;
-use enter::After;
-use gates::Gates;
-use promote::Heart;
-use raddle_context::tls::TlsPool;
-use raddle_context::{Context, ControlWords, Place, SizeClass, Stack, StackPool};
-use raddle_protocol::fifo::Fifo;
-use raddle_protocol::glance::GlanceU32;
+use here::Owned;
+pub use here::{Here, LocalWorker};
+use own::{Own, Turns};
+pub use pick::has_work;
+use raddle_context::{SizeClass, Stack, StackPool};
+use raddle_protocol::glance::{GlanceU32, GlanceU64};
 use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
 use raddle_protocol::protocol::fresh::FreshQueue;
 use raddle_protocol::protocol::inbox::Inbox;
 use raddle_protocol::protocol::jobs::JobQueue;
 use raddle_protocol::protocol::window::Window;
 use raddle_trace::Event;
-use search::StealState;
 pub use shared::Shared;
-use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+pub(crate) use submit::submit_task;
+pub(crate) use trace::{name_running, trace_job};
 
 /// Of what watches a worker: it follows a seed.
 pub const SEEDED: u8 = 1;
@@ -118,55 +118,29 @@ pub(crate) struct Published {
     pub(crate) backlog_ns: AtomicU64,
 }
 
-/// One worker. The first half is private to its OS thread, the second is for everybody.
+/// One worker: the half that is everybody's, and in its midst, closed to all but its own OS thread, the other.
+///
+/// The words of the first line are those that each switch, spawn or wake looks at, on whichever side they stand.
 #[repr(C, align(128))]
 pub struct Worker {
-    batch: Fifo,
+    turns: Owned<Turns>,
+    /// Counted down by the owner with each dispatch.
     budget: GlanceU32,
-    /// The batch has been found empty since the last boundary: it has no slack.
-    ran_dry: Cell<bool>,
-    /// How much is recorded. On the line that each switch touches anyway.
+    /// How much is recorded.
     trace_level: AtomicU8,
     /// What has waits do more than wait, as bits: [`SEEDED`] and its like. One byte, which they test once.
     watched: AtomicU8,
-    handoff: Cell<Option<Runnable>>,
-    after: Cell<Option<After>>,
     /// What the policy says to the two questions that every spawn and every wake ask; `no` while there is a trace, so
     /// that recording costs the plain ways nothing.
     spawns_stay: AtomicBool,
     wakes_stay: AtomicBool,
-    /// Threads that are ready wait where thieves may take them.
-    threads_are_open: bool,
-    pub(crate) only_threads: bool,
-    scatters: bool,
-    /// Looks for a while before it sleeps, and there is somebody to look for.
-    spins: bool,
-    /// A thread that yields may come to wait elsewhere than in this worker's ready list.
-    requeues_elsewhere: bool,
-    /// The OS thread's own storage, and its `current` word there.
-    home_storage: Cell<usize>,
-    place: Cell<Place>,
-    stack_class: SizeClass,
-    home: Header,
-    home_context: UnsafeCell<Context>,
-    stacks: UnsafeCell<StackPool>,
-    storages: UnsafeCell<TlsPool>,
-    /// The control words that a thread of C has replaced, while it runs.
-    controls: Cell<ControlWords>,
-    blocks: BlockPool,
-    ids: Ids,
-    pace: boundary::Pace,
-    steal_state: StealState,
-    heart: Heart,
-    pub(crate) slots: Slots,
-    pub chunks: Chunks,
-    pub gates: Gates,
-    child_stealing: bool,
-    /// What this worker goes by, if it follows a seed.
-    pub(crate) seeded: Option<Seeded>,
+    pub(crate) ways: Ways,
+    own: Owned<Own>,
 
     pub index: usize,
-    pub(crate) shared: *const Shared,
+    runtime: Backlink,
+    /// Of a worker that follows a seed: what others may know of its schedule.
+    pub(crate) seed: Option<SeedFacts>,
     pub(crate) tracer: Tracer,
     pub(crate) inbox: Inbox,
     pub(crate) fresh: FreshQueue,
@@ -181,15 +155,33 @@ pub struct Worker {
     pub(crate) idle_times: IdleTimes,
     pub(crate) loads: Loads,
     timers: Timers,
+    /// When the last boundary was. Written by the owner.
+    boundary_ns: GlanceU64,
     /// How many started runnables came here from each worker. Written by the owner.
     pub(crate) came_from: Box<[AtomicU64]>,
 }
 
-// SAFETY: the first half is touched by the worker's own OS thread only (every path to it starts from the thread-local
-// word, through `current` or `of`); the second half is made of protocols and atomics; `shared` outlives the workers.
-unsafe impl Sync for Worker {}
-// SAFETY: it is made on one thread and run on another before its private half is first used.
-unsafe impl Send for Worker {}
+/// How a worker goes about things, by the policy. Never written once it is made.
+pub(crate) struct Ways {
+    /// Threads that are ready wait where thieves may take them.
+    threads_are_open: bool,
+    pub(crate) only_threads: bool,
+    scatters: bool,
+    /// Looks for a while before it sleeps, and there is somebody to look for.
+    spins: bool,
+    /// A thread that yields may come to wait elsewhere than in this worker's ready list.
+    requeues_elsewhere: bool,
+    child_stealing: bool,
+    stack_class: SizeClass,
+}
+
+/// The runtime that a worker is a part of.
+struct Backlink(*const Shared);
+
+// SAFETY: it gives shared references only, and what they refer to is `Sync`.
+unsafe impl Sync for Backlink {}
+// SAFETY: as above.
+unsafe impl Send for Backlink {}
 
 /// Whether a task runs here, or the scheduler itself: on the worker's own stack.
 ///
@@ -210,62 +202,39 @@ impl Worker {
         asymmetric: bool,
         stacks: StackPool,
     ) -> Self {
-        let spins = shared.policy.spin_ns() > 0 && workers > 1;
+        let policy = &shared.policy;
+        let ways = Ways::of(shared, workers);
+        let child_stealing = ways.child_stealing;
         Worker {
-            batch: Fifo::new(),
+            turns: Owned::new(Turns::new()),
             budget: GlanceU32::new(BUDGET_MAX),
-            ran_dry: Cell::new(false),
             trace_level: AtomicU8::new(0),
-            watched: AtomicU8::new(if spins { SPINS } else { 0 }),
-            handoff: Cell::new(None),
-            after: Cell::new(None),
-            spawns_stay: AtomicBool::new(shared.policy.spawns_stay()),
-            wakes_stay: AtomicBool::new(!shared.policy.queues_shared()),
-            threads_are_open: shared.policy.steals() && shared.policy.moves_started(),
-            only_threads: shared.only_threads,
-            scatters: shared.scatters,
-            spins,
-            requeues_elsewhere: shared.scatters || shared.policy.queues_shared(),
-            home_storage: Cell::new(0),
-            place: Cell::new(Place::NOWHERE),
-            stack_class: shared.stack_class,
-            home: Header::new(Kind::Worker, 0),
-            home_context: UnsafeCell::new(Context::empty()),
-            stacks: UnsafeCell::new(stacks),
-            storages: UnsafeCell::new(TlsPool::new()),
-            controls: Cell::new(ControlWords::here()),
-            blocks: BlockPool::new(),
-            ids: Ids::new(),
-            pace: boundary::Pace::new(),
-            steal_state: StealState::new(index),
-            heart: Heart::new(),
-            slots: Slots::new(),
-            chunks: Chunks::new(),
-            gates: Gates::new(),
-            child_stealing: shared.policy.futures == Futures::Child,
-            seeded: None,
+            watched: AtomicU8::new(if ways.spins { SPINS } else { 0 }),
+            spawns_stay: AtomicBool::new(policy.spawns_stay()),
+            wakes_stay: AtomicBool::new(!policy.queues_shared()),
+            ways,
+            own: Owned::new(Own::new(index, stacks)),
             index,
-            shared: Arc::as_ptr(shared),
+            runtime: Backlink(Arc::as_ptr(shared)),
+            seed: None,
             tracer: Tracer::new(),
             inbox: Inbox::new(),
             fresh: FreshQueue::new(asymmetric),
             ready: FreshQueue::new(asymmetric),
             later: FreshQueue::new(asymmetric),
             window: Window::new(),
-            jobs: JobQueue::new(
-                shared.policy.steals() && workers > 1,
-                shared.policy.futures == Futures::Child,
-            ),
+            jobs: JobQueue::new(policy.steals() && workers > 1, child_stealing),
             published: Published::default(),
             counters: Counters::default(),
             idle_times: IdleTimes::default(),
             loads: Loads::default(),
             timers: Timers::new(),
+            boundary_ns: GlanceU64::new(0),
             came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
-    /// The worker that this OS thread is, if it is one.
+    /// The worker that this OS thread is, if it is one: its public half. What else it has, [`Here`] gives.
     #[inline(always)]
     pub fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
@@ -277,8 +246,10 @@ impl Worker {
         Some(unsafe { Worker::of(header) })
     }
 
+    /// The worker of what begins with `header`: its public half.
+    ///
     /// # Safety
-    /// `header` has been given to a worker, whose OS thread this is, or only the worker's public half is used.
+    /// `header` has been given to a worker, whose runtime lives.
     #[inline(always)]
     pub unsafe fn of<'a>(header: &Header) -> &'a Worker {
         // SAFETY: a worker lives as long as its runtime, and the runtime as long as its runnables.
@@ -288,15 +259,15 @@ impl Worker {
     #[inline(always)]
     pub fn shared(&self) -> &Shared {
         // SAFETY: the runtime's shared part outlives its workers.
-        unsafe { &*self.shared }
+        unsafe { &*self.runtime.0 }
     }
 
     /// The runtime, held. Only while the worker is known to live.
     pub(crate) fn hold_runtime(&self) -> Arc<Shared> {
         // SAFETY: the pointer came from an `Arc`, which lives as long as the worker, its content.
-        unsafe { Arc::increment_strong_count(self.shared) };
+        unsafe { Arc::increment_strong_count(self.runtime.0) };
         // SAFETY: the count was just raised for this one.
-        unsafe { Arc::from_raw(self.shared) }
+        unsafe { Arc::from_raw(self.runtime.0) }
     }
 
     #[inline(always)]
@@ -314,9 +285,23 @@ impl Worker {
         now.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// Puts a runnable into this worker's inbox, from any thread.
+    pub(crate) fn deliver(&self, runnable: Runnable) {
+        if self.inbox.push(runnable) {
+            self.shared().idle.wake_owner(self.index);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn stack_class(&self) -> SizeClass {
+        self.ways.stack_class
+    }
+}
+
+impl LocalWorker {
     #[inline(always)]
     pub(crate) fn take_block(&self) -> &'static Block {
-        self.blocks.take()
+        self.own().stores.blocks.take()
     }
 
     /// Takes back a block whose life is over. The caller was its only holder.
@@ -326,28 +311,23 @@ impl Worker {
             self.give_early_storage(block);
         }
         end_life(block);
-        self.blocks.give(block);
+        self.own().stores.blocks.give(block);
     }
 
     #[inline(always)]
     pub(crate) fn give_stack(&self, stack: Stack) {
         // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
-        unsafe { &mut *self.stacks.get() }.give(stack);
+        unsafe { &mut *self.own().stores.stacks.get() }.give(stack);
     }
 
     /// The storage of this worker's OS thread.
     pub(crate) fn home_storage(&self) -> usize {
-        self.home_storage.get()
-    }
-
-    #[inline(always)]
-    pub(crate) fn stack_class(&self) -> SizeClass {
-        self.stack_class
+        self.own().home.storage.get()
     }
 
     #[inline(always)]
     pub(crate) fn next_id(&self) -> u64 {
-        self.ids.next()
+        self.own().stores.ids.next()
     }
 
     #[inline(always)]
@@ -369,11 +349,11 @@ impl Worker {
     fn queue(&self, runnable: Runnable) {
         let flags = runnable.header().flags.get();
         if flags & MOVABLE == 0 {
-            self.batch.push_bound(runnable);
-        } else if flags & OPEN == OPEN && self.threads_are_open {
+            self.turns().batch.push_bound(runnable);
+        } else if flags & OPEN == OPEN && self.ways.threads_are_open {
             self.queue_thread(runnable);
         } else {
-            self.batch.push(runnable);
+            self.turns().batch.push(runnable);
         }
     }
 
@@ -382,19 +362,18 @@ impl Worker {
     fn queue_woken(&self, runnable: Runnable) {
         let flags = runnable.header().flags.get();
         if flags & MOVABLE == 0 {
-            self.batch.push_woken(runnable);
-        } else if flags & OPEN == OPEN && self.threads_are_open {
+            self.turns().batch.push_woken(runnable);
+        } else if flags & OPEN == OPEN && self.ways.threads_are_open {
             Counters::add(&self.counters.local_wakes, 1);
             self.queue_thread(runnable);
         } else {
-            self.batch.push_woken_movable(runnable);
+            self.turns().batch.push_woken_movable(runnable);
         }
     }
 
     #[inline(always)]
     fn queue_thread(&self, thread: Runnable) {
-        // SAFETY: this is the owner's OS thread.
-        unsafe { self.ready.push(thread) };
+        self.my_ready().push(thread);
         if self.shared().idle.wants_knock() {
             self.knock_for_threads();
         }
@@ -412,12 +391,12 @@ impl Worker {
     /// A thread that has yielded, and left its stack, goes to the end of the queue.
     #[inline(always)]
     fn requeue(&self, thread: Runnable) {
-        if self.requeues_elsewhere {
+        if self.ways.requeues_elsewhere {
             self.requeue_elsewhere(thread);
-        } else if thread.header().is(MOVABLE) && self.threads_are_open {
+        } else if thread.header().is(MOVABLE) && self.ways.threads_are_open {
             self.queue_thread(thread);
         } else {
-            self.batch.push(thread);
+            self.turns().batch.push(thread);
         }
     }
 
@@ -425,8 +404,8 @@ impl Worker {
     fn requeue_elsewhere(&self, thread: Runnable) {
         let shared = self.shared();
         if !thread.header().is(MOVABLE) || !shared.policy.moves_started() {
-            self.batch.push(thread);
-        } else if self.scatters {
+            self.turns().batch.push(thread);
+        } else if self.ways.scatters {
             let next = (self.index + 1) % shared.workers().len();
             shared.worker(next).deliver(thread);
         } else {
@@ -444,8 +423,7 @@ impl Worker {
     /// Queues what waits: here if it may run here, else where it belongs.
     ///
     /// # Safety
-    /// `header` is a waiting runnable (or OS thread) which the caller has just taken the right to queue. This is the
-    /// worker of the calling OS thread.
+    /// `header` is a waiting runnable (or OS thread) which the caller has just taken the right to queue.
     #[inline(always)]
     pub unsafe fn wake(&self, header: *mut Header) {
         // SAFETY: the caller vouches that it is alive and theirs.
@@ -471,9 +449,9 @@ impl Worker {
         }
         // SAFETY: the caller holds the right to queue it.
         let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
-        // SAFETY: only the home worker's public half is used.
+        // SAFETY: it waits, so it has a worker, and its runtime lives.
         let home = unsafe { Worker::of(waiting) };
-        let same_runtime = std::ptr::eq(home.shared, self.shared);
+        let same_runtime = std::ptr::eq(home.shared(), self.shared());
         let adopts = waiting.is(MOVABLE) && same_runtime && self.shared().policy.moves_started();
         if self.traces() {
             self.trace_wake(waiting, if adopts { self.index } else { home.index });
@@ -481,7 +459,7 @@ impl Worker {
         if adopts {
             return self.adopt(runnable);
         }
-        if std::ptr::eq(home, self) {
+        if home.as_word() == self.as_word() {
             Counters::add(&self.counters.local_wakes, 1);
             return self.queue(runnable);
         }
@@ -491,7 +469,7 @@ impl Worker {
             return unsafe { wake_from_outside(header) };
         }
         Counters::add(&self.counters.remote_wakes, 1);
-        self.steal_state.note_cross_wake(home.index);
+        self.own().steal.note_cross_wake(home.index);
         home.deliver(runnable);
     }
 
@@ -504,16 +482,9 @@ impl Worker {
         self.queue(runnable);
     }
 
-    /// Puts a runnable into this worker's inbox, from any thread.
-    pub(crate) fn deliver(&self, runnable: Runnable) {
-        if self.inbox.push(runnable) {
-            self.shared().idle.wake_owner(self.index);
-        }
-    }
-
     /// How many wait here, as far as the owner knows.
     fn ready(&self) -> usize {
-        self.batch.len() + self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint()
+        self.turns().batch.len() + self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint()
     }
 
     fn publish_backlog(&self, slice_ns: u64) {
@@ -523,14 +494,30 @@ impl Worker {
     }
 }
 
+impl Ways {
+    fn of(shared: &Shared, workers: usize) -> Ways {
+        let policy = &shared.policy;
+        Ways {
+            threads_are_open: policy.steals() && policy.moves_started(),
+            only_threads: shared.only_threads,
+            scatters: shared.scatters,
+            spins: policy.spin_ns() > 0 && workers > 1,
+            requeues_elsewhere: shared.scatters || policy.queues_shared(),
+            child_stealing: policy.futures == Futures::Child,
+            stack_class: shared.stack_class,
+        }
+    }
+}
+
 /// Queues what waits, from any thread.
 ///
 /// # Safety
-/// As [`Worker::wake`], on any OS thread.
+/// As for [`LocalWorker::wake`].
 #[inline]
 pub unsafe fn wake(header: *mut Header) {
-    match Worker::current() {
-        // SAFETY: passed on to the caller; the worker is this thread's.
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match unsafe { Here::current() } {
+        // SAFETY: passed on to the caller.
         Some(worker) => unsafe { worker.wake(header) },
         // SAFETY: passed on to the caller.
         None => unsafe { wake_from_outside(header) },
@@ -547,7 +534,7 @@ unsafe fn wake_from_outside(header: *mut Header) {
     }
     // SAFETY: the caller holds the right to queue it.
     let runnable = unsafe { Runnable::from_raw(header) }.expect("a reference is not null");
-    // SAFETY: only the public half is used.
+    // SAFETY: it waits, so it has a worker, and its runtime lives.
     let home = unsafe { Worker::of(waiting) };
     // From the moment in which it is queued it may run, end, and let its runtime end, while we still wake its worker.
     let runtime = home.hold_runtime();

@@ -5,8 +5,8 @@
 //! A process that leaves its stack picks its successor itself. Only what cannot be entered by a transfer (a task), or
 //! needs more than a few instructions (a boundary, an empty batch) goes through the worker's home context.
 
-use super::Worker;
 use super::enter::Next;
+use super::{Here, LocalWorker};
 use crate::block::Block;
 use raddle_context::{Context, tls};
 use raddle_protocol::header::{Kind, Runnable, STARTED};
@@ -19,7 +19,14 @@ pub(super) fn after_fresh(budget: u32) -> u32 {
     budget.saturating_sub(3).max(1)
 }
 
-impl Worker {
+/// Whether something waits for the caller's worker: beside what runs, or among what that has forked. False on an OS
+/// thread that is no worker.
+pub fn has_work() -> bool {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    unsafe { Here::current() }.is_some_and(|worker| worker.has_work())
+}
+
+impl LocalWorker {
     /// Chooses who is next and makes it current. The caller transfers to it.
     #[inline(always)]
     pub(crate) fn pick(&self) -> Next {
@@ -38,7 +45,9 @@ impl Worker {
     fn pick_plainly(&self) -> Next {
         let budget = self.budget.get() - 1;
         if budget != 0 && !self.inbox.has_mail() {
-            let Some((next, is_light)) = self.batch.pop_sorted() else { return self.pick_waiting(budget) };
+            let Some((next, is_light)) = self.turns().batch.pop_sorted() else {
+                return self.pick_waiting(budget);
+            };
             self.budget.set(budget);
             return if is_light { self.enter_light(next) } else { self.pick_otherwise(next) };
         }
@@ -61,7 +70,7 @@ impl Worker {
         if next.header().is(STARTED) {
             return self.enter(next);
         }
-        self.handoff.set(Some(next));
+        self.own().handoff.set(Some(next));
         self.go_home()
     }
 
@@ -80,8 +89,7 @@ impl Worker {
     /// Out of line, so that the common way through `leave` saves one register and not six.
     #[inline(never)]
     fn pick_waiting(&self, budget: u32) -> Next {
-        // SAFETY: this is the owner's OS thread.
-        match unsafe { self.ready.pop() } {
+        match self.my_ready().pop() {
             Some(thread) => {
                 self.budget.set(budget);
                 self.enter(thread)
@@ -95,19 +103,17 @@ impl Worker {
     /// Out of line, so that the common way through `leave` saves one register and not six.
     #[inline(never)]
     pub(super) fn pick_fresh(&self, budget: u32) -> Next {
-        self.ran_dry.set(true);
+        self.own().ran_dry.set(true);
         if self.jobs.waiting() > 0 {
             return self.go_home();
         }
-        // SAFETY: this is the owner's OS thread.
-        let fresh = unsafe { self.fresh.pop() };
-        // SAFETY: as above.
-        if let Some(fresh) = fresh.or_else(|| unsafe { self.later.pop() }) {
+        let fresh = self.my_fresh().pop();
+        if let Some(fresh) = fresh.or_else(|| self.my_later().pop()) {
             self.budget.set(after_fresh(budget));
             if fresh.header().kind == Kind::Process && self.start(fresh).is_ok() {
                 return self.enter(fresh);
             }
-            self.handoff.set(Some(fresh));
+            self.own().handoff.set(Some(fresh));
         }
         self.go_home()
     }
@@ -118,7 +124,7 @@ impl Worker {
     #[inline(never)]
     pub(super) fn pick_after_thread(&self) -> Next {
         let to = self.pick();
-        if to.storage == 0 { Next { storage: self.home_storage.get(), ..to } } else { to }
+        if to.storage == 0 { Next { storage: self.own().home.storage.get(), ..to } } else { to }
     }
 
     /// A thief is at the ready list, of which `head` has been announced.
@@ -150,11 +156,10 @@ impl Worker {
 
     #[inline(never)]
     fn take_oldest_back(&self, child: &Block, budget: u32) -> bool {
-        // SAFETY: this is the owner's OS thread.
-        let Some(fresh) = (unsafe { self.fresh.pop() }) else { return false };
+        let Some(fresh) = self.my_fresh().pop() else { return false };
         if fresh.as_ptr() != child.as_header() {
             // A thief was faster.
-            self.batch.push(fresh);
+            self.turns().batch.push(fresh);
             return false;
         }
         self.budget.set(after_fresh(budget));
@@ -164,11 +169,11 @@ impl Worker {
     /// Whether something waits to run here, beside what runs.
     pub(crate) fn has_others(&self) -> bool {
         let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
-        !self.batch.is_empty() || self.inbox.has_mail() || fresh || self.seeded.is_some()
+        !self.turns().batch.is_empty() || self.inbox.has_mail() || fresh || self.own().seeded.is_some()
     }
 
-    /// Whether something waits for this worker: beside what runs, or among what that has forked.
-    pub fn has_work(&self) -> bool {
+    /// See [`has_work`].
+    fn has_work(&self) -> bool {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let running = unsafe { super::current_header().as_ref() };
         // SAFETY: null, or the open list of what runs here.
@@ -179,7 +184,7 @@ impl Worker {
 
     /// Nothing but what runs is here.
     pub(crate) fn is_alone(&self) -> bool {
-        let queues_are_empty = self.batch.is_empty() && self.ready.is_empty_for_owner();
+        let queues_are_empty = self.turns().batch.is_empty() && self.ready.is_empty_for_owner();
         queues_are_empty
             && self.fresh.is_empty_for_owner()
             && self.later.is_empty_for_owner()
@@ -189,6 +194,6 @@ impl Worker {
     /// As [`is_alone`](Self::is_alone), and knows at once what thieves have taken, for a few loads more.
     pub(crate) fn is_left_alone(&self) -> bool {
         let waiting = self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint();
-        self.batch.is_empty() && waiting == 0 && !self.inbox.has_mail()
+        self.turns().batch.is_empty() && waiting == 0 && !self.inbox.has_mail()
     }
 }

@@ -19,7 +19,7 @@
 //! of anybody else: a thief that waits is simply not running. That is what keeps recursion of steals, and a job that
 //! takes a lock which the frame below it holds, from ever happening.
 
-use super::Worker;
+use super::{Here, LocalWorker, Worker};
 use crate::counters::Counters;
 use crate::orphan;
 use crate::tracer::number_of_job;
@@ -75,7 +75,7 @@ impl Heart {
     }
 }
 
-impl Worker {
+impl LocalWorker {
     /// Somebody wants jobs from here, and `forks` of the running flow may have some.
     #[cold]
     #[inline(never)]
@@ -83,12 +83,12 @@ impl Worker {
         if orphan::is_orphan() {
             return self.jobs.ignore_requests();
         }
-        if let Some(seeded) = &self.seeded {
+        if let Some(seeded) = &self.own().seeded {
             return self.answer_by_seed(seeded, forks);
         }
-        let heart = &self.heart;
+        let heart = &self.own().heart;
         heart.forks.set(heart.forks.get() + 1);
-        if self.child_stealing {
+        if self.ways.child_stealing {
             return self.promote_all(forks);
         }
         if heart.forks.get() < heart.next_look.get() || std::thread::panicking() {
@@ -139,7 +139,7 @@ impl Worker {
 
     /// A job is new: somebody who sleeps may come for it.
     fn rouse(&self, now: u64) {
-        let heart = &self.heart;
+        let heart = &self.own().heart;
         if self.shared().idle.sleepers() == 0 {
             return;
         }
@@ -167,7 +167,7 @@ impl Worker {
     pub(super) fn let_go_and_start_one(&self, header: &Header) {
         self.let_go_of(header);
         if let Some(job) = self.take_own_job() {
-            self.batch.push(job);
+            self.turns().batch.push(job);
         }
     }
 
@@ -194,7 +194,7 @@ impl Worker {
         }
         forks.bag.close(|chunk| {
             // SAFETY: the bag has just let it go.
-            unsafe { self.chunks.give(chunk) }
+            unsafe { self.own().stores.chunks.give(chunk) }
         });
     }
 
@@ -224,7 +224,7 @@ impl Worker {
             victim.jobs.ask();
             return None;
         }
-        if !self.child_stealing && !is_ripe(victim) {
+        if !self.ways.child_stealing && !is_ripe(victim) {
             return None;
         }
         let job = victim.jobs.steal()?;
@@ -236,7 +236,7 @@ impl Worker {
     pub(super) fn steal_what_was_asked_for(&self) -> Option<Runnable> {
         (0..RIPE_LOOKS / 4).for_each(|_| spin_loop());
         let workers = self.shared().workers().iter();
-        let mut full = workers.filter(|other| !std::ptr::eq(*other, self) && other.jobs.waiting() > 0);
+        let mut full = workers.filter(|other| other.index != self.index && other.jobs.waiting() > 0);
         full.find_map(|victim| self.steal_job(victim))
     }
 
@@ -258,7 +258,7 @@ pub(crate) fn end_of_flow(header: &Header) {
     // SAFETY: not null, and no call of `with_list` is on its stack any more: it was made by the flow itself, in a box.
     let forks = unsafe { Box::from_raw(forks) };
     // SAFETY: it runs, and this is its worker's OS thread.
-    unsafe { Worker::of(header) }.promote_rest(&forks);
+    unsafe { Here::of(header) }.promote_rest(&forks);
 }
 
 /// Whether the same job stays the oldest for as long as a steal should pay for.

@@ -14,8 +14,8 @@
 //!
 //! It uses the windows, fresh lists and timers of other workers.
 
-use super::Worker;
 use super::looks::{Look, Seen};
+use super::{LocalWorker, Worker};
 use crate::counters::Counters;
 use crate::policy::{STEAL_NS, Victim};
 use raddle_protocol::fifo::Fifo;
@@ -95,17 +95,17 @@ impl StealState {
     }
 }
 
-impl Worker {
+impl LocalWorker {
     /// Looks for work at all other workers'. What is found is in this worker's own places then.
     pub(super) fn search(&self, now: u64) -> Option<Runnable> {
         let shared = self.shared();
         self.judge_catch(now);
         self.take_shared(1);
-        if let Some(found) = self.batch.pop() {
+        if let Some(found) = self.turns().batch.pop() {
             return Some(found);
         }
         self.ring_overdue(now);
-        if let Some(found) = self.batch.pop() {
+        if let Some(found) = self.turns().batch.pop() {
             return Some(found);
         }
         if shared.policy.takes_from_other_groups()
@@ -147,9 +147,9 @@ impl Worker {
             of.published.backlog_ns.load(Ordering::Relaxed)
                 + (of.ready.len_hint() + of.fresh.len_hint()) as u64
         };
-        let (random, last) = (|| self.steal_state.next_random(), self.steal_state.ring.get());
+        let (random, last) = (|| self.own().steal.next_random(), self.own().steal.ring.get());
         let first = by.first(self.index, workers.len(), backlog, random, last);
-        self.steal_state.ring.set(first);
+        self.own().steal.ring.set(first);
         (first, by)
     }
 
@@ -157,15 +157,15 @@ impl Worker {
         if let Some(job) = self.steal_job(victim) {
             return Some(job);
         }
-        let passes_by = self.steal_state.pass_by.get();
+        let passes_by = self.own().steal.pass_by.get();
         if passes_by > 0 {
-            self.steal_state.pass_by.set(passes_by - 1);
+            self.own().steal.pass_by.set(passes_by - 1);
         } else if self.shared().policy.moves_started() {
             let chain = victim.window.take();
             if !chain.is_empty() {
                 self.note_catch(victim, now);
-                self.batch.append(chain);
-                return self.batch.pop();
+                self.turns().batch.append(chain);
+                return self.turns().batch.pop();
             }
         }
         if self.shared().policy.moves_started()
@@ -178,8 +178,8 @@ impl Worker {
 
     /// A steal that will be judged by how long it lasts.
     fn note_catch(&self, victim: &Worker, now: u64) {
-        self.steal_state.catch.set(Some((victim.index, now)));
-        self.steal_state.cross_wakes.set(0);
+        self.own().steal.catch.set(Some((victim.index, now)));
+        self.own().steal.cross_wakes.set(0);
     }
 
     /// Half of the threads that have waited long enough for the victim wait here now; the oldest runs at once.
@@ -192,8 +192,7 @@ impl Worker {
         }
         let oldest = caught.pop()?;
         while let Some(thread) = caught.pop() {
-            // SAFETY: this is the owner's OS thread.
-            unsafe { self.ready.push(thread) };
+            self.my_ready().push(thread);
         }
         Some(oldest)
     }
@@ -215,8 +214,7 @@ impl Worker {
         Counters::add(&self.counters.fresh_stolen, count as u64);
         let oldest = caught.pop();
         while let Some(runnable) = caught.pop() {
-            // SAFETY: this is the owner's OS thread.
-            unsafe { self.fresh.push(runnable) };
+            self.my_fresh().push(runnable);
         }
         oldest
     }
@@ -255,7 +253,7 @@ impl Worker {
     }
 
     fn with_looks(&self, victim: usize, f: impl FnOnce(&mut [Look; 2]) -> usize) -> usize {
-        let mut looks = self.steal_state.looks.borrow_mut();
+        let mut looks = self.own().steal.looks.borrow_mut();
         looks.resize(self.shared().workers().len(), Default::default());
         f(&mut looks[victim])
     }
@@ -266,25 +264,25 @@ impl Worker {
 
     /// Was the last catch worth it?
     fn judge_catch(&self, now: u64) {
-        if let Some((_, at)) = self.steal_state.catch.take() {
+        if let Some((_, at)) = self.own().steal.catch.take() {
             if now - at < PROFIT_NS {
                 Counters::add(&self.counters.unprofitable, 1);
-                self.steal_state.disappointed();
+                self.own().steal.disappointed();
             } else {
-                self.steal_state.back_off.set(1);
+                self.own().steal.back_off.set(1);
             }
         }
     }
 
     /// At a boundary: a catch that keeps waking its old worker goes home.
     pub(super) fn send_home_if_coupled(&self) {
-        let Some((victim, _)) = self.steal_state.catch.get() else { return };
-        if self.steal_state.cross_wakes.get() < COUPLED_WAKES {
+        let Some((victim, _)) = self.own().steal.catch.get() else { return };
+        if self.own().steal.cross_wakes.get() < COUPLED_WAKES {
             return;
         }
-        self.steal_state.catch.set(None);
-        self.steal_state.disappointed();
-        let chain = self.batch.split_movable(usize::MAX);
+        self.own().steal.catch.set(None);
+        self.own().steal.disappointed();
+        let chain = self.turns().batch.split_movable(usize::MAX);
         if !chain.is_empty() {
             Counters::add(&self.counters.sent_home, 1);
             self.send(victim, chain);
@@ -315,7 +313,7 @@ impl Worker {
             return true;
         }
         let takes =
-            shared.policy.steals() && shared.policy.moves_started() && self.steal_state.pass_by.get() == 0;
+            shared.policy.steals() && shared.policy.moves_started() && self.own().steal.pass_by.get() == 0;
         takes && shared.workers().iter().any(|w| w.index != self.index && w.window.filled() > 0)
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! Time is virtual: when nothing can run, and nobody is away on another OS thread, the clock jumps to the next alarm.
 
-use super::{SEEDED, Worker};
+use super::{Here, LocalWorker, SEEDED, Worker};
 use crate::block::Block;
 use crate::observe::{Run, Seeded};
 use crate::worker::choice::{outside, point};
@@ -22,18 +22,21 @@ const COME_HOME: u32 = 1;
 impl Worker {
     /// Makes this worker follow a seed, before it runs.
     pub(crate) fn follow(mut self, seeded: Option<Seeded>) -> Self {
-        if seeded.is_some() {
+        if let Some(seeded) = seeded {
             self.budget.set(COME_HOME);
             self.jobs = raddle_protocol::protocol::jobs::JobQueue::new(true, true);
-            self.seeded = seeded;
+            self.seed = Some(seeded.facts.clone());
+            self.own.get_mut().seeded = Some(seeded);
             self.watched = (*self.watched.get_mut() | SEEDED).into();
         }
         self
     }
+}
 
+impl LocalWorker {
     /// Has whoever leaves its stack come home, if there is a seed.
     pub(super) fn keep_budget(&self) {
-        if self.seeded.is_some() {
+        if self.own().seeded.is_some() {
             self.budget.set(COME_HOME);
         }
     }
@@ -85,8 +88,8 @@ impl Worker {
 
     /// What was found after a sleep is one of those to choose from.
     pub(super) fn choose_again(&self, found: Runnable) -> Option<Runnable> {
-        let Some(seeded) = &self.seeded else { return Some(found) };
-        self.batch.push(found);
+        let Some(seeded) = &self.own().seeded else { return Some(found) };
+        self.turns().batch.push(found);
         self.next_by_seed(seeded)
     }
 
@@ -106,15 +109,6 @@ impl Worker {
         None
     }
 
-    /// The running process, which unwinds, would block this worker: if its run is over it does not go on.
-    pub(crate) fn abandon_by_seed(&self, block: &'static Block) {
-        let Some(seeded) = self.seeded.as_ref().filter(|seeded| seeded.is_ending()) else { return };
-        seeded.break_off();
-        // SAFETY: `block` is what runs here, and nobody will resume it.
-        unsafe { self.leave_after(block, nobody_resumes, std::ptr::null_mut()) };
-        unreachable!("nobody resumes it");
-    }
-
     /// Puts everything that can run into the pool. True if that was anybody.
     fn gather(&self, seeded: &Seeded) -> bool {
         let mut any = false;
@@ -128,19 +122,16 @@ impl Worker {
             outside("an OS thread that wakes a process");
         }
         self.take_shared(usize::MAX);
-        while let Some(ready) = self.batch.pop() {
+        while let Some(ready) = self.turns().batch.pop() {
             put(ready);
         }
-        // SAFETY: this is the owner's OS thread.
-        while let Some(ready) = unsafe { self.ready.pop() } {
+        while let Some(ready) = self.my_ready().pop() {
             put(ready);
         }
-        // SAFETY: as above.
-        while let Some(ready) = unsafe { self.fresh.pop() } {
+        while let Some(ready) = self.my_fresh().pop() {
             put(ready);
         }
-        // SAFETY: as above.
-        while let Some(ready) = unsafe { self.later.pop() } {
+        while let Some(ready) = self.my_later().pop() {
             put(ready);
         }
         while let Some(ready) = self.take_own_job() {
@@ -149,33 +140,59 @@ impl Worker {
         any
     }
 
-    /// The running process is about to do something; perhaps another one goes on first.
-    pub(crate) fn preempt_by_seed(&self, block: &'static Block, operation: &'static str) {
-        let Some(seeded) = &self.seeded else { return };
-        seeded.note_operation(block.as_header(), operation, false);
-        self.gather(seeded);
-        self.perhaps_yield(seeded, block);
-    }
-
-    fn perhaps_yield(&self, seeded: &Seeded, block: &'static Block) {
-        if !seeded.goes_on(block.as_header()) {
-            self.yield_process(block);
-        }
-    }
-
-    /// The running process has done something; if that has made somebody ready, perhaps another one goes on now.
-    pub(crate) fn settle_by_seed(&self, block: &'static Block, operation: &'static str) {
-        let Some(seeded) = &self.seeded else { return };
-        if self.gather(seeded) {
-            seeded.note_operation(block.as_header(), operation, true);
-            self.perhaps_yield(seeded, block);
-        }
-    }
-
     /// A fork has been made: perhaps the oldest one is taken by another process.
     pub(super) fn answer_by_seed(&self, seeded: &Seeded, forks: &Forks) {
         if !std::thread::panicking() && seeded.choose(2) == 1 && self.promote_one(forks, false) {
             point("a fork");
+        }
+    }
+}
+
+impl Here<'_> {
+    /// The running process, which unwinds, would block this worker: if its run is over it does not go on.
+    ///
+    /// # Safety
+    /// `block` is what runs here.
+    pub(crate) unsafe fn abandon_by_seed(self, block: &'static Block) {
+        let Some(seeded) = self.own().seeded.as_ref().filter(|seeded| seeded.is_ending()) else { return };
+        seeded.break_off();
+        // SAFETY: `block` is what runs here, and nobody will resume it.
+        unsafe { self.leave_after(block, nobody_resumes, std::ptr::null_mut()) };
+        unreachable!("nobody resumes it");
+    }
+
+    /// The running process is about to do something; perhaps another one goes on first.
+    ///
+    /// # Safety
+    /// `block` is what runs here.
+    pub(crate) unsafe fn preempt_by_seed(self, block: &'static Block, operation: &'static str) {
+        let Some(seeded) = &self.own().seeded else { return };
+        seeded.note_operation(block.as_header(), operation, false);
+        self.gather(seeded);
+        // SAFETY: passed on to the caller.
+        unsafe { self.perhaps_yield(block) };
+    }
+
+    /// # Safety
+    /// `block` is what runs here.
+    unsafe fn perhaps_yield(self, block: &'static Block) {
+        let goes_on = self.own().seeded.as_ref().is_none_or(|seeded| seeded.goes_on(block.as_header()));
+        if !goes_on {
+            // SAFETY: passed on to the caller.
+            unsafe { self.yield_process(block) };
+        }
+    }
+
+    /// The running process has done something; if that has made somebody ready, perhaps another one goes on now.
+    ///
+    /// # Safety
+    /// `block` is what runs here.
+    pub(crate) unsafe fn settle_by_seed(self, block: &'static Block, operation: &'static str) {
+        let Some(seeded) = &self.own().seeded else { return };
+        if self.gather(seeded) {
+            seeded.note_operation(block.as_header(), operation, true);
+            // SAFETY: passed on to the caller.
+            unsafe { self.perhaps_yield(block) };
         }
     }
 }

@@ -12,12 +12,12 @@ impl Worker {
     /// What is another after each dispatch, boundary and sleep.
     pub fn progress(&self) -> [u64; 3] {
         let parks = self.counters.parks.load(Ordering::Relaxed);
-        [u64::from(self.budget.get()), self.pace.last_boundary(), parks]
+        [u64::from(self.budget.get()), self.boundary_ns.get(), parks]
     }
 
     /// How many wait for their turn here, at a glance.
     pub fn waiting_behind(&self) -> usize {
         let threads = self.ready.len_hint() + self.fresh.len_hint();
-        self.batch.len_hint() + threads + usize::from(self.inbox.has_mail())
+        self.glance_at_batch().0 + threads + usize::from(self.inbox.has_mail())
     }
 }

@@ -8,7 +8,6 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::orphan;
 use crate::policy::Policy;
-use crate::worker::Worker;
 use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
 use crate::worker::live::Live;
@@ -16,6 +15,7 @@ use crate::worker::load::{Always, Sampler};
 use crate::worker::recording::Trace;
 use crate::worker::shared_queue::SharedQueue;
 use crate::worker::timer::{Alarm, AlarmId};
+use crate::worker::{LocalWorker, Worker};
 use raddle_context::SizeClass;
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::{Header, MOVABLE, PLACED, Runnable};
@@ -46,7 +46,7 @@ pub(crate) struct Looks {
 /// Makes a process of a worker that runs a job to its end. Nobody has its handle, and it is in no queue.
 ///
 /// Unsafe: the job was taken, and is run by this process only.
-pub(crate) type MakeJob = unsafe fn(&Worker, NonNull<Node>) -> &'static Block;
+pub(crate) type MakeJob = unsafe fn(&LocalWorker, NonNull<Node>) -> &'static Block;
 
 /// What all workers of a runtime see.
 pub struct Shared {
@@ -269,7 +269,7 @@ impl Shared {
             return;
         }
         self.worker(keeper).timers().cancel(alarm);
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared, self)) {
+        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared(), self)) {
             return; // which looks itself before it next sleeps
         }
         fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
@@ -323,7 +323,7 @@ impl Shared {
 
     /// Whether an exploration hears of how this runtime ends.
     pub(crate) fn is_explored(&self) -> bool {
-        self.workers().iter().any(|worker| worker.seeded.as_ref().is_some_and(|seeded| seeded.is_explored))
+        self.workers().iter().any(|worker| worker.seed.as_ref().is_some_and(|seed| seed.is_explored))
     }
 
     /// Whether something of this runtime is on a spare OS thread.

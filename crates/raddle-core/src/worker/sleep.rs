@@ -2,7 +2,7 @@
 //! May use: `counters`, `message`, `observe::watcher`, `policy`, `raddle-protocol`.
 //! Never: burning the processor beyond the spin budget.
 
-use super::Worker;
+use super::LocalWorker;
 use crate::counters::Counters;
 use crate::message;
 use crate::observe::note_change;
@@ -20,12 +20,12 @@ const LOOKS: u32 = 64;
 /// From this doze on, who spawns is asked to knock.
 const KNOCK_DOZE_NS: u64 = 1_600_000;
 
-impl Worker {
+impl LocalWorker {
     /// Searches and sleeps until there is something to run. `None` when the runtime stops.
     #[cold]
     pub(super) fn wait_for_work(&self) -> Option<Runnable> {
-        if self.spins && self.look_out_for_mail() {
-            return self.batch.pop();
+        if self.ways.spins && self.look_out_for_mail() {
+            return self.turns().batch.pop();
         }
         let shared = self.shared();
         let began = shared.clock.now_ns();
@@ -37,12 +37,10 @@ impl Worker {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
             shared.sampler.look(shared, now);
-            // SAFETY: this is the owner's OS thread.
-            let mut found = self.batch.pop().or_else(|| unsafe { self.ready.pop() });
-            // SAFETY: as above. A waker that an alarm has called may have spawned.
-            found = found.or_else(|| unsafe { self.fresh.pop() });
-            // SAFETY: as above.
-            found = found.or_else(|| unsafe { self.later.pop() });
+            let mut found = self.turns().batch.pop().or_else(|| self.my_ready().pop());
+            // A waker that an alarm has called may have spawned.
+            found = found.or_else(|| self.my_fresh().pop());
+            found = found.or_else(|| self.my_later().pop());
             // It may have made a future.
             found = found.or_else(|| self.take_own_job());
             if found.is_none() && searching {
@@ -61,7 +59,7 @@ impl Worker {
             let woken = self.sleep_once(searching, &mut doze);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
-                doze = FIRST_DOZE_NS << self.steal_state.note_call();
+                doze = FIRST_DOZE_NS << self.own().steal.note_call();
             }
             self.take_mail();
         }
@@ -72,7 +70,7 @@ impl Worker {
         for _ in 0..LOOKS {
             if self.inbox.has_mail() {
                 self.take_mail();
-                return !self.batch.is_empty();
+                return !self.turns().batch.is_empty();
             }
             std::hint::spin_loop();
         }
@@ -88,12 +86,14 @@ impl Worker {
         self.note_idle(now - began, searching);
         self.restart_clock(now);
         if searching {
-            self.steal_state.note_found();
+            self.own().steal.note_found();
         }
         let others_sleep = if searching { shared.idle.found() } else { shared.idle.sleepers() > 0 };
         let more = || {
-            let waiting =
-                self.fresh.len_hint() + self.later.len_hint() + self.ready.len_hint() + self.batch.movable();
+            let waiting = self.fresh.len_hint()
+                + self.later.len_hint()
+                + self.ready.len_hint()
+                + self.turns().batch.movable();
             let more_here = searching && waiting > 1;
             more_here || shared.has_shared(self.index) || (searching && self.sees_work())
         };
@@ -165,7 +165,7 @@ impl Worker {
     /// else to run. Counts as a dispatch, so that boundaries come.
     #[inline(always)]
     pub fn looks_out(&self) -> bool {
-        self.spins && self.has_time_to_look_out()
+        self.ways.spins && self.has_time_to_look_out()
     }
 
     #[inline(never)]
@@ -175,7 +175,7 @@ impl Worker {
             return false;
         }
         self.budget.set(budget);
-        self.ran_dry.set(true);
+        self.own().ran_dry.set(true);
         true
     }
 
@@ -209,8 +209,7 @@ impl Worker {
             }
             if self.inbox.has_mail() {
                 self.take_mail();
-                // SAFETY: this is the owner's OS thread.
-                return self.batch.pop().or_else(|| unsafe { self.ready.pop() });
+                return self.turns().batch.pop().or_else(|| self.my_ready().pop());
             }
             now = shared.clock.now_ns();
             if searching

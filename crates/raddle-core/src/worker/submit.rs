@@ -4,13 +4,23 @@
 //!
 //! It uses the queues of this worker and of others.
 
-use super::Worker;
+use super::{Here, LocalWorker};
 use crate::block::Block;
 use crate::counters::Counters;
 use raddle_protocol::header::{MOVABLE, PLACED, Runnable};
 use std::sync::atomic::Ordering;
 
-impl Worker {
+/// Hands a fresh task over to the worker that this OS thread is. Gives it back if it is none.
+pub(crate) fn submit_task(task: Runnable) -> Result<(), Runnable> {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match unsafe { Here::current() } {
+        Some(worker) => worker.submit_task(task),
+        None => return Err(task),
+    }
+    Ok(())
+}
+
+impl LocalWorker {
     /// Hands a fresh process over: to the worker that it was placed on, or by the policy.
     #[inline(always)]
     pub(crate) fn submit(&self, block: &'static Block, placed: Option<usize>) {
@@ -39,15 +49,14 @@ impl Worker {
         if let Some(at) = at.filter(|at| *at != self.index) {
             return self.shared().worker(at).deliver(fresh);
         }
-        // SAFETY: this is the owner's OS thread.
-        unsafe { self.later.push(fresh) };
+        self.my_later().push(fresh);
         if self.shared().idle.wants_knock() {
             self.knock();
         }
     }
 
     /// Hands a fresh task over.
-    pub(crate) fn submit_task(&self, task: Runnable) {
+    fn submit_task(&self, task: Runnable) {
         Counters::add(&self.counters.spawns, 1);
         if self.spawns_stay.load(Ordering::Relaxed) {
             self.push_fresh(task);
@@ -59,8 +68,7 @@ impl Worker {
     /// The plain way: it waits where it was made.
     #[inline(always)]
     pub(super) fn push_fresh(&self, fresh: Runnable) {
-        // SAFETY: this is the owner's OS thread.
-        unsafe { self.fresh.push(fresh) };
+        self.my_fresh().push(fresh);
         if self.shared().idle.wants_knock() {
             self.knock();
         }
@@ -104,8 +112,7 @@ impl Worker {
             Counters::add(&self.counters.shared_out, 1);
             return shared.worker(idle).deliver(fresh);
         }
-        // SAFETY: this is the owner's OS thread.
-        unsafe { self.fresh.push(fresh) };
+        self.my_fresh().push(fresh);
     }
 
     /// By the user's word: it starts there and stays.
@@ -119,7 +126,7 @@ impl Worker {
     fn place_fresh(&self, fresh: Runnable, index: usize) {
         if index == self.index {
             fresh.header().worker.set(self.as_word());
-            self.batch.push(fresh);
+            self.turns().batch.push(fresh);
         } else {
             self.shared().worker(index).deliver(fresh);
         }

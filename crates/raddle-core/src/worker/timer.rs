@@ -14,7 +14,7 @@
 use crate::block::Block;
 use crate::block::EXPIRED;
 use crate::worker::Callback;
-use crate::worker::Worker;
+use crate::worker::LocalWorker;
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::selection::{Selected, WaitNumber};
 use raddle_protocol::protocol::token::{Generation, Notified};
@@ -38,7 +38,7 @@ pub enum Alarm {
 }
 
 impl Alarm {
-    pub(crate) fn ring(self, worker: &Worker) {
+    pub(crate) fn ring(self, worker: &LocalWorker) {
         match self {
             // SAFETY: the sleeper gave the right to queue it to this alarm.
             Alarm::Wake(sleeper) => unsafe { worker.wake(sleeper.as_ptr()) },

@@ -8,10 +8,10 @@
 //! needs no more registers than before.
 //!
 //! A switch is one record: the next to run, and why the one before stopped. Whoever waits notes the reason down
-//! ([`Worker::note_stop`]); a switch without such a note is a yield.
+//! ([`LocalWorker::note_stop`]); a switch without such a note is a yield.
 
 use super::engine;
-use super::{OPERATIONS, RECORDED, Worker, current_header};
+use super::{Here, LocalWorker, OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
 use crate::counters::Stats;
 use crate::describe::Wait;
@@ -57,7 +57,40 @@ impl Worker {
         self.watched.load(Ordering::Relaxed)
     }
 
-    /// The running one is about to wait in that call, on the object at that address, if it has one.
+    /// What traces call it. An engine's gets its name with its number.
+    fn number_of(&self, header: &Header) -> u32 {
+        let is_new = header.kind == Kind::Engine && header.number.get() == 0;
+        let number = tracer::number_of(header);
+        if is_new {
+            // SAFETY: the kind says that it is a link, and whoever records of it has it.
+            unsafe { engine::name_of(header) }.inspect(|name| self.tracer.keep_name(number, name));
+        }
+        number
+    }
+
+    /// An OS thread that is no worker of this runtime is about to queue something: at worker `target`, or for any. From
+    /// any thread.
+    #[cold]
+    pub(crate) fn trace_outside(&self, event: Event, header: &Header, target: Option<usize>) {
+        let target = target.map_or(u8::MAX, |target| target.min(254) as u8);
+        self.shared().trace.note_outside(event, self.number_of(header), target);
+    }
+
+    /// What its counters say, with what is counted in its batch until the next boundary.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.counters.snapshot();
+        stats.local_wakes += self.glance_at_batch().1 as u64;
+        stats
+    }
+
+    /// All that is always counted of it.
+    pub(crate) fn always(&self) -> Always {
+        Always { stats: self.stats(), idle: self.idle_times.snapshot(), load: self.loads.snapshot() }
+    }
+}
+
+impl LocalWorker {
+    /// The running one is about to wait in `what`, a call's name, on the object at that address, if it has one.
     #[inline(always)]
     pub fn note_stop(&self, call: &'static WaitCall, object: usize) {
         if self.traces() {
@@ -65,31 +98,31 @@ impl Worker {
         }
     }
 
-    /// As [`note_stop`](Worker::note_stop), at that place of the program.
+    /// As [`note_stop`](LocalWorker::note_stop), at that place of the program.
     #[cold]
     pub fn note_stop_at(&self, call: &'static WaitCall, object: usize, site: &'static Location<'static>) {
         let site = self.traces_at(Level::Sync).then_some(site);
-        self.tracer.note_stop(call.reason(), object, site);
+        self.own().stop.note_stop(call.reason(), object, site);
     }
 
     /// What runs here has ended.
     pub(crate) fn note_exit(&self) {
         if self.traces() {
-            self.tracer.note_reason(StopReason::Exit, 0, (0, 0));
+            self.own().stop.note_reason(StopReason::Exit, 0, (0, 0));
         }
     }
 
     #[cold]
     #[inline(never)]
     fn record_stop(&self, call: &'static WaitCall, object: usize) {
-        let Some(wait) = waited_for() else { return self.tracer.note_stop(call.reason(), object, None) };
+        let Some(wait) = waited_for() else { return self.own().stop.note_stop(call.reason(), object, None) };
         let object = if object == 0 { wait.subject().addr() } else { object };
         self.note_stop_at(call, object, wait.site());
     }
 
     /// An engine's process is about to stop: see [`Turn::stops`](engine::Turn::stops).
     pub(crate) fn note_engine_stop(&self, reason: StopReason, site: u32) {
-        self.tracer.note_reason(reason, 0, (site, tracer::SITE_OF_ENGINE));
+        self.own().stop.note_reason(reason, 0, (site, tracer::SITE_OF_ENGINE));
     }
 
     /// Records that what `next` is of runs now.
@@ -103,30 +136,19 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn record_next(&self, next: *mut Context) {
-        let number = if next == self.home_context.get() {
+        let number = if next == self.own().home.context.get() {
             0
         } else {
             // SAFETY: every context that a worker enters is its home's or a block's.
             self.number_of(&unsafe { Block::of_context(next) }.header)
         };
-        self.tracer.switch(number, StopReason::Yield);
-    }
-
-    /// What traces call it. An engine's gets its name with its number.
-    fn number_of(&self, header: &Header) -> u32 {
-        let is_new = header.kind == Kind::Engine && header.number.get() == 0;
-        let number = tracer::number_of(header);
-        if is_new {
-            // SAFETY: the kind says that it is a link, and whoever records of it has it.
-            unsafe { engine::name_of(header) }.inspect(|name| self.tracer.keep_name(number, name));
-        }
-        number
+        self.tracer.switch(number, &self.own().stop, StopReason::Yield);
     }
 
     /// Records that `next`, a task or an engine's, runs now on the worker's own stack.
     #[cold]
     pub(crate) fn trace_switch_to(&self, next: &Header) {
-        self.tracer.switch(self.number_of(next), StopReason::Wait);
+        self.tracer.switch(self.number_of(next), &self.own().stop, StopReason::Wait);
     }
 
     /// Runs the turn of something that has no stack of its own.
@@ -137,7 +159,7 @@ impl Worker {
         }
         turn();
         if self.traces() {
-            self.tracer.switch(0, StopReason::Wait);
+            self.tracer.switch(0, &self.own().stop, StopReason::Wait);
         }
     }
 
@@ -147,14 +169,6 @@ impl Worker {
         if !matches!(woken.kind, Kind::OsThread | Kind::Bell) {
             self.tracer.record(Event::Wake, self.number_of(woken), pack(target.min(255) as u8, 0));
         }
-    }
-
-    /// An OS thread that is no worker of this runtime is about to queue something: at worker `target`, or for any. From
-    /// any thread: of this worker only the public half is used.
-    #[cold]
-    pub(crate) fn trace_outside(&self, event: Event, header: &Header, target: Option<usize>) {
-        let target = target.map_or(u8::MAX, |target| target.min(254) as u8);
-        self.shared().trace.note_outside(event, self.number_of(header), target);
     }
 
     /// Something is about to be queued for the first time, at worker `target`; where the program has placed it, if so.
@@ -185,7 +199,7 @@ impl Worker {
     /// An engine waits, on this OS thread, until it has something to run.
     #[cold]
     pub(crate) fn trace_rest<R>(&self, wait: impl FnOnce() -> R) -> R {
-        self.tracer.switch(0, StopReason::Wait);
+        self.tracer.switch(0, &self.own().stop, StopReason::Wait);
         let began = self.shared().clock.now_ns();
         self.note_idle_begin(began);
         let result = wait();
@@ -221,15 +235,6 @@ impl Worker {
         }
     }
 
-    /// Gives the process that runs here a name. None runs in a job that could not get a stack.
-    pub(crate) fn name_running(&self, name: &Arc<str>) {
-        // SAFETY: the word is null or the header of what runs here, which is alive.
-        let running = unsafe { current_header().as_ref() };
-        if let Some(process) = running.filter(|running| running.kind == Kind::Process) {
-            self.tracer.keep_name(tracer::number_of(process), name);
-        }
-    }
-
     /// The worker has nothing to run from now on.
     pub(super) fn note_idle_begin(&self, now: u64) {
         if cfg!(raddle_uncounted) {
@@ -239,18 +244,6 @@ impl Worker {
         if self.traces() {
             self.tracer.record(Event::IdleBegin, 0, 0);
         }
-    }
-
-    /// What its counters say, with what is counted in its batch until the next boundary.
-    pub(crate) fn stats(&self) -> Stats {
-        let mut stats = self.counters.snapshot();
-        stats.local_wakes += self.batch.woken() as u64;
-        stats
-    }
-
-    /// All that is always counted of it.
-    pub(crate) fn always(&self) -> Always {
-        Always { stats: self.stats(), idle: self.idle_times.snapshot(), load: self.loads.snapshot() }
     }
 
     /// The worker was idle for so long.
@@ -263,6 +256,25 @@ impl Worker {
             let cause = if searching { IdleCause::Own } else { IdleCause::Mail };
             self.tracer.record(Event::IdleEnd, cause as u32, 0);
         }
+    }
+}
+
+/// Something has become of a job, by its number, on the worker that this OS thread is.
+pub(crate) fn trace_job(event: Event, job: u32) {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    if let Some(worker) = unsafe { Here::current() } {
+        worker.trace_job(event, job, 0);
+    }
+}
+
+/// Gives the process that runs here a name. None runs in a job that could not get a stack.
+pub(crate) fn name_running(name: &Arc<str>) {
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { current_header().as_ref() };
+    if let Some(worker) = Worker::current()
+        && let Some(process) = running.filter(|running| running.kind == Kind::Process)
+    {
+        worker.tracer.keep_name(tracer::number_of(process), name);
     }
 }
 

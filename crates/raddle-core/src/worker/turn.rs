@@ -2,7 +2,7 @@
 //! May use: `block::control`, `block::name`, `counters`, `orphan`, `raddle-context`, `raddle-protocol`.
 //! Never: a process's code; that runs on the process's stack.
 
-use super::Worker;
+use super::{Here, LocalWorker, Worker};
 use crate::block::Block;
 use crate::counters::Counters;
 use crate::orphan;
@@ -11,7 +11,18 @@ use raddle_protocol::header::{Kind, Runnable, STARTED};
 
 impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops.
-    pub(crate) fn run(&self) {
+    ///
+    /// # Safety
+    /// Called once, on the OS thread that is to be this worker's, and on which nothing of any runtime's runs.
+    pub(crate) unsafe fn run(&self) {
+        // SAFETY: this OS thread is the worker's, from here to the end of this function. What it runs leaves this stack
+        // and comes back to it here.
+        unsafe { Here::begin(self) }.run();
+    }
+}
+
+impl LocalWorker {
+    fn run(&self) {
         self.set_home_current(true);
         self.tracer.begin_on_this_thread();
         while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
@@ -22,13 +33,13 @@ impl Worker {
 
     /// The next to run, from the places that are this worker's own or its group's.
     fn next(&self) -> Option<Runnable> {
-        if let Some(next) = self.handoff.take() {
+        if let Some(next) = self.own().handoff.take() {
             return Some(next);
         }
         let budget = self.budget.get() - 1;
         self.budget.set(budget);
         if budget == 0 {
-            if let Some(seeded) = &self.seeded {
+            if let Some(seeded) = &self.own().seeded {
                 return self.next_by_seed(seeded);
             }
             self.boundary();
@@ -36,10 +47,10 @@ impl Worker {
         if self.inbox.has_mail() {
             self.take_mail();
         }
-        if let Some(next) = self.batch.pop() {
+        if let Some(next) = self.turns().batch.pop() {
             return Some(next);
         }
-        self.ran_dry.set(true);
+        self.own().ran_dry.set(true);
         self.refill()
     }
 
@@ -48,32 +59,29 @@ impl Worker {
         if let Some(job) = self.take_own_job() {
             return Some(job);
         }
-        // SAFETY: this is the owner's OS thread.
-        if let Some(thread) = unsafe { self.ready.pop() } {
+        if let Some(thread) = self.my_ready().pop() {
             return Some(thread);
         }
-        // SAFETY: as above.
-        if let Some(fresh) = unsafe { self.fresh.pop() } {
+        if let Some(fresh) = self.my_fresh().pop() {
             return Some(fresh);
         }
         let surplus = self.window.take();
         if !surplus.is_empty() {
-            self.batch.append(surplus);
-            return self.batch.pop();
+            self.turns().batch.append(surplus);
+            return self.turns().batch.pop();
         }
-        // SAFETY: as above.
-        if let Some(later) = unsafe { self.later.pop() } {
+        if let Some(later) = self.my_later().pop() {
             return Some(later);
         }
         self.take_shared(1);
-        self.batch.pop()
+        self.turns().batch.pop()
     }
 
     fn dispatch(&self, next: Runnable) {
         match next.header().kind {
             Kind::Task => {
                 Counters::add(&self.counters.polls, 1);
-                if !std::ptr::eq(next.header().worker.get().cast(), self) {
+                if next.header().worker.get() != self.as_word() {
                     self.receive(next.header());
                 }
                 // SAFETY: its kind says how it was made.
@@ -103,7 +111,7 @@ impl Worker {
         // SAFETY: the caller has seen that its kind is a process.
         let block = unsafe { Block::of_header(fresh.as_ptr()) };
         Counters::add(&self.counters.stacks_refused, 1);
-        let seeded = self.seeded.as_ref();
+        let seeded = self.own().seeded.as_ref();
         let told = seeded.is_some_and(|seeded| seeded.refused(&crate::block::no_start(block, &refused)));
         if !told {
             crate::block::cannot_start(block, &refused);

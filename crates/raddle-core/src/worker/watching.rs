@@ -48,6 +48,6 @@ impl Shared {
 impl Worker {
     /// Whether it follows a seed.
     pub fn follows_seed(&self) -> bool {
-        self.seeded.is_some()
+        self.seed.is_some()
     }
 }

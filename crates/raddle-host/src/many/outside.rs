@@ -117,10 +117,9 @@ struct StartWatcher(&'static MachineHost<'static>);
 
 impl Wake for StartWatcher {
     fn wake(self: Arc<Self>) {
-        if !self.0.watch()
-            && let Some(turn) = Turn::current()
-        {
-            turn.alarm(TICK, Waker::from(self));
+        if !self.0.watch() {
+            // SAFETY: it sets an alarm, and waits for nothing.
+            let _on_a_worker = unsafe { Turn::with_current(|turn| turn.alarm(TICK, Waker::from(self))) };
         }
     }
 }

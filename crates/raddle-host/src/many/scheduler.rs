@@ -160,9 +160,9 @@ impl Wake for AlarmWaker {
         if current().is_none() {
             return;
         }
-        if let Some(turn) = Turn::current() {
-            self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
-        }
+        let ring = |turn: Turn<'_>| self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);
+        // SAFETY: the machine makes a process of its own ready, and waits for nothing.
+        let _on_a_worker = unsafe { Turn::with_current(ring) };
         // Last: as long as the alarm is set, the watcher does not report a deadlock.
         if let Some(mut alarms) = current() {
             alarms.set.remove(&self.process);

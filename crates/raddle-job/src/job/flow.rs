@@ -12,7 +12,7 @@
 
 use raddle_core::process::make;
 use raddle_core::runtime::{self, Shared};
-use raddle_core::worker::{Worker, current_header};
+use raddle_core::worker::{Here, Worker, current_header};
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
 
@@ -46,17 +46,28 @@ impl<'a> Flow<'a> {
         unsafe { &*self.0.forks.get() }
     }
 
-    /// The worker that it runs on now.
+    /// The worker that it runs on now: its public half.
     #[inline(always)]
     pub(super) fn worker(self) -> &'a Worker {
         debug_assert!(!self.0.is(AWAY), "who is away has no worker");
-        // SAFETY: a running flow has a worker, and this is its OS thread.
+        // SAFETY: a running flow has a worker, whose runtime lives.
         unsafe { Worker::of(self.0) }
+    }
+
+    /// The worker that it runs on now, for one who is about to use it.
+    ///
+    /// # Safety
+    /// As for [`Here::current`].
+    #[inline(always)]
+    pub(super) unsafe fn here(self) -> Here<'a> {
+        debug_assert!(!self.0.is(AWAY), "who is away has no worker");
+        // SAFETY: a running flow has a worker, and this is its OS thread; the rest is passed on to the caller.
+        unsafe { Here::of(self.0) }
     }
 
     /// The runtime that it belongs to, also while it is away.
     pub(super) fn shared(self) -> &'a Shared {
-        // SAFETY: of its worker only the public half is used.
+        // SAFETY: it has a worker, whose runtime lives.
         let worker: &'a Worker = unsafe { Worker::of(self.0) };
         worker.shared()
     }
@@ -64,9 +75,9 @@ impl<'a> Flow<'a> {
     /// Looks whether jobs are wanted, and promotes if so.
     #[inline(always)]
     pub(super) fn poll(self) {
-        let worker = self.worker();
-        if worker.jobs.is_wanted() {
-            worker.answer(self.forks());
+        if self.worker().jobs.is_wanted() {
+            // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+            unsafe { self.here() }.answer(self.forks());
         }
     }
 
@@ -86,7 +97,8 @@ impl<'a> Flow<'a> {
     #[cold]
     #[inline(never)]
     fn answer_with<T>(self, kept: T) -> T {
-        self.worker().answer(self.forks());
+        // SAFETY: as in `poll`.
+        unsafe { self.here() }.answer(self.forks());
         // Else the compiler knows that it is what it was, and keeps it over the call all the same.
         std::hint::black_box(kept)
     }
@@ -142,7 +154,8 @@ pub(super) unsafe fn place(flow: Option<Flow<'_>>, node: *mut Node) {
 #[cold]
 #[inline(never)]
 unsafe fn place_without_list(node: *mut Node) {
-    match (with_own_list(), Worker::current()) {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match (with_own_list(), unsafe { Here::current() }) {
         (Some(flow), _) => {
             // SAFETY: passed on to the caller.
             unsafe { flow.forks().push(node) };
@@ -181,7 +194,7 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
                 && (forks.top().is_some() || forks.bag.is_used())
             {
                 // SAFETY: the flow that calls runs on its worker's OS thread.
-                unsafe { Worker::of(self.0) }.promote_rest(forks);
+                unsafe { Here::of(self.0) }.promote_rest(forks);
             }
         }
     }
@@ -189,7 +202,7 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
     forks.open();
     header.forks.set(&raw const forks);
     // A new computation, perhaps of another grain: its first forks answer again.
-    // SAFETY: the flow that calls runs on its worker's OS thread.
+    // SAFETY: the flow that calls runs, so its runtime lives.
     unsafe { Worker::of(header) }.jobs.ask();
     let _close = Close(header);
     f()

@@ -8,9 +8,9 @@ use super::waits::{GET, GET_PRIVATE, Promised};
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
 use raddle_core::wait::park;
+use raddle_core::worker;
 use raddle_core::worker::jobs::Slot;
 use raddle_core::worker::jobs::{self, PlaceAct, What};
-use raddle_core::worker::{self, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::bag::{Chunk, Place};
 use raddle_protocol::protocol::jobs::{How, Node, Reclaimed};
@@ -112,14 +112,16 @@ fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Future<T> {
 
 #[inline(always)]
 fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Future<T> {
-    let place = in_bag::put(flow.worker(), flow.forks(), flow.home(), f);
+    // SAFETY: it is gone when the closure is there, and nothing leaves its stack meanwhile.
+    let here = unsafe { flow.here() };
+    let place = in_bag::put(&here, flow.forks(), flow.home(), f);
     flow.poll();
     Future { at: At(place.cast()), value: PhantomData }
 }
 
 /// In a task's poll, or on an OS thread.
 fn make_record<F: FnOnce() -> T, T>(f: F) -> Future<T> {
-    let node = Slot::make(Worker::current(), std::ptr::null(), act::<F, T>, f);
+    let node = Slot::make(std::ptr::null(), act::<F, T>, f);
     // SAFETY: just made.
     unsafe { Node::renew_join(node) };
     // SAFETY: as above; the slot stays until the future has been run and its handle is gone.
@@ -172,7 +174,7 @@ unsafe fn take_result<T>(node: *mut Node) -> std::thread::Result<T> {
     // SAFETY: passed on to the caller.
     let result = unsafe { Slot::take::<std::thread::Result<T>>(node) };
     // SAFETY: as above.
-    unsafe { Slot::free(Worker::current(), node) };
+    unsafe { Slot::free(node) };
     result
 }
 
@@ -267,7 +269,7 @@ impl<T> Future<T> {
         impl Drop for Free {
             fn drop(&mut self) {
                 // SAFETY: run, or unwinding out of its closure; the handle is used up, and the slot is in no list.
-                unsafe { Slot::free(Worker::current(), self.0) };
+                unsafe { Slot::free(self.0) };
             }
         }
         let _free = Free(record);
@@ -315,8 +317,10 @@ unsafe fn run_last(flow: Flow<'_>, place: *mut Place, act: PlaceAct, out: *mut (
             // SAFETY: the closure has been taken out; the place is in the bag of the flow, which still runs.
             let chunk = unsafe { self.0.forks().bag.clear(self.1) };
             chunk.into_iter().for_each(|chunk| {
+                // SAFETY: it is gone at once.
+                let here = unsafe { self.0.here() };
                 // SAFETY: the bag has just let it go.
-                unsafe { self.0.worker().chunks.give(chunk) }
+                unsafe { here.chunks().give(chunk) }
             });
         }
     }

@@ -6,7 +6,7 @@
 //! the *record*, in which job and handle meet from then on; the word tells the handle where that is.
 
 use super::future::act;
-use raddle_core::worker::Worker;
+use raddle_core::worker::LocalWorker;
 use raddle_core::worker::jobs::{PlaceAct, Slot, What};
 use raddle_protocol::protocol::bag::{Chunk, Place};
 use raddle_protocol::protocol::jobs::{Forks, Node};
@@ -22,9 +22,14 @@ const BOXED: usize = 4;
 
 /// Puts a closure into a place of the running flow's bag.
 #[inline(always)]
-pub(super) fn put<F: FnOnce() -> T, T>(worker: &Worker, forks: &Forks, home: *const (), f: F) -> *mut Place {
+pub(super) fn put<F: FnOnce() -> T, T>(
+    worker: &LocalWorker,
+    forks: &Forks,
+    home: *const (),
+    f: F,
+) -> *mut Place {
     let room = if words::<F>() == BOXED { 1 } else { words::<F>() };
-    let place = forks.bag.place(room, home, || worker.chunks.take());
+    let place = forks.bag.place(room, home, || worker.chunks().take());
     let act: PlaceAct = act_in_place::<F, T>;
     // SAFETY: just handed out, and ours.
     unsafe { &(*place).promise }.make(act as *mut ());
@@ -72,7 +77,7 @@ unsafe fn act_in_place<F: FnOnce() -> T, T>(place: *mut Place, what: What) {
 #[cold]
 #[inline(never)]
 fn make_record<F: FnOnce() -> T, T>(home: *const (), f: F) -> *mut Node {
-    let record = Slot::make(Worker::current(), home, act::<F, T>, f);
+    let record = Slot::make(home, act::<F, T>, f);
     // SAFETY: just made.
     unsafe { Node::renew_join(record) };
     record

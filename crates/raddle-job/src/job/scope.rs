@@ -20,7 +20,7 @@ use raddle_core::runtime::Shared;
 use raddle_core::runtime::place;
 use raddle_core::trace::name_this_job;
 use raddle_core::worker::jobs::Slot;
-use raddle_core::worker::{self, Worker, current_header};
+use raddle_core::worker::{self, Here, current_header};
 use raddle_protocol::header::{AWAY, Header};
 use raddle_protocol::protocol::jobs::{How, Node};
 use std::any::Any;
@@ -166,8 +166,11 @@ impl<'scope> Scope<'scope> {
         }
         let home = std::ptr::from_ref(self).cast();
         let flow = Flow::current();
-        let worker = flow.map(Flow::worker).or_else(Worker::current);
-        let node = Slot::make(worker, home, act::<Body>, body);
+        // SAFETY: it is gone when the closure is there, and nothing leaves its stack meanwhile.
+        let here = flow.map(|flow| unsafe { flow.here() });
+        // SAFETY: as above.
+        let here = here.or_else(|| unsafe { Here::current() });
+        let node = Slot::make_on(here.as_deref(), home, act::<Body>, body);
         if flow.is_some_and(|flow| std::ptr::eq(flow.home().cast(), self.owner)) {
             self.private.set(self.private.get() + 1);
         }
@@ -182,7 +185,7 @@ impl<'scope> Scope<'scope> {
     where
         Body: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let node = Slot::make(Worker::current(), std::ptr::from_ref(self).cast(), act::<Body>, body);
+        let node = Slot::make(std::ptr::from_ref(self).cast(), act::<Body>, body);
         // SAFETY: a pool outlives its scopes.
         let pool = unsafe { &*self.pool };
         // SAFETY: just made; the slot stays until the job has been run.
@@ -354,7 +357,7 @@ where
     // SAFETY: the closure has not run, and is the caller's.
     let body = unsafe { Slot::take::<Body>(node) };
     // SAFETY: in no list, and nobody has a handle.
-    unsafe { Slot::free(Worker::current(), node) };
+    unsafe { Slot::free(node) };
     match how {
         How::Here(_) => scope.run(body),
         _ => run_taken(scope, body),

@@ -5,7 +5,7 @@
 use super::Yield;
 use raddle_core::runtime::place::{place, runtime};
 use raddle_core::wait::park::{let_others_run, may_wait};
-use raddle_core::worker::Worker;
+use raddle_core::worker::{Worker, has_work};
 
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
@@ -38,7 +38,7 @@ pub fn max_num_threads() -> usize {
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     place()?;
-    Some(Worker::current().is_some_and(Worker::has_work))
+    Some(has_work())
 }
 
 /// Lets the caller's worker begin something else that waits, and comes back. `None` on an OS thread that is no worker.
@@ -47,21 +47,21 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 #[inline]
 pub fn yield_now() -> Option<Yield> {
     place()?;
-    let has_work = || Worker::current().is_some_and(|w| w.has_work() || w.shared().has_shared(w.index));
-    Some(yield_while(has_work))
+    let shares = || Worker::current().is_some_and(|worker| worker.shared().has_shared(worker.index));
+    Some(yield_while(|| has_work() || shares()))
 }
 
 /// As [`yield_now`], but only what the caller's worker has itself.
 #[inline]
 pub fn yield_local() -> Option<Yield> {
     place()?;
-    Some(yield_while(|| Worker::current().is_some_and(Worker::has_work)))
+    Some(yield_while(has_work))
 }
 
 /// What is shared by workers comes into a worker's own queues at its next boundary, which each yield brings nearer.
-fn yield_while(has_work: impl Fn() -> bool) -> Yield {
-    while may_wait() && has_work() {
-        let is_here = Worker::current().is_some_and(Worker::has_work);
+fn yield_while(is_worth_it: impl Fn() -> bool) -> Yield {
+    while may_wait() && is_worth_it() {
+        let is_here = has_work();
         let_others_run();
         if is_here {
             return Yield::Executed;

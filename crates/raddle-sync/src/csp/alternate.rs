@@ -18,7 +18,7 @@ use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait, WaitCall};
 use raddle_core::worker::choice::{now, point};
 use raddle_core::worker::timer::{Alarm, AlarmId};
-use raddle_core::worker::{self, Worker};
+use raddle_core::worker::{self, Here, Worker};
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::alternation::Alternation;
 use std::borrow::Borrow;
@@ -328,7 +328,7 @@ impl Chooser {
             return None;
         };
         let alarm = earliest.map(|(guard, deadline)| {
-            // SAFETY: `block` is what runs here.
+            // SAFETY: `block` is what runs here: its runtime lives.
             let worker: &'static Worker = unsafe { Worker::of(&block.header) };
             let at_ns = worker.deadline(deadline.saturating_duration_since(now()));
             (worker, worker.timers().set(at_ns, Alarm::Guard(self.guard(guard as u32))))
@@ -347,8 +347,8 @@ impl Chooser {
         }
         self.header.set(block.as_header());
         if enter() {
-            // SAFETY: `block` is what runs here.
-            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: `block` is what runs here, and leaves its stack by this only.
+            let worker = unsafe { Here::of(&block.header) };
             worker.note_stop(call, 0);
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };

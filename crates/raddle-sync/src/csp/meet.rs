@@ -11,7 +11,7 @@
 //! policy: it saves the switch there and back when the second has more to send.
 //!
 //! *Publish after switch.* A process that is bound to its worker enters the word before it leaves its stack, which is
-//! safe for the reason that [`Worker::leave_here`] gives, and saves a switch when the peer comes at that moment.
+//! safe for the reason that [`Here::leave_here`] gives, and saves a switch when the peer comes at that moment.
 //! Whoever may move enters the word only when its context is saved.
 //!
 //! *Looking out.* On a runtime whose workers spin (`spin`), who finds nobody at a channel, and nothing else to run
@@ -24,7 +24,7 @@ use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
 use raddle_core::worker::choice::{point, settle};
-use raddle_core::worker::{self, RECORDED, SEEDED, SPINS, Worker};
+use raddle_core::worker::{self, Here, RECORDED, SEEDED, SPINS, Worker};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
 use raddle_protocol::prim;
 use raddle_protocol::protocol::rendezvous::{Answer, Rendezvous, Seen};
@@ -93,7 +93,7 @@ pub(crate) unsafe fn exchange<const CALL: u32>(word: &Word, value: Value) -> Res
         // SAFETY: passed on to the caller.
         return unsafe { exchange_otherwise(word, value.data, call, value.copy(), site) };
     };
-    // SAFETY: `block` is what runs here.
+    // SAFETY: `block` is what runs here: its runtime lives.
     let watched = unsafe { Worker::of(&block.header) }.watched();
     if watched != 0 {
         // SAFETY: passed on to the caller; `block` runs here and is bound.
@@ -142,8 +142,8 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
         Ok(Some(peer)) => {
             // SAFETY: the word has just shown it.
             let header = unsafe { serve(word, peer, data, copy) };
-            // SAFETY: `block` is what runs here.
-            let worker = unsafe { Worker::of(&block.header) };
+            // SAFETY: `block` is what runs here, and leaves its stack by this only.
+            let worker = unsafe { Here::of(&block.header) };
             // SAFETY: it waits, and whoever empties the word wakes it, once.
             unsafe { worker.wake(header) };
             return Ok(());
@@ -158,8 +158,8 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, data, call, copy, site) };
     }
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     // What is shown or noted is read when the process has left its stack, and not before it is queued or resumed.
     if IS_RECORDED {
         let wait = Wait::on(call, Meeting::at(word), site);
@@ -208,8 +208,8 @@ unsafe fn exchange_watched(
         Seen::Hot(peer) if unsafe { serve_hot(word, peer, data, copy) } => return Some(Ok(())),
         _ => return None,
     }
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     if watched & SPINS != 0 && worker.looks_out() {
         // SAFETY: passed on to the caller; `block` runs here and is bound.
         return Some(unsafe { exchange_hot(word, value, block, call, site) });
@@ -238,8 +238,8 @@ unsafe fn exchange_hot(
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, value.data, call, value.copy(), site) };
     }
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
+    // SAFETY: `block` is what runs here, and leaves its stack by this only.
+    let worker = unsafe { Here::of(&block.header) };
     if !worker.look_out(|| party.answer.is_given()) {
         if word.cool(place) {
             let wait = Wait::on(call, Meeting::at(word), site);

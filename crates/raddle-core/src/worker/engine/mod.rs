@@ -13,7 +13,7 @@
 mod queue;
 
 use super::timer::{Alarm as Ring, AlarmId};
-use super::{Worker, current_header};
+use super::{Here, LocalWorker, current_header};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use raddle_trace::StopReason;
 use std::ptr::NonNull;
@@ -89,7 +89,7 @@ impl Link {
 }
 
 /// Takes the engine's part of what a worker has dequeued.
-pub(crate) fn run(worker: &Worker, next: Runnable) {
+pub(crate) fn run(worker: &LocalWorker, next: Runnable) {
     let link: NonNull<Link> = NonNull::new(next.as_ptr().cast()).expect("a runnable is not null");
     // SAFETY: who made it ready vouched that it is a link, whose holder we are.
     let handle = unsafe { link.as_ref() }.header.owner::<Handle>().get();
@@ -112,7 +112,7 @@ pub(crate) unsafe fn name_of(header: &Header) -> Option<Arc<str>> {
 /// A worker, lent to an engine while it runs one of its own there.
 #[derive(Clone, Copy)]
 pub struct Turn<'w> {
-    worker: &'w Worker,
+    worker: &'w LocalWorker,
 }
 
 /// Whether the calling OS thread is free to become a worker: nothing of any runtime's runs on it, not even away from
@@ -122,9 +122,13 @@ pub fn is_outside() -> bool {
 }
 
 impl<'w> Turn<'w> {
-    /// The turn of whoever calls this on a worker of any runtime, out of an alarm for instance.
-    pub fn current() -> Option<Turn<'w>> {
-        Worker::current().map(|worker| Turn { worker })
+    /// Lends the turn of whoever calls this on a worker of any runtime, out of an alarm for instance.
+    ///
+    /// # Safety
+    /// `f` stays on this OS thread: it calls nothing that may wait.
+    pub unsafe fn with_current<R>(f: impl FnOnce(Turn<'_>) -> R) -> Option<R> {
+        // SAFETY: passed on to the caller.
+        unsafe { Here::current() }.map(|here| f(Turn { worker: &here }))
     }
 
     /// Whether it is recorded what runs here: only then [`stops`](Turn::stops) means anything.

@@ -5,19 +5,19 @@
 //! It uses the batch, the fresh list.
 
 use crate::counters::Counters;
-use crate::worker::Worker;
+use crate::worker::LocalWorker;
 use raddle_protocol::header::{Header, Kind, Runnable};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-impl Worker {
+impl LocalWorker {
     pub(in crate::worker) fn run_engine(&self, next: Runnable) {
         Counters::add(&self.counters.polls, 1);
         next.header().worker.set(self.as_word());
         self.trace_turn(next.header(), || super::run(self, next));
     }
 
-    /// Queues an engine's, which waited, or has just been made: as [`wake`](Worker::wake), knowing what it is. True if
+    /// Queues an engine's, which waited, or has just been made: as `wake`, knowing what it is. True if
     /// it is in the batch, of which others get what this worker gives away, between two dispatches.
     ///
     /// # Safety
@@ -29,7 +29,7 @@ impl Worker {
         if home == self.as_word() && self.wakes_stay.load(Ordering::Relaxed) {
             // SAFETY: the caller holds the right to queue it.
             let runnable = unsafe { Runnable::from_raw(header) };
-            self.batch.push_woken_movable(runnable.expect("it is not null"));
+            self.turns().batch.push_woken_movable(runnable.expect("it is not null"));
             true
         } else {
             // SAFETY: passed on to the caller.
@@ -41,7 +41,7 @@ impl Worker {
     /// It was at another worker, or is traced, or was never queued: then it is of this one.
     ///
     /// # Safety
-    /// As [`wake`](Worker::wake).
+    /// As [`wake`](LocalWorker::wake).
     #[cold]
     #[inline(never)]
     unsafe fn wake_engine_elsewhere(&self, header: *mut Header) {
@@ -66,7 +66,7 @@ impl Worker {
         if budget == 0 || self.inbox.has_mail() {
             return None;
         }
-        let next = self.batch.pop()?;
+        let next = self.turns().batch.pop()?;
         self.budget.set(budget);
         if next.header().kind == Kind::Engine {
             next.header().worker.set(self.as_word());
@@ -75,7 +75,7 @@ impl Worker {
             }
             return Some(next);
         }
-        self.handoff.set(Some(next));
+        self.own().handoff.set(Some(next));
         None
     }
 
@@ -97,7 +97,7 @@ impl Worker {
     /// It was taken out in vain: it is next.
     pub(crate) fn put_back(&self, next: NonNull<Header>) {
         // SAFETY: it has just been taken out of the batch, and the right to it is passed on.
-        self.handoff.set(unsafe { Runnable::from_raw(next.as_ptr()) });
+        self.own().handoff.set(unsafe { Runnable::from_raw(next.as_ptr()) });
     }
 
     /// Hands over one that has just been made, or has begun without being queued; engines count their own.

@@ -4,7 +4,7 @@
 
 use super::chunks;
 use crate::tracer::number_of_job;
-use crate::worker::Worker;
+use crate::worker::LocalWorker;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::bag::{Chunk, Place};
 use raddle_protocol::protocol::jobs::{Forks, Node};
@@ -35,7 +35,7 @@ pub unsafe fn as_act(act: *mut ()) -> PlaceAct {
 }
 
 /// Promotes the oldest future of a flow that runs on `worker`, or has just left it. False if there is none.
-pub fn promote_oldest(worker: &Worker, forks: &Forks) -> bool {
+pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
     let Some((place, act)) = forks.bag.oldest::<Header>() else { return false };
     let mut record: *mut Node = null_mut();
     // SAFETY: it came from the word of a private future.

@@ -3,7 +3,7 @@
 //! Never: giving memory back; a chunk that was used is used again.
 
 use super::slab::depot;
-use crate::worker::Worker;
+use crate::worker::Here;
 use raddle_protocol::protocol::bag::{CHUNK_BYTES, Chunk};
 use std::alloc::{Layout, alloc, handle_alloc_error};
 use std::cell::Cell;
@@ -88,9 +88,10 @@ impl Drop for Chunks {
 
 /// Takes a chunk that is free, wherever the caller runs.
 pub(super) fn give(chunk: *mut Chunk) {
-    match Worker::current() {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    match unsafe { Here::current() } {
         // SAFETY: free, and the caller's: it came out of a bag as such.
-        Some(worker) => unsafe { worker.chunks.give(chunk) },
+        Some(worker) => unsafe { worker.chunks().give(chunk) },
         None => depot().chunks.push(ChunkChain { first: chunk, count: 1 }),
     }
 }

@@ -7,7 +7,7 @@
 //! without an atomic operation; what is too much goes to the depot by whole chains, and an empty one comes for one.
 
 use super::chunks::ChunkChain;
-use crate::worker::Worker;
+use crate::worker::{Here, LocalWorker};
 use raddle_protocol::protocol::jobs::{Act, Node};
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -34,9 +34,17 @@ const fn fits<T>() -> bool {
 impl Slot {
     /// Takes a free slot and puts a closure, whose it is, and what to do with it.
     #[inline(always)]
-    pub fn make<F>(worker: Option<&Worker>, home: *const (), act: Act, closure: F) -> *mut Node {
+    pub fn make<F>(home: *const (), act: Act, closure: F) -> *mut Node {
+        // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+        let worker = unsafe { Here::current() };
+        Slot::make_on(worker.as_deref(), home, act, closure)
+    }
+
+    /// As [`make`](Self::make), for a caller that knows where it runs.
+    #[inline(always)]
+    pub fn make_on<F>(worker: Option<&LocalWorker>, home: *const (), act: Act, closure: F) -> *mut Node {
         let slot = match worker {
-            Some(worker) => worker.slots.take(),
+            Some(worker) => worker.slots().take(),
             None => depot().take_one(),
         };
         // SAFETY: a free slot is its taker's alone.
@@ -98,9 +106,10 @@ impl Slot {
     /// # Safety
     /// `node` begins a slot with an empty room, in no list, at which nobody will look again.
     #[inline(always)]
-    pub unsafe fn free(worker: Option<&Worker>, node: *mut Node) {
-        match worker {
-            Some(worker) => worker.slots.give(node.cast()),
+    pub unsafe fn free(node: *mut Node) {
+        // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+        match unsafe { Here::current() } {
+            Some(worker) => worker.slots().give(node.cast()),
             None => depot().chains.push(Box::new([node.cast()])),
         }
     }

@@ -28,7 +28,7 @@
 
 use raddle_core::wait::WaitCall;
 use raddle_core::wait::park::{Caller, caller, wait_entered};
-use raddle_core::worker::Worker;
+use raddle_core::worker::Here;
 use raddle_protocol::header::{MOVABLE, OWN_TLS};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -86,8 +86,9 @@ impl Crowd {
     #[inline(never)]
     fn leave_gate(&self, number: u64) {
         // In a forked child, who came through a gate is a process no more, and nobody of its worker is there.
-        let Some(worker) = Worker::current() else { return };
-        match worker.gates.leave(number) {
+        // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+        let Some(worker) = (unsafe { Here::current() }) else { return };
+        match worker.gates().leave(number) {
             // SAFETY: it waited at this worker's gate, and has just been taken out.
             Some(next) => unsafe { worker.wake(next.as_ptr()) },
             None if self.0.load(Ordering::Relaxed) == number => self.0.store(0, Ordering::Relaxed),
@@ -101,12 +102,12 @@ fn come_through(number: u64, call: &'static WaitCall) -> Through {
     if block.header.is(MOVABLE | OWN_TLS) {
         return Through::NO_GATE;
     }
-    // SAFETY: `block` is what runs here.
-    let worker = unsafe { Worker::of(&block.header) };
-    if !worker.gates.try_enter(number) {
+    // SAFETY: `block` is what runs here, and is bound to this worker.
+    let worker = unsafe { Here::of(&block.header) };
+    if !worker.gates().try_enter(number) {
         wait_entered(call, |_| {
             // SAFETY: it runs, so the right to queue it is its own. Nobody else of this worker runs before it has left.
-            worker.gates.wait(number, unsafe { block.as_runnable() });
+            worker.gates().wait(number, unsafe { block.as_runnable() });
             true
         });
     }

@@ -2,7 +2,7 @@
 //! May use: `protocol::futex`, `protocol::sleeper`.
 //! Never: a decision.
 
-use super::locks::Flag;
+use super::locks::{Flag, MODEL};
 use crate::protocol::futex::{Bucket, Requeued, Table, Waited};
 use crate::protocol::sleeper::Sleeper;
 use std::ops::Range;
@@ -29,7 +29,7 @@ impl Futex {
 
     /// Waits if `unchanged`, with a deadline that passes at once if `expires`.
     pub fn wait(&self, address: usize, bits: u32, expires: bool, unchanged: impl FnOnce() -> bool) -> Waited {
-        let sleeper = if expires { Flag::with_deadline() } else { Flag::new("model") };
+        let sleeper = if expires { Flag::with_deadline() } else { Flag::new(&MODEL) };
         self.table().wait(address, bits, (sleeper, None), unchanged)
     }
 

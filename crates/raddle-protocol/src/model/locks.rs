@@ -25,7 +25,7 @@ use std::sync::Arc;
 const OPEN: u32 = 0;
 const EXPIRED: u32 = u32::MAX;
 /// The call of one who has no deadline.
-static MODEL: WaitCall = WaitCall::new("model", WaitReason::Lock);
+pub(super) static MODEL: WaitCall = WaitCall::new("model", WaitReason::Lock);
 /// The call of one who has.
 static HURRIED: WaitCall = WaitCall::new("model, with a deadline", WaitReason::Lock);
 

@@ -3,6 +3,7 @@
 //! Never: being called on a path that is not already a failure, an overflow, or the user's wish (`RADDLE_STATS`).
 
 use crate::observe::Slot;
+use std::fmt::Display;
 use std::io::Write as _;
 
 /// What is to be kept before the program is aborted: what led to it is worth a file, if there is a trace.
@@ -29,6 +30,23 @@ pub fn fatal(what: &str) -> ! {
         before();
     }
     std::process::abort();
+}
+
+/// What needed the default runtime, or a panic that says what kept it from starting.
+#[inline(always)]
+#[track_caller]
+pub fn started<T, E: Display>(result: Result<T, E>) -> T {
+    match result {
+        Ok(done) => done,
+        Err(error) => not_started(&error),
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn not_started(error: &dyn Display) -> ! {
+    panic!("the default runtime cannot be started: {error}")
 }
 
 /// Something begins that no seed decides.

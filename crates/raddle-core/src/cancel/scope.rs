@@ -1,8 +1,9 @@
 //! Owns: a scope whose children are cancelled together, or one by one.
-//! May use: `process::handle`, `region`, `spawn`.
+//! May use: `message`, `process::handle`, `region`, `spawn`.
 //! Never: cancelling the one who has opened it.
 
 use super::{Cancelled, Deadline, Token};
+use crate::message;
 use crate::process::Process;
 use crate::spawn::{self, Builder, ScopedJoinHandle};
 use std::cell::RefCell;
@@ -60,7 +61,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        self.spawn_by(Builder::new(), f).expect("the default runtime cannot be started")
+        message::started(self.spawn_by(Builder::new(), f))
     }
 
     /// As [`spawn`](Self::spawn), with settings: a name, a stack size, a worker.

@@ -1,5 +1,5 @@
 //! Owns: in which runtime a caller is, and on which worker.
-//! May use: `block::current`, `worker`, `raddle-protocol`.
+//! May use: `block::current`, `message`, `worker`, `raddle-protocol`.
 //! Never: a worker kept over a wait.
 //!
 //! An OS thread *stands for* a worker while that worker's start or exit handler runs on it, and for ever if the program
@@ -9,6 +9,7 @@
 //! It uses the running header; a thread-local word for OS threads that stand for a worker.
 
 use super::Shared;
+use crate::message;
 use crate::worker::{Worker, current_header};
 use raddle_protocol::header::AWAY;
 use std::cell::Cell;
@@ -50,7 +51,7 @@ pub fn stood_for<'a>() -> Option<&'a Shared> {
 /// # Panics
 /// If it is the default one, which cannot be started.
 pub fn runtime<'a>() -> &'a Shared {
-    super::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"))
+    message::started(super::here())
 }
 
 /// Whether the caller runs on a worker of this runtime. The pointer is compared, not followed.

@@ -1,7 +1,8 @@
 //! Owns: `spawn` and `Builder`: how a program has a process made.
-//! May use: `process`, `runtime`, `worker`, `raddle-context`.
+//! May use: `message`, `process`, `runtime`, `worker::choice`, `worker::here`, `raddle-context`.
 //! Never: a stack; a process gets one when it starts.
 
+use crate::message;
 use crate::process::handle::{JoinHandle, Joiner};
 use crate::process::make::{Settings, fill, mark_thread, roomy, spawn_outside};
 use crate::process::scope::ScopeData;
@@ -192,7 +193,7 @@ where
 {
     // SAFETY: closure and result are `'static`.
     let joiner = unsafe { spawn_with(Settings::PLAIN, std::ptr::null(), f) };
-    JoinHandle(joiner.expect("the default runtime cannot be started"))
+    JoinHandle(message::started(joiner))
 }
 
 /// Spawns a light process on the worker of this number, where it stays: explicit placement.

@@ -1,7 +1,8 @@
 //! Owns: `scope`: processes that may borrow from their maker, because it waits for them.
-//! May use: `process::handle`, `process::scope`, `region`, `wait::park`.
+//! May use: `message`, `process::handle`, `process::scope`, `region`, `wait::park`.
 //! Never: a scope that returns while one of its processes lives.
 
+use crate::message;
 use crate::process::handle::{Joiner, Process};
 use crate::process::scope::{LOST, ScopeData};
 use crate::region::{self};
@@ -67,7 +68,7 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Builder::new().spawn_scoped(self, f).expect("the default runtime cannot be started")
+        message::started(Builder::new().spawn_scoped(self, f))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Owns: tasks as programs use them: spawning, sleeping, calls that block.
-//! May use: `poll`, `runtime`, `worker`.
+//! May use: `message`, `poll`, `runtime`, `worker::submit`.
 //! Never: a wait inside a poll.
 
 mod sleep;
@@ -9,6 +9,7 @@ pub use crate::poll::{JoinHandle, block_on};
 pub use sleep::{Sleep, YieldNow, sleep, sleep_until, yield_now};
 pub use spawn_blocking::spawn_blocking;
 
+use crate::message;
 use crate::poll;
 use crate::runtime;
 use crate::worker::submit_task;
@@ -30,7 +31,7 @@ where
 {
     let (task, handle) = poll::new(future);
     if let Err(task) = submit_task(task) {
-        runtime::here().expect("the default runtime cannot be started").inject_task(task);
+        message::started(runtime::here()).inject_task(task);
     }
     handle
 }

@@ -1,7 +1,8 @@
 //! Owns: the futures by which a task waits for time and lets others run.
-//! May use: `runtime`, `worker`.
+//! May use: `message`, `runtime`, `worker`.
 //! Never: a thread of its own.
 
+use crate::message;
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use crate::worker::choice::now;
@@ -84,7 +85,7 @@ impl Future for Sleep {
         let set = match Worker::current() {
             Some(worker) => Set::at(worker, worker.timers().set(worker.deadline(left), alarm)),
             None => {
-                let shared = runtime::here().expect("the default runtime cannot be started");
+                let shared = message::started(runtime::here());
                 let at =
                     shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
                 Set::at(shared.worker(0), shared.set_alarm_outside(at, alarm))

@@ -32,7 +32,7 @@ where
 {
     let slot = Arc::new(Slot::new());
     let handle = JoinHandle::new(slot.clone());
-    let runtime = runtime::here().expect("the default runtime cannot be started").hold();
+    let runtime = message::started(runtime::here()).hold();
     runtime.leave_outside();
     run_detached(move || {
         let generation = orphan::generation();

@@ -55,8 +55,9 @@ fn a_wrong_setting_is_an_error_that_lists_what_is_allowed() {
             assert!(std::panic::catch_unwind(|| csp::spawn(|| ())).is_err());
         });
         assert_success(&output);
-        let wanted = format!("refused: {} is `nonsense`; it can be {}", setting.variable, setting.allowed);
-        assert_said(&output, &[&wanted]);
+        let wanted = format!("{} is `nonsense`; it can be {}", setting.variable, setting.allowed);
+        let panic = format!("the default runtime cannot be started: {wanted}");
+        assert_said(&output, &[&format!("refused: {wanted}"), &panic]);
     }
 }
 

@@ -95,15 +95,34 @@ fn nobody_is_called_by_a_wrong_name_while_all_is_in_motion() {
     let churn = std::thread::spawn(move || works.run(|| in_motion(&other)));
     for _ in 0..200 {
         let dump = dump();
-        for line in
-            dump.list().lines().filter(|line| line.contains('\'') && line.contains("it/hang/dumps.rs"))
-        {
+        for line in dump.list().lines().filter(|line| line.contains('\'') && line.contains("it/dumps.rs")) {
             let name = line.split('\'').nth(1).unwrap();
             assert!(name == "weaver" || name.starts_with("shuttle "), "{line}");
         }
     }
     goes_on.store(false, Ordering::Relaxed);
     churn.join().unwrap();
+}
+
+/// A selection has agreed on a send and forgets it: whoever waits for its message is shown to wait.
+#[test]
+fn who_waits_for_a_promised_message_is_shown() {
+    let rt = Runtime::builder().workers(1).deadlock(OnDeadlock::Off).build().unwrap();
+    let (s, r) = raddle::channel::bounded::<u8>(0);
+    let list = rt.run(move || {
+        let waits = Builder::new().name("promised").spawn(move || r.recv()).unwrap();
+        csp::yield_now();
+        let mut select = raddle::channel::Select::new();
+        select.send(&s);
+        let agreed = select.select();
+        csp::yield_now();
+        let list = dump().list();
+        agreed.send(&s, 3).unwrap();
+        assert_eq!(waits.join().unwrap(), Ok(3));
+        list
+    });
+    let line = list.lines().find(|line| line.contains("'promised'")).expect("it is there");
+    assert!(line.contains("waits in channel::Receiver::recv at "), "{list}");
 }
 
 /// Processes and threads come and go, wait for each other, and change workers.

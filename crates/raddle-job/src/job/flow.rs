@@ -10,6 +10,7 @@
 //! | a task's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
+use raddle_core::message;
 use raddle_core::process::make;
 use raddle_core::runtime::{self, Shared};
 use raddle_core::worker::{Here, Worker, current_header};
@@ -164,8 +165,7 @@ unsafe fn place_without_list(node: *mut Node) {
         // SAFETY: passed on to the caller.
         (None, Some(worker)) => unsafe { worker.promote_new(node) },
         (None, None) => {
-            let runtime =
-                runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+            let runtime = message::started(runtime::here());
             // SAFETY: passed on to the caller.
             unsafe { make::inject_job(runtime, node) };
         }
@@ -210,6 +210,6 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
 
 /// Runs `f` in a process of the default runtime, for an OS thread, which waits.
 pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    let runtime = runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"));
+    let runtime = message::started(runtime::here());
     make::run_in(runtime, f)
 }

@@ -7,6 +7,7 @@
 //! the *turn* of one; the jobs wait in the `Line` of the worker that has spawned them, and
 //! whoever has a turn of that line takes what its rules say. (Before, each job was a process: then all were in order.)
 
+use raddle_core::message;
 use raddle_core::process::make::spawn_roomy;
 use raddle_core::runtime::{self, Shared};
 use raddle_core::spawn::spawn_alone;
@@ -79,5 +80,5 @@ where
 }
 
 fn runtime_here<'a>() -> &'a Shared {
-    runtime::here().unwrap_or_else(|e| panic!("the default runtime cannot be started: {e}"))
+    message::started(runtime::here())
 }

@@ -147,10 +147,22 @@ impl<S: TimedSleeper> SemaphoreWord<S> {
     pub fn give(&self, count: usize) {
         let add = count << ONE_SHIFT;
         let before = self.word.fetch_add(add, order::SEMAPHORE_GIVE());
-        assert!(before.checked_add(add).is_some(), "a semaphore has more permits than it can count");
+        if before.checked_add(add).is_none() {
+            self.refuse_to_count(add);
+        }
         if before & QUEUED != 0 {
             self.serve();
         }
+    }
+
+    /// Takes back what was added, which has left too few for a moment: whoever has come to wait because of that is
+    /// served.
+    #[cold]
+    fn refuse_to_count(&self, added: usize) -> ! {
+        if self.word.fetch_sub(added, order::SEMAPHORE_GIVE()) & QUEUED != 0 {
+            self.serve();
+        }
+        panic!("a semaphore has more permits than it can count");
     }
 
     /// Gives what there is to the head of the list.

@@ -12,7 +12,7 @@ use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, Try
 use super::list::{Entry, Left, Sleeper, Ticket};
 use super::place::Place;
 use super::stash::Found;
-use crate::host::park::{caller, light_caller, may_wait, wait_registered, wait_shown};
+use crate::host::park::{caller, light_caller, may_wait, wait_shown};
 use crate::host::region;
 use crate::host::{CallOn, Outcome, Subject, Thing, Wait, WaitCall, WaitReason, Waiter, WakeRight};
 use raddle_protocol::protocol::short::Short;
@@ -243,15 +243,16 @@ impl<T> Chan<T> {
     }
 
     #[inline]
+    #[track_caller]
     pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
         if self.core.look() & CAN_RECEIVE == 0 && self.core.look_surely() & CAN_RECEIVE == 0 {
             return Err(TryRecvError::Empty);
         }
-        self.recv_now()
+        self.recv_now(Location::caller())
     }
 
     #[inline]
-    fn recv_now(&self) -> Result<T, TryRecvError> {
+    fn recv_now(&self, site: &'static Location<'static>) -> Result<T, TryRecvError> {
         match self.core.enter(|core| core.receive(may_wait)) {
             Received::Message(message, wakes) => {
                 self.wake(wakes);
@@ -259,7 +260,7 @@ impl<T> Chan<T> {
             }
             Received::Promised(ticket, wakes) => {
                 self.wake(wakes);
-                self.fetch(ticket).ok_or(TryRecvError::Empty)
+                self.fetch(ticket, site).ok_or(TryRecvError::Empty)
             }
             Received::Empty => Err(TryRecvError::Empty),
             Received::Disconnected => Err(TryRecvError::Disconnected),
@@ -271,7 +272,7 @@ impl<T> Chan<T> {
     pub(super) fn recv(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         loop {
             if self.core.look() & CAN_RECEIVE != 0 {
-                match self.recv_now() {
+                match self.recv_now(site) {
                     Ok(message) => return Ok(message),
                     Err(TryRecvError::Disconnected) => return Err(RecvError),
                     Err(TryRecvError::Empty) => {}
@@ -297,7 +298,7 @@ impl<T> Chan<T> {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
         });
-        self.received(&place, entry.left())
+        self.received(&place, entry.left(), site)
     }
 
     /// As [`recv_waiting`](Self::recv_waiting), for a caller that may be cancelled.
@@ -305,7 +306,7 @@ impl<T> Chan<T> {
     fn recv_in_region(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
         caller(RECV.name());
         let wait = Wait::on(const { &RECV }, &self.ends, site);
-        self.recv_or_give_up(None, &wait)?.map(|received| received.map_err(|_| RecvError))
+        self.recv_or_give_up(None, &wait, site)?.map(|received| received.map_err(|_| RecvError))
     }
 
     /// Waits for a message until `deadline`, or unwinds if the caller is cancelled. The outer is `None` if the deadline
@@ -318,6 +319,7 @@ impl<T> Chan<T> {
         &self,
         deadline: Option<Instant>,
         wait: &Wait<'_>,
+        site: &'static Location<'static>,
     ) -> Option<Option<Result<T, RecvError>>> {
         let _shown = wait.show();
         let (place, entry) = (Place::empty(), Entry::new());
@@ -329,14 +331,19 @@ impl<T> Chan<T> {
             region::check();
             return None;
         }
-        Some(self.received(&place, entry.left()))
+        Some(self.received(&place, entry.left(), site))
     }
 
-    fn received(&self, place: &Place<T>, left: Left) -> Option<Result<T, RecvError>> {
+    fn received(
+        &self,
+        place: &Place<T>,
+        left: Left,
+        site: &'static Location<'static>,
+    ) -> Option<Result<T, RecvError>> {
         match left {
             // SAFETY: whoever left this has put a message there.
             Left::Done => Some(Ok(unsafe { place.take() })),
-            Left::Ticket(ticket) => self.fetch(ticket).map(Ok),
+            Left::Ticket(ticket) => self.fetch(ticket, site).map(Ok),
             _ => Some(Err(RecvError)),
         }
     }
@@ -374,14 +381,15 @@ impl<T> Chan<T> {
 
     #[track_caller]
     pub(super) fn recv_until(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        let site = Location::caller();
         loop {
-            match self.recv_now() {
+            match self.recv_now(site) {
                 Ok(message) => return Ok(message),
                 Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
                 Err(TryRecvError::Empty) => {}
             }
-            let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, Location::caller());
-            match self.recv_or_give_up(Some(deadline), &wait) {
+            let wait = Wait::on(const { &RECV_DEADLINE }, &self.ends, site);
+            match self.recv_or_give_up(Some(deadline), &wait, site) {
                 None => return Err(RecvTimeoutError::Timeout),
                 Some(Some(received)) => return received.map_err(RecvTimeoutError::from),
                 Some(None) => {}
@@ -390,12 +398,13 @@ impl<T> Chan<T> {
     }
 
     /// Fetches the message with this ticket, waiting for it if it was only promised. `None` if it will not come.
-    pub(super) fn fetch(&self, ticket: Ticket) -> Option<T> {
+    pub(super) fn fetch(&self, ticket: Ticket, site: &'static Location<'static>) -> Option<T> {
+        let wait = Wait::on(const { &RECV }, &self.ends, site);
         loop {
             match self.core.enter(|core| core.stash.take(ticket)) {
                 Found::Here(message) => return Some(message),
                 Found::Broken => return None,
-                Found::NotYet => wait_registered(RECV.call(), |header| {
+                Found::NotYet => wait_shown(&wait, |header| {
                     // SAFETY: the caller waits, and whoever takes the right from the stash has the only one.
                     self.core.enter(|core| core.stash.wait_for(ticket, || unsafe { WakeRight::of(header) }))
                 }),

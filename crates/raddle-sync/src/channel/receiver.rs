@@ -50,6 +50,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// [`TryRecvError::Empty`] if it would have to wait, [`TryRecvError::Disconnected`] if there will be no message.
     #[inline]
+    #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         point("channel::Receiver::try_recv");
         match &self.kind {

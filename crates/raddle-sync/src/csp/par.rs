@@ -12,6 +12,7 @@
 //! takes such a successor takes half of what is left of the range with it. So indices whose bodies never wait cost a
 //! counter's step each, and those that wait for each other cost a process each, and all of them can run.
 
+use raddle_core::message;
 use raddle_core::process::handle::Joiner;
 use raddle_core::process::make::Settings;
 use raddle_core::process::scope::ScopeData;
@@ -54,8 +55,8 @@ where
     let region = region::for_scope();
     let first = move || region::born_into(region, first);
     // SAFETY: the child has ended when this returns, even by a panic, so what `first` borrows outlives it.
-    let child: Joiner<R> = unsafe { spawn::spawn_with(Settings::PLAIN, std::ptr::null(), first) }
-        .expect("the default runtime cannot be started");
+    let child = unsafe { spawn::spawn_with(Settings::PLAIN, std::ptr::null(), first) };
+    let child: Joiner<R> = message::started(child);
     let last = catch_unwind(AssertUnwindSafe(last));
     match (child.join_or_run(), last) {
         (Ok(first), Ok(last)) => (first, last),
@@ -183,7 +184,7 @@ impl<F: Fn(usize) + Sync> Replicated<F> {
         let entered = self.runners.enter();
         // SAFETY: `par_for` waits for all who have entered, and `self` lives until then.
         let runner = unsafe { spawn::spawn_with(set, &self.runners, move || self.run(indices, home)) };
-        drop(runner.expect("the default runtime cannot be started"));
+        drop(message::started(runner));
         entered.keep();
     }
 

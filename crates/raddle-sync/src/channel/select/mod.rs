@@ -244,6 +244,7 @@ impl<'a> SelectedOperation<'a> {
     ///
     /// # Panics
     /// If `r` is no receiver of the channel that was selected to be received from.
+    #[track_caller]
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
         let picked = self.complete(r, Side::Receive, "receiver");
         complete_recv(r, picked.left, &picked.room)
@@ -319,6 +320,7 @@ impl<'a> Picked<'a> {
 
     /// Completes a receive.
     #[inline]
+    #[track_caller]
     pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
         assert!(self.is_of(r, Side::Receive), "another receiver than was selected");
         complete_recv(r, self.left, &self.room)

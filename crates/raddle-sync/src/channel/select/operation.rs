@@ -17,6 +17,7 @@ use crate::host::park::may_wait;
 use crate::host::{Thing, Waiter};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
@@ -299,11 +300,13 @@ impl<T> Operation for Receiver<T> {
 }
 
 /// Completes a receive that was agreed on.
+#[track_caller]
 pub(super) fn complete_recv<T>(receiver: &Receiver<T>, left: Left, room: &Room) -> Result<T, RecvError> {
+    let site = Location::caller();
     match left {
         // SAFETY: this was left after a message of this channel had been put there.
         Left::Done => Ok(unsafe { room.place::<T>().read() }),
-        Left::Ticket(ticket) => receiver.chan().and_then(|chan| chan.fetch(ticket)).ok_or(RecvError),
+        Left::Ticket(ticket) => receiver.chan().and_then(|chan| chan.fetch(ticket, site)).ok_or(RecvError),
         Left::Nothing | Left::Reserved | Left::Disconnected => Err(RecvError),
     }
 }

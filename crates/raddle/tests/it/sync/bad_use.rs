@@ -159,3 +159,14 @@ fn a_waiter_that_gives_up_lets_the_next_one_in() {
         assert!(greedy.join().unwrap() && modest.join().unwrap());
     });
 }
+
+#[test]
+fn more_permits_than_can_be_counted_are_refused_and_change_nothing() {
+    let semaphore = Semaphore::new(Semaphore::MAX_PERMITS - 1);
+    semaphore.add_permits(1);
+    for count in [1, 7, Semaphore::MAX_PERMITS, usize::MAX] {
+        assert!(catch_unwind(AssertUnwindSafe(|| semaphore.add_permits(count))).is_err());
+        assert_eq!(semaphore.available_permits(), Semaphore::MAX_PERMITS);
+    }
+    drop(semaphore.acquire().unwrap());
+}

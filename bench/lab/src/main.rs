@@ -101,7 +101,8 @@ struct LabOptions {
     #[arg(long)]
     minutes: Option<f64>,
     /// Only these runtimes
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = PossibleValuesParser::new(runtimes::names()))]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(value_parser = PossibleValuesParser::new(runtimes::names()))]
     runtime: Vec<String>,
     /// The folder for the results
     #[arg(long, value_name = "DIR", default_value = "lab")]

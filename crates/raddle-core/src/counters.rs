@@ -2,9 +2,9 @@
 //! May use: `policy`.
 //! Never: a read-modify-write; a count must cost no more than an addition in cache.
 //!
-//! One table names the counters; the struct, the snapshot and the printed report derive from it, and the table of victim
-//! policies adds one for each. The counters that only
-//! one policy can produce say so: the tests of the policies look at them.
+//! One table names the counters; the struct, the snapshot and the printed report derive from it, and the table of
+//! victim policies adds one for each. The counters that only one policy can produce say so: the tests of the policies
+//! look at them.
 //!
 //! `--cfg raddle_uncounted` leaves them out, with idle times, samples and all of the recorder: only beside such a build
 //! can be measured what they cost (the command stands in `docs/TRACE.md`). Tests do not pass in it.

@@ -59,8 +59,9 @@ pub enum Processes {
     Full,
 }
 
-/// Hands every victim policy to the macro named, after what else that is to get. A row is `Variant`, the word of
-/// `RADDLE_VICTIM`, whom it chooses, the counter that it alone moves; settings, help, counters and tests derive from it.
+/// Hands every victim policy to the macro named, after what else that is to get. A row is the variant, its word in
+/// `RADDLE_VICTIM`, whom it chooses, and the counter that it alone moves; settings, help, counters and tests derive
+/// from it.
 macro_rules! for_each_victim {
     ($macro:ident $($more:tt)*) => {
         $macro! {

@@ -1,5 +1,5 @@
-//! Every call in which one waits at a lock is described in reports, ends when it is cancelled, and is refused to a task:
-//! by the one table of these calls, which is held against the sources.
+//! Every call in which one waits at a lock is described in reports, ends when it is cancelled, and is refused to a
+//! task: by the one table of these calls, which is held against the sources.
 #![cfg(not(any(loom, target_arch = "aarch64")))]
 
 #[path = "../../raddle-core/tests/support/lock_waits.rs"]

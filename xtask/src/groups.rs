@@ -136,6 +136,12 @@ pub(crate) const GROUPS: &[Group] = &[
         steps: &["cargo test --no-fail-fast --workspace"],
     },
     Group {
+        name: "recipes",
+        what: "who follows the recipes of docs/recipes.md and docs/recipes-occam.md ends with what works",
+        needs: &[],
+        steps: &["cargo xtask recipes"],
+    },
+    Group {
         name: "alone",
         what: "locks and channels in a program without a scheduler, which is not linked and starts no OS thread",
         needs: &[],

@@ -18,6 +18,7 @@ mod house;
 mod lanes;
 mod link_shared;
 mod plate;
+mod recipes;
 mod report;
 mod run;
 mod setup;
@@ -65,6 +66,10 @@ enum Command {
     ///
     /// Ends with 1 if one is not true.
     Plates(plate::command::PlatesArgs),
+    /// Follow the recipes of `docs/recipes.md` and `docs/recipes-occam.md` in a copy of the tree
+    ///
+    /// Ends with 1 if what one adds does not build, or does not do what it was added for.
+    Recipes(recipes::RecipesArgs),
     /// Show the structure of every crate in figures: lines, modules, arrows upward, circles
     Structure,
 }
@@ -122,6 +127,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::LinkShared(args) => link_shared::run(&args),
         Command::Docs => docs::write().map(|()| ExitCode::SUCCESS),
         Command::Plates(args) => plate::command::run(&args),
+        Command::Recipes(args) => recipes::run(&args),
         Command::Structure => structure::show().map(|()| ExitCode::SUCCESS),
     }
 }

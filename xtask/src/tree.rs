@@ -17,6 +17,12 @@ pub(crate) struct File {
 
 /// Every text file that git tracks or would track.
 pub(crate) fn files() -> Vec<File> {
+    paths().iter().filter_map(|path| read(path)).collect()
+}
+
+/// What git tracks or would track, from the root, with `/`. It may name files that are deleted but not yet from its
+/// list.
+pub(crate) fn paths() -> Vec<String> {
     let listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git")
         .args(["-c", "safe.directory=*"])
@@ -26,10 +32,10 @@ pub(crate) fn files() -> Vec<File> {
         .expect("git starts");
     assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
     let names = String::from_utf8(output.stdout).expect("the names of the files are UTF-8");
-    let mut names: Vec<_> = names.split_terminator('\0').collect();
+    let mut names: Vec<_> = names.split_terminator('\0').map(str::to_owned).collect();
     names.sort_unstable();
     names.dedup();
-    names.into_iter().filter_map(read).collect()
+    names
 }
 
 /// The Rust files among them.

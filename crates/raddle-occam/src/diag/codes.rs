@@ -158,7 +158,8 @@ codes! {
          variables with which both branches touch the same element."
     RaceUnproved 704 Error "elements that cannot be proved different"
         "Rule U3, sound first: the checker knows +, -, * , / and \\ on whole numbers, the ranges of \
-         replicators, conditions of IF and abbreviations. What it cannot prove disjoint is rejected. If you \
+         replicators, conditions of IF, abbreviations, results of FUNCTIONs, and variables to which each round of a \
+         loop adds the same. What it cannot prove disjoint is rejected. If you \
          know better, say so with #PRAGMA SHARED; a race gives one value or another then, and nothing worse."
     MultipleTargets 705 Error "a multiple assignment to overlapping targets"
         "Rule U4: the targets of `a, b := x, y` must be different variables, and one target may not \

@@ -108,7 +108,14 @@ impl Walker<'_> {
                 }
             }
         }
-        Rc::new(Summary { accesses, inputs: Vec::new(), sizes: Vec::new(), start: u32::MAX, claims: 0 })
+        Rc::new(Summary {
+            accesses,
+            result: None,
+            inputs: Vec::new(),
+            sizes: Vec::new(),
+            start: u32::MAX,
+            claims: 0,
+        })
     }
 
     /// What may be done with a parameter of a type.
@@ -301,6 +308,37 @@ impl Walker<'_> {
                 }
             }
         }
+    }
+
+    /// The value of a call of a function, from its summary.
+    pub(crate) fn called_value(&mut self, callee: NameId, arguments: &[ExprId]) -> Option<Poly> {
+        if callee == NameId::NONE {
+            return None;
+        }
+        let program = self.program;
+        let routine = program.routine_of(callee)?;
+        let summary = self.routine_summary(routine)?;
+        let result = summary.result.as_ref()?;
+        let formals = &program.routines[routine.0 as usize].formals;
+        let argument = |name: NameId| {
+            formals.iter().position(|&formal| formal == name).and_then(|at| arguments.get(at)).copied()
+        };
+        let mut substitution =
+            Substitution { start: summary.start, values: FastMap::default(), paths: FastMap::default() };
+        for &(name, symbol) in &summary.inputs {
+            let value = match argument(name) {
+                Some(argument) => self.value(argument),
+                None if formals.contains(&name) => return None,
+                None => self.value_of(name),
+            };
+            substitution.values.insert(symbol, value);
+        }
+        for &(formal, depth, symbol) in &summary.sizes {
+            if let Some(size) = argument(formal).and_then(|argument| self.size_of(argument, depth)) {
+                substitution.values.insert(symbol, size);
+            }
+        }
+        Some(self.outer(result, &mut substitution))
     }
 
     fn formal_type(&self, actual: &Actual) -> TypeId {

@@ -17,6 +17,7 @@ mod call;
 mod choice;
 mod claim;
 mod computed;
+mod induction;
 mod overlap;
 mod parallel;
 mod place;
@@ -101,6 +102,8 @@ struct Walker<'a> {
     collecting: Option<Vec<AccessPath>>,
     /// For each loop around: what its body changes of what was declared before it.
     rounds: Vec<Rc<[NameId]>>,
+    /// The value of the VALOF that was walked last, if that is one whole number.
+    valof_result: Option<Poly>,
     /// What was declared last.
     newest: NameId,
     /// What may be without a value, and was told so once.
@@ -153,6 +156,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         segment: 0,
         collecting: None,
         rounds: Vec::new(),
+        valof_result: None,
         newest: NameId(0),
         told: FastMap::default(),
         solved: 0,

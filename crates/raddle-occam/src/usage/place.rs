@@ -186,6 +186,10 @@ impl Walker<'_> {
         valof.specs.iter().for_each(|&spec| self.spec(spec));
         self.process(valof.body);
         valof.results.iter().for_each(|&result| self.read(result));
+        self.valof_result = match *valof.results.as_slice() {
+            [only] if self.program.types.is_integer(self.program.type_of(only)) => Some(self.value(only)),
+            _ => None,
+        };
         self.freezes.truncate(freezes);
     }
 

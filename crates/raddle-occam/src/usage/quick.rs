@@ -76,7 +76,7 @@ fn spread(table: &Table, left: &Poly, right: &Poly, mark: u32, number: Sym) -> i
 }
 
 /// The smallest and largest value, where the text gives every symbol's.
-fn range(table: &Table, poly: &Poly) -> Option<(i128, i128)> {
+pub(crate) fn range(table: &Table, poly: &Poly) -> Option<(i128, i128)> {
     let start = i128::from(poly.constant);
     poly.terms.iter().try_fold((start, start), |sum, &(symbol, factor)| add(table, sum, symbol, factor))
 }

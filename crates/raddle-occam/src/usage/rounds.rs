@@ -19,6 +19,7 @@ impl Walker<'_> {
         let count = self.read_value(replicator.count);
         let step = replicator.step.map_or_else(|| Poly::constant(1), |step| self.read_value(step));
         let certain = count.as_constant().is_some_and(|count| count > 0);
+        let inductions = if let &[only] = body { self.inductions(only) } else { Vec::new() };
         let outcome = self.branch(|walker| {
             if !certain {
                 walker.perhaps_a_later_round();
@@ -27,7 +28,8 @@ impl Walker<'_> {
                 walker.unknown_after_rounds(process);
             }
             walker.some_rounds(&count);
-            walker.bind_index(replicator, &base, &count, &step);
+            let number = walker.bind_index(replicator, &base, &count, &step);
+            walker.in_round(&inductions, number);
             body.iter().for_each(|&process| walker.process(process));
             walker.rounds.truncate(walker.rounds.len() - body.len());
         });
@@ -89,9 +91,15 @@ impl Walker<'_> {
 
     pub(super) fn while_loop(&mut self, condition: ExprId, body: ProcessId) {
         let forever = matches!(self.ast.expr(condition).kind, ExprKind::Bool(true));
+        let inductions = self.inductions(body);
         let outcome = self.branch(|walker| {
             walker.perhaps_a_later_round();
             walker.unknown_after_rounds(body);
+            if !inductions.is_empty() {
+                let number = walker.table.fresh();
+                walker.table.define(number, Some(Fact::NotNegative(Poly::symbol(number))));
+                walker.in_round(&inductions, number);
+            }
             walker.read(condition);
             let facts = walker.condition_facts(condition, true).unwrap_or_default();
             walker.assume(facts);

@@ -15,6 +15,8 @@ use std::rc::Rc;
 /// What a call does, in terms of parameters and outer variables.
 pub(crate) struct Summary {
     pub(crate) accesses: Vec<Access>,
+    /// The value of a FUNCTION with one whole-number result.
+    pub(crate) result: Option<Poly>,
     /// Symbols for the values that variables have at the call.
     pub(crate) inputs: Vec<(NameId, Sym)>,
     /// Symbols for the sizes of parameters, by dimension.
@@ -42,6 +44,7 @@ impl Walker<'_> {
             });
             let widened = Summary {
                 accesses: accesses.collect(),
+                result: None,
                 inputs: Vec::new(),
                 sizes: Vec::new(),
                 start: summary.start,
@@ -70,7 +73,7 @@ impl Walker<'_> {
         let first = self.accesses.len();
         let segment = std::mem::replace(&mut self.segment, first);
         self.newest = routine.formals.last().copied().unwrap_or(routine.name);
-        let (mut given, mut sizes) = (Vec::new(), Vec::new());
+        let (mut given, mut sizes, mut result) = (Vec::new(), Vec::new(), None);
         let outcome = self.branch(|walker| {
             given = walker.formals(&routine.formals);
             for &formal in &routine.formals {
@@ -79,7 +82,10 @@ impl Walker<'_> {
             }
             match &routine.body {
                 &Body::Process(body) => walker.process(body),
-                Body::Results(list) => list.iter().for_each(|&result| walker.read(result)),
+                Body::Results(list) => {
+                    list.iter().for_each(|&result| walker.read(result));
+                    result = walker.result_of(list);
+                }
                 Body::Predefined => {}
             }
         });
@@ -97,7 +103,7 @@ impl Walker<'_> {
             let name = program.name(access.root);
             name.level < level || routine.formals.contains(&access.root)
         });
-        Summary { accesses: widen(mine, claims), inputs, sizes, start, claims }
+        Summary { accesses: widen(mine, claims), result, inputs, sizes, start, claims }
     }
 
     /// Gives the parameters their states; the symbols of those passed by value.

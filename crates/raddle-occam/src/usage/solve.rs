@@ -160,7 +160,7 @@ fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &m
         if steps > EQUATION_STEPS_MAX {
             continue;
         }
-        if equation.terms.iter().all(|term| table.info(term.0).product.is_some()) {
+        if !solvable(table, &equation) {
             not_negative.extend(equation.scale(-1));
             not_negative.push(equation);
             continue;
@@ -176,6 +176,15 @@ fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &m
         }
     }
     true
+}
+
+/// Whether a symbol of the equation, which is no product, is not a factor of another of its terms.
+fn solvable(table: &Table, equation: &Poly) -> bool {
+    let factor_of = |symbol: Sym, other: Sym| {
+        table.info(other).product.as_ref().is_some_and(|factors| factors.contains(&symbol))
+    };
+    let alone = |symbol: Sym| !equation.terms.iter().any(|&(other, _)| factor_of(symbol, other));
+    equation.terms.iter().any(|&(symbol, _)| table.info(symbol).product.is_none() && alone(symbol))
 }
 
 /// A symbol of the equation and its value by the others; `true` if the equation is not used up by that.
@@ -302,7 +311,6 @@ fn lemmas(table: &mut Table, list: &[Poly]) -> Vec<Poly> {
             let square = Poly::symbol(product);
             let side = Poly::symbol(left);
             lemmas.extend([square.plus(&side, 1), square.plus(&side, -1)].into_iter().flatten());
-            continue;
         }
         for (factor, other) in [(left, right), (right, left)] {
             let Some(sign) = sign(list, factor) else { continue };

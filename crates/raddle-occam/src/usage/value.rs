@@ -5,6 +5,7 @@
 use super::Walker;
 use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly};
+use super::quick;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
 use crate::operator::{Algebra, Lowering, Order, wrap};
 use crate::program::{NameId, NameKind};
@@ -60,6 +61,19 @@ impl Walker<'_> {
                     && types.is_integer(self.program.type_of(value));
                 if both { self.known_value(value) } else { None }
             }
+            ExprKind::Call { arguments, .. } if types.is_integer(self.program.type_of(expr)) => {
+                self.called_value(self.program.name_of(expr), arguments)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a function's result, which has just been read.
+    pub(crate) fn result_of(&mut self, results: &[ExprId]) -> Option<Poly> {
+        let &[only] = results else { return None };
+        match self.ast.expr(only).kind {
+            ExprKind::Valof(_) => self.valof_result.take(),
+            _ if self.program.types.is_integer(self.program.type_of(only)) => Some(self.value(only)),
             _ => None,
         }
     }
@@ -79,8 +93,15 @@ impl Walker<'_> {
                 if let Some((left, right)) = left.as_constant().zip(right.as_constant()) {
                     return operator.fold(left, right, basic).map(Poly::constant);
                 }
+                let power = operator == Dyadic::ShiftLeft && left.as_constant() == Some(1);
+                let places = quick::range(&self.table, right).filter(|_| power && basic == Basic::Int);
                 let how = Computed::Operator(operator, left.clone(), right.clone(), basic);
-                Some(Poly::symbol(self.table.compute(how)))
+                let symbol = self.table.compute(how);
+                let known = places.is_some_and(|(least, most)| least >= 0 && most <= 30);
+                if known && self.table.info(symbol).facts.is_empty() {
+                    self.table.define(symbol, Poly::symbol(symbol).add(-1).map(Fact::NotNegative));
+                }
+                Some(Poly::symbol(symbol))
             }
             Algebra::None => None,
         }

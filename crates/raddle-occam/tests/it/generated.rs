@@ -138,9 +138,19 @@ enum Style {
     Nested,
     Moving,
     Choice,
+    /// By a FUNCTION of the program's own.
+    Function,
+    /// By an index that each round of a loop moves on.
+    Running(i64),
+    /// The same while it is within the array, by 1, 2, ... or by `n`.
+    Stride(Option<i64>),
+    /// The same, with a round that moves it on once more under a condition.
+    Uneven,
+    /// The same, moved on by the loop's own index.
+    Growing,
 }
 
-const STYLES: [Style; 11] = [
+const STYLES: [Style; 17] = [
     Style::Direct,
     Style::Call,
     Style::Free,
@@ -152,6 +162,12 @@ const STYLES: [Style; 11] = [
     Style::Nested,
     Style::Moving,
     Style::Choice,
+    Style::Function,
+    Style::Running(1),
+    Style::Stride(Some(4)),
+    Style::Stride(None),
+    Style::Uneven,
+    Style::Growing,
 ];
 
 impl Style {
@@ -198,12 +214,59 @@ impl Style {
             .into_iter()
             .map(str::to_owned)
             .collect(),
+            Self::Function => vec![format!("a[moved ({at}, j)] := 1")],
+            Self::Running(by) => loop_text(at, "SEQ step = 0 FOR 3", &format!("k := k + ({by})"), None),
+            Self::Stride(by) => {
+                let by = by.map_or("n".to_owned(), |by| by.to_string());
+                loop_text(at, &format!("WHILE k < {size}"), &format!("k := {by} + k"), None)
+            }
+            Self::Uneven => {
+                let choice = ["j = step", "  k := k + 1", "TRUE", "  SKIP"];
+                let more = choice.map(|line| format!("\n{:18}{line}", "")).concat();
+                loop_text(at, "SEQ step = 0 FOR 3", "k := k + 2", Some(&format!("IF{more}")))
+            }
+            Self::Growing => loop_text(at, "SEQ step = 0 FOR 3", "k := k + step", None),
         };
         lines.iter().map(|line| format!("          {line}\n")).collect()
     }
 }
 
+/// A loop that changes elements from `at` on, and what it does with its index.
+fn loop_text(at: &str, head: &str, next: &str, more: Option<&str>) -> Vec<String> {
+    let mut lines: Vec<String> = ["INT k:", "SEQ"].map(str::to_owned).to_vec();
+    lines.push(format!("  k := {at}"));
+    lines.push(format!("  {head}"));
+    lines.push("    SEQ".to_owned());
+    lines.push("      a[k] := 1".to_owned());
+    lines.push(format!("      {next}"));
+    lines.extend(more.map(|more| format!("      {more}")));
+    lines
+}
+
 impl Style {
+    /// The elements that are changed, until the program stops.
+    fn places(self, at: i64, [_, j, n]: [i64; 3], size: i64) -> Vec<i64> {
+        let inside = |place: &i64| (0..size).contains(place);
+        let next = |at: i64, step: i64| match self {
+            Self::Running(by) => at + by,
+            Self::Uneven => at + 2 + i64::from(j == step),
+            Self::Growing => at + step,
+            Self::Stride(by) => at + by.unwrap_or(n),
+            _ => at,
+        };
+        let rounds = match self {
+            Self::Running(_) | Self::Uneven | Self::Growing => 3,
+            Self::Stride(_) => size,
+            Self::Function => return self.place(at + (2 * j), j, size).into_iter().collect(),
+            _ => return self.place(at, j, size).into_iter().collect(),
+        };
+        let mut places = vec![at];
+        for step in 0..rounds - 1 {
+            places.push(next(places[places.len() - 1], step));
+        }
+        places.into_iter().take_while(inside).collect()
+    }
+
     /// The element that is changed, unless the program stops before.
     fn place(self, at: i64, j: i64, size: i64) -> Option<i64> {
         let (from, count) = match self {
@@ -233,7 +296,11 @@ impl Program {
     fn random(random: &mut Random) -> Self {
         let count = |random: &mut Random| (random.below(3) > 0).then(|| random.between(1, 7));
         Self {
-            style: STYLES[random.below(STYLES.len() as u64) as usize],
+            style: match STYLES[random.below(STYLES.len() as u64) as usize] {
+                Style::Running(_) => Style::Running(random.between(-2, 4)),
+                Style::Stride(Some(_)) => Style::Stride(Some(random.between(1, 7))),
+                style => style,
+            },
             size: random.between(5, 60),
             base: [random.between(-1, 3), random.between(0, 2)],
             count: [count(random), count(random)],
@@ -248,7 +315,11 @@ impl Program {
         let count = |at: usize| self.count[at].map_or("n".to_owned(), |count| count.to_string());
         let store = |expr: &Expr| self.style.text(&expr.text(), self.size);
         let other = self.second.as_ref().map_or("          SKIP\n".to_owned(), store);
-        let head = "PROC store ([]INT a, VAL INT at)\n  a[at] := 1\n:\nPROC set (INT x)\n  x := 1\n:\n";
+        let head = concat!(
+            "PROC store ([]INT a, VAL INT at)\n  a[at] := 1\n:\nPROC set (INT x)\n  x := 1\n:\n",
+            "INT FUNCTION moved (VAL INT at, j)\n  INT twice:\n",
+            "  VALOF\n    twice := j * 2\n    RESULT at + twice\n:\n",
+        );
         format!(
             concat!(
                 "{}VAL table IS {:?}:\nPROC p (VAL INT n, [{}]INT a)\n  PROC free (VAL INT at)\n    a[at] := 1\n  :\n",
@@ -284,10 +355,11 @@ impl Program {
                         None => None,
                     };
                     let at = chosen.and_then(|expr| expr.value(of));
-                    let Some(at) = at.and_then(|at| self.style.place(at, j, self.size)) else { continue };
-                    let other = *touched.entry(at).or_insert((i, j));
-                    if other.0 != i || self.inner_parallel && other.1 != j {
-                        return Some(format!("n = {n}: {other:?} and {:?} touch a[{at}]", (i, j)));
+                    for at in at.map_or_else(Vec::new, |at| self.style.places(at, of, self.size)) {
+                        let other = *touched.entry(at).or_insert((i, j));
+                        if other.0 != i || self.inner_parallel && other.1 != j {
+                            return Some(format!("n = {n}: {other:?} and {:?} touch a[{at}]", (i, j)));
+                        }
                     }
                 }
             }

@@ -1,5 +1,5 @@
 //! Owns: how a compiler makes a [`Module`].
-//! May use: `insn`, `module`, `table`.
+//! May use: `insn`, `module`, `names`, `table`.
 //! Never: checks what `verify` checks.
 //!
 //! ```
@@ -24,6 +24,7 @@
 use crate::for_each_op;
 use crate::insn::{Insn, Op};
 use crate::module::{End, Function, Line, Module, Site, Watched};
+use crate::names::printable;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec;
@@ -245,7 +246,7 @@ impl ModuleBuilder {
             return number;
         }
         let number = self.module.strings.len() as u32;
-        self.module.strings.push(text.to_string());
+        self.module.strings.push(printable(text));
         self.strings.insert(text.to_string(), number);
         number
     }

@@ -1,10 +1,11 @@
 //! Owns: a module as bytes.
-//! May use: `insn`, `module`, `table`.
+//! May use: `insn`, `module`, `names`, `table`.
 //! Never: trusts a byte: a length is believed when as many bytes are there.
 
 use crate::NUMBERING;
 use crate::insn::Insn;
 use crate::module::{Bundle, End, Function, Line, Module, Site, Watched};
+use crate::names::printable;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
 fn string(reader: &mut Reader<'_>) -> Option<String> {
     let length = reader.word()? as usize;
     let bytes = reader.padded(length)?;
-    Some(String::from_utf8_lossy(bytes).into_owned())
+    Some(printable(&String::from_utf8_lossy(bytes)))
 }
 
 fn watched(reader: &mut Reader<'_>) -> Option<Watched> {

@@ -2,6 +2,8 @@
 //! May use: nothing.
 //! Never: computes.
 
+use alloc::string::String;
+
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal $what:literal;)* }) => {
         $(#[$doc])*
@@ -117,4 +119,13 @@ numbered! {
         RealF = "realf" "INT64 digits (two slots), INT e -> REAL32: the nearest to digits * 10^e";
         RealD = "reald" "INT64 digits (two slots), INT e -> REAL64: the nearest to digits * 10^e";
     }
+}
+
+/// A name as it may be shown: what moves a terminal's cursor, or turns the direction of its text, becomes U+FFFD.
+pub(crate) fn printable(text: &str) -> String {
+    let moves = |it: char| {
+        it.is_control()
+            || matches!(it, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|it| if moves(it) { '\u{fffd}' } else { it }).collect()
 }

@@ -219,7 +219,7 @@ impl Build {
                 format!("`{shown}` is the program itself, which would be lost; name another file with `-o`");
             return Err(Refused::Trouble(Error::CannotRun(text)));
         }
-        std::fs::write(&output, module.write()).map_err(|error| {
+        crate::check::files::save(&output, &module.write()).map_err(|error| {
             Refused::Trouble(Error::CannotRun(format!("could not write `{}`: {error}", output.display())))
         })
     }

@@ -6,7 +6,7 @@
 //! its first use only, an included file every time (programs include the same fragment under different
 //! declarations). #PRAGMA lines stay for the parser, which knows the names that they mention.
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::layout::Lines;
 use crate::lex::{self, Kind, Lexed, Line, Token};
 use crate::source::{FileId, Sources, Span};
@@ -100,7 +100,7 @@ impl<'a> Preprocessor<'a> {
         // PERF: a program in one file without directives, the usual case, needs no copy of its tokens.
         let whole = lex::scan(self.sources, root, self.symbols);
         if !whole.tokens.iter().any(|token| matches!(token.kind, Kind::Directive | Kind::Hashes)) {
-            self.diagnostics.extend(whole.complaints);
+            self.diagnostics.extend(whole.complaints.into_iter().take(COMPLAINTS_MAX));
             return (Lines { tokens: whole.tokens, lines: whole.lines, relaxed: false }, self.options);
         }
         self.scanned.insert(root.0, Rc::new(whole));
@@ -130,6 +130,9 @@ impl<'a> Preprocessor<'a> {
             if live && !lexed.complaints.is_empty() {
                 self.scan_complaints(&lexed, tokens);
             }
+            if self.full {
+                return;
+            }
             if tokens[0].kind == Kind::Directive {
                 if !self.conditional(tokens, live, &mut branches) && live {
                     self.directive(tokens, line.indent + indent, file, depth);
@@ -150,6 +153,16 @@ impl<'a> Preprocessor<'a> {
     fn scan_complaints(&mut self, lexed: &Lexed, tokens: &[Token]) {
         let (lo, hi) = (tokens[0].span.lo, tokens[tokens.len() - 1].span.hi);
         let first = lexed.complaints.partition_point(|complaint| complaint.primary.span.lo < lo);
+        if first == lex::COMPLAINTS_MAX {
+            let message = "so much of this file means nothing in occam that the rest is not read";
+            self.complain(Code::BadCharacter, tokens[0].span, message);
+            self.full = true;
+            return;
+        }
+        if self.diagnostics.len() >= COMPLAINTS_MAX && self.diagnostics.iter().any(Diagnostic::is_error) {
+            // Nobody reads that many, and one is enough for the program to be refused.
+            return;
+        }
         let found = lexed.complaints[first..].iter().take_while(|complaint| complaint.primary.span.lo < hi);
         self.diagnostics.extend(found.cloned());
     }

@@ -50,6 +50,13 @@ pub(crate) fn write_whole(path: &Path, write: impl FnOnce(File) -> io::Result<()
     written
 }
 
+/// Removes a file of which nothing could be written, but no device.
+pub(crate) fn remove(path: &Path) {
+    if fs::metadata(path).is_ok_and(|there| there.is_file()) {
+        let _gone_or_not = fs::remove_file(path);
+    }
+}
+
 /// A trace was asked for and cannot be written.
 pub(crate) fn say_refused(path: &Path, cause: &io::Error) {
     let path = path.display();

@@ -69,3 +69,23 @@ fn what_ends_within_the_header_is_cut_short() {
     }
     assert_eq!(Module::read(b"RDL"), Err(FileError::NotBytecode));
 }
+
+#[test]
+fn a_name_moves_no_cursor_and_turns_no_text() {
+    let named = |name: &str| {
+        let mut module = ModuleBuilder::new();
+        let main = module.declare(name);
+        let mut code = module.function();
+        code.end();
+        module.define(main, code, 2);
+        module.entry(main);
+        module.finish()
+    };
+    let odd = "a\x1b[2J\u{202e}b\n";
+    assert_eq!(named(odd).strings, ["a\u{fffd}[2J\u{fffd}b\u{fffd}"]);
+    // A file from elsewhere.
+    let mut bytes = named("aXXXb").write();
+    let at = bytes.windows(5).position(|name| name == b"aXXXb").expect("the name is there");
+    bytes[at + 1..at + 4].copy_from_slice("\u{202e}".as_bytes());
+    assert_eq!(Module::read(&bytes).expect("it is a module").strings, ["a\u{fffd}b"]);
+}

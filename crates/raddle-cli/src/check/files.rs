@@ -15,12 +15,15 @@ use crate::refusal::Error;
 /// The first bytes of a bytecode file.
 const BYTECODE: &[u8] = b"RDLB";
 
+/// A program's text has so many bytes at most.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
 /// The name and the text of a program given on the command line.
 pub(crate) fn program(file: &OsStr) -> Result<(String, String), Error> {
     if file == "-" {
-        let mut bytes = Vec::new();
-        let read = io::Read::read_to_end(&mut io::stdin(), &mut bytes);
-        read.map_err(|error| Error::CannotRun(format!("could not read standard input: {error}")))?;
+        let read = bounded(io::stdin().lock());
+        let bytes =
+            read.map_err(|error| Error::CannotRun(format!("could not read standard input: {error}")))?;
         return Ok(("<stdin>".to_owned(), text("standard input", bytes)?));
     }
     let path = Path::new(file);
@@ -61,7 +64,7 @@ impl Files for Disk<'_> {
 }
 
 fn read(path: &Path, shown: &str) -> Result<String, Error> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+    let bytes = std::fs::File::open(path).and_then(bounded).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::NotFound(format!("there is no file `{shown}`")),
         io::ErrorKind::IsADirectory => Error::CannotRun(format!(
             "`{shown}` is a directory; give the files in it, such as `{shown}/*.occ`"
@@ -71,7 +74,33 @@ fn read(path: &Path, shown: &str) -> Result<String, Error> {
     text(&format!("`{shown}`"), bytes)
 }
 
+/// Writes a file; if that fails, as on a full disk, no part of it stays.
+pub(crate) fn save(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    io::Write::write_all(&mut file, bytes).inspect_err(|_| {
+        // A device stays where it is.
+        if file.metadata().is_ok_and(|it| it.is_file()) {
+            let _gone_or_not = std::fs::remove_file(path);
+        }
+    })
+}
+
+/// What can be read, up to one byte more than a program may have; a device may have no end.
+fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(from, TEXT_BYTES_MAX + 1), &mut bytes)?;
+    Ok(bytes)
+}
+
 fn text(shown: &str, bytes: Vec<u8>) -> Result<String, Error> {
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0).filter(|_| !bytes.starts_with(BYTECODE)) {
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        return Err(Error::CannotRun(format!("{shown} is no text: line {line} holds a byte of value 0")));
+    }
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        let mib = TEXT_BYTES_MAX >> 20;
+        return Err(Error::CannotRun(format!("{shown} is too long: a file may have {mib} MiB of text")));
+    }
     if bytes.starts_with(BYTECODE) {
         return Err(Error::CannotRun(format!(
             "{shown} is bytecode; `raddle run` and `raddle disasm` take it as a file whose name ends with `.rbc`"
@@ -93,5 +122,7 @@ fn what_is_no_utf8_is_refused_with_its_line() {
     assert!(said.starts_with("`a.occ` is not UTF-8 text: byte #E9 in line 2;"), "{said}");
     let said = text("`a`", b"RDLB\x01".to_vec()).expect_err("bytecode").to_string();
     assert!(said.starts_with("`a` is bytecode;"), "{said}");
+    let said = text("`a`", b"SEQ\n\0".to_vec()).expect_err("no text").to_string();
+    assert_eq!(said, "`a` is no text: line 2 holds a byte of value 0");
     assert_eq!(text("`a.occ`", "-- été".into()).expect("UTF-8"), "-- été");
 }

@@ -179,7 +179,7 @@ pub(crate) fn run(
             let _ = writeln!(io::stderr(), "  the keyboard, standard input, is at its end");
         }
         if let Some(file) = &running.deadlock_graph {
-            std::fs::write(file, report.svg()).map_err(|error| {
+            files::save(file, report.svg().as_bytes()).map_err(|error| {
                 Error::CannotRun(format!("could not write `{}`: {error}", file.display()))
             })?;
         }

@@ -1,5 +1,5 @@
 //! Owns: `raddle trace`: its options, its files and its output.
-//! May use: `refusal`, `clap`, `raddle`, `raddle-trace`.
+//! May use: `check::files`, `refusal`, `clap`, `raddle`, `raddle-trace`.
 //! Never: a figure that `raddle-trace` did not compute.
 
 mod check;
@@ -232,7 +232,7 @@ fn write(file: PathBuf, trace: &Path, bytes: &[u8]) -> Result<Report, Error> {
             "`{shown}` is the trace itself, which would be lost; {advice}"
         )));
     }
-    match std::fs::write(file, bytes) {
+    match crate::check::files::save(&file, bytes) {
         Ok(()) => Ok(Report::well(format!("{shown}\n"))),
         Err(error) => Err(Error::CannotRun(format!("could not write `{shown}`: {error}"))),
     }

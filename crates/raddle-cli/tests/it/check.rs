@@ -87,3 +87,31 @@ fn an_included_file_that_cannot_be_used_is_named() {
     assert!(said.contains("latin.inc` is not UTF-8 text: byte #E9 in line 1"), "{said}");
     assert!(!said.contains("O0108"), "{said}");
 }
+
+#[test]
+fn what_has_no_end_or_is_no_text_is_refused() {
+    let output = raddle().args(["check", "/dev/zero"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(126));
+    assert_eq!(text(&output.stderr), "raddle: `/dev/zero` is no text: line 1 holds a byte of value 0\n");
+    let endless = std::process::Command::new("yes").stdout(Stdio::piped()).spawn();
+    let mut endless = endless.expect("`yes` starts");
+    let mut command = raddle();
+    command.args(["check", "-"]).stdin(endless.stdout.take().expect("piped"));
+    let output = command.output().expect("it starts");
+    // With it goes the pipe's end, which ends the writer.
+    drop(command);
+    endless.wait().expect("nobody reads what it writes");
+    assert_eq!(text(&output.stderr), "raddle: standard input is too long: a file may have 64 MiB of text\n");
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file() {
+    let file = std::env::temp_dir().join(format!("raddle-full-{}.rbc", std::process::id()));
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" build -o \"$1\" tests/transcripts/prog.occ";
+    let mut command = super::without_settings(std::process::Command::new("/bin/sh"));
+    command.args(["-c", script, env!("CARGO_BIN_EXE_raddle")]).arg(&file);
+    let output = command.output().expect("it starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(said.contains("could not write") && !file.exists(), "{said}");
+}

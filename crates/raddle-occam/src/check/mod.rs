@@ -45,6 +45,8 @@ struct Checker<'a> {
     bindings: Vec<NameId>,
     undo: Vec<(Symbol, NameId)>,
     frames: Vec<Frame>,
+    /// Whether processes are no longer looked at.
+    given_up: bool,
     /// SHARED ends that are claimed here.
     claims: Vec<NameId>,
     /// Values of VAL names.
@@ -83,6 +85,7 @@ pub fn check(ast: Ast, symbols: Symbols, diagnostics: &mut Vec<Diagnostic>) -> P
         diagnostics,
         undo: Vec::new(),
         frames: Vec::new(),
+        given_up: false,
         claims: Vec::new(),
         values: FastMap::default(),
         operators: Vec::new(),

@@ -7,7 +7,7 @@ use crate::ast::{
     Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, InputKind, Order, ProcessId, ProcessKind,
     Replicator,
 };
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::source::Span;
 use crate::types::{Type, TypeId, Types};
 
@@ -15,6 +15,9 @@ impl Checker<'_> {
     pub(super) fn process(&mut self, id: ProcessId) {
         let ast = self.ast;
         let process = ast.process(id);
+        if self.gives_up(process.span) {
+            return;
+        }
         match &process.kind {
             ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
             ProcessKind::Construct { order, replicator, body } => {
@@ -54,6 +57,15 @@ impl Checker<'_> {
             }
             &ProcessKind::Claim { end, body } => self.claim(end, body),
         }
+    }
+
+    /// Whether so much is wrong that processes are no longer looked at, which is an error of its own.
+    fn gives_up(&mut self, span: Span) -> bool {
+        let many = self.diagnostics.len() >= COMPLAINTS_MAX * 2;
+        if many && !std::mem::replace(&mut self.given_up, true) {
+            self.complain(Code::Unexpected, span, "so much is wrong that the rest is not checked");
+        }
+        many
     }
 
     fn replicated(&mut self, replicator: Option<&Replicator>, within: impl FnOnce(&mut Self)) {

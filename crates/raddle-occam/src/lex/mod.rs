@@ -40,6 +40,9 @@ pub struct Lexed {
     pub complaints: Vec<Diagnostic>,
 }
 
+/// Complaints of one file; what #IF leaves out counts, too, though nobody hears of it.
+pub(crate) const COMPLAINTS_MAX: usize = 20_000;
+
 /// The reserved word that is spelt so.
 pub(crate) fn keyword(text: &str) -> Option<Kind> {
     Kind::word(text)

@@ -110,6 +110,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn complain(&mut self, code: Code, start: usize, end: usize, message: impl Into<String>) {
+        if self.lexed.complaints.len() >= super::COMPLAINTS_MAX {
+            return;
+        }
         let span = self.span(start, end);
         self.lexed.complaints.push(Diagnostic::new(code, span, message));
     }
@@ -241,6 +244,10 @@ impl<'a> Scanner<'a> {
                 self.at += 1;
             }
             let message = format!("`{}` means nothing in occam", self.text[start..self.at].escape_debug());
+            // The same many times is one mistake.
+            let again = self.text[start..self.at].chars().next();
+            let rest = self.text[self.at..].chars().take_while(|&it| Some(it) == again);
+            self.at += rest.map(char::len_utf8).sum::<usize>();
             self.complain(Code::BadCharacter, start, self.at, message);
         }
         kind

@@ -20,7 +20,7 @@ use crate::ast::{
     Ast, Expr, ExprId, ExprKind, Ident, Process, ProcessId, ProcessKind, Spec, SpecId, SpecKind, TypeKind,
     TypeNode, TypeNodeId,
 };
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::lex::{Kind, Token};
 use crate::source::{Sources, Span};
 use crate::symbol::{FastMap, Symbol, Symbols};
@@ -82,6 +82,7 @@ impl Parser<'_> {
         // A heading could not be read: the `:` behind what stood under it belongs to it.
         let mut headless = false;
         while self.kind() != Kind::End {
+            self.give_up();
             if self.at_spec() {
                 let spec = self.spec();
                 self.ast.top.push(spec);
@@ -189,6 +190,16 @@ impl Parser<'_> {
         }
         let token = self.bump();
         Ok(Ident { symbol: token.symbol, span: token.span })
+    }
+
+    /// Leaves the rest unread where so much was wrong that nobody would read of it.
+    fn give_up(&mut self) {
+        if self.diagnostics.len() >= COMPLAINTS_MAX && self.kind() != Kind::End {
+            let message = "so much is wrong that the rest is not read";
+            self.complain(Code::Unexpected, self.span(), message.to_owned());
+            self.at = self.tokens.len() - 1;
+            self.level = 0;
+        }
     }
 
     /// Runs a production one level deeper.

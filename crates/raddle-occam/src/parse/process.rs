@@ -73,7 +73,11 @@ impl Parser<'_> {
 
     /// One process, with the complaint and an `Error` node where it cannot be read.
     pub(super) fn process(&mut self) -> ProcessId {
+        self.give_up();
         let (start, level) = (self.span(), self.level);
+        if self.kind() == Kind::End {
+            return self.new_process(ProcessKind::Error, start);
+        }
         match self.deeper(Self::process_inner) {
             Ok((kind, end)) => self.new_process(kind, start.to(end)),
             Err(Failed) => {

@@ -172,3 +172,38 @@ fn what_is_deep_or_long_is_bounded() {
     survives(&"IF\n".repeat(3000));
     survives(&"\"*\n*".repeat(3000));
 }
+
+#[test]
+fn what_is_wrong_all_over_is_told_a_bounded_number_of_times() {
+    let names = |text: fn(usize) -> String| (0..40_000).map(text).collect::<String>();
+    let program = |line: &str| format!("PROC p ()\n  SEQ\n{}:\n", format!("    {line}\n").repeat(40_000));
+    let texts = [
+        "\0".repeat(1_000_000),
+        "\0\n".repeat(100_000),
+        "\0 {".repeat(100_000),
+        "x\n".repeat(100_000),
+        program("x"),
+        program("x y"),
+        program("x := {"),
+        program("x := 1 + 2 * 3"),
+        format!("PROC p ()\n  SEQ\n{}:\n", names(|at| format!("    x{at} := y{at}\n"))),
+    ];
+    for text in texts {
+        let mut sources = Sources::new();
+        let root = sources.add("wrong", &text).unwrap();
+        let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+        let errors = analysis.diagnostics().iter().filter(|it| it.is_error()).count();
+        let told = analysis.diagnostics().len();
+        assert!(errors > 0 && told < 2500, "{told} for {:?}", &text[..40]);
+    }
+}
+
+/// What only #IF leaves out is not complained of, but what is wrong behind it is.
+#[test]
+fn what_is_left_out_hides_no_mistake() {
+    let text = format!("#IF FALSE\n{}#ENDIF\nPROC p (INT x)\n  x := {{\n:\n", "\u{1}\n".repeat(5000));
+    let mut sources = Sources::new();
+    let root = sources.add("wrong", &text).unwrap();
+    let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+    assert!(analysis.checked().is_err());
+}

@@ -53,7 +53,9 @@ impl Session {
         if self.plan.stream
             && let Some(path) = &self.file
         {
-            let begun = File::create(path).and_then(|file| Output::begin(file, &about(self, &shared)));
+            let begin =
+                |file| Output::begin(file, &about(self, &shared)).inspect_err(|_| target::remove(path));
+            let begun = File::create(path).and_then(begin);
             control.stream = begun.inspect_err(|cause| target::say_refused(path, cause)).ok();
         }
         let helper = thread::Builder::new().name("raddle-trace".to_owned());

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failing;
 use crate::groups::Group;
-use crate::run::{Outcome, Row, run_group};
+use crate::run::{GroupOutcome, Row, run_group};
 
 /// What is left to do, what is being done, and what came of it.
 struct Work {
@@ -72,11 +72,13 @@ fn lane(work: &Mutex<Work>, say: &Mutex<&mut (dyn FnMut(&str) + Send)>) {
 /// What is shown of a group that has ended.
 fn told(group: &Group, row: &anyhow::Result<Row>, output: &str) -> String {
     match row {
-        Ok(Row { outcome: Outcome::Passed, took, .. }) => {
+        Ok(Row { outcome: GroupOutcome::Passed, took, .. }) => {
             format!("[{}] has passed, in {:.0} s\n", group.name, took.as_secs_f64())
         }
-        Ok(Row { outcome: Outcome::Skipped(why), .. }) => format!("[{}] is skipped: {why}\n", group.name),
-        Ok(Row { outcome: Outcome::Failed(_), .. }) | Err(_) => {
+        Ok(Row { outcome: GroupOutcome::Skipped(why), .. }) => {
+            format!("[{}] is skipped: {why}\n", group.name)
+        }
+        Ok(Row { outcome: GroupOutcome::Failed(_), .. }) | Err(_) => {
             format!("[{}] has failed:\n{}", group.name, failing::parts(output))
         }
     }

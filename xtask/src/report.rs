@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::run::{Count, Outcome, Row};
+use crate::run::{Count, GroupOutcome, Row};
 
 /// Writes to standard output. A reader that has gone away (`| head`) is no error.
 pub(crate) fn say(text: &str) {
@@ -27,9 +27,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
     let mut total = Count::default();
     for row in rows {
         let (word, why) = match &row.outcome {
-            Outcome::Passed => ("passed", String::new()),
-            Outcome::Failed(step) => ("FAILED", format!("  $ {step}")),
-            Outcome::Skipped(reason) => ("skipped", format!("  {reason}")),
+            GroupOutcome::Passed => ("passed", String::new()),
+            GroupOutcome::Failed(step) => ("FAILED", format!("  $ {step}")),
+            GroupOutcome::Skipped(reason) => ("skipped", format!("  {reason}")),
         };
         let seconds = row.took.as_secs_f64();
         let _ =
@@ -41,7 +41,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
             let _ = writeln!(text, "failed in {}: {test}", row.group);
         }
     }
-    if rows.iter().any(|row| matches!(row.outcome, Outcome::Skipped(_))) {
+    if rows.iter().any(|row| matches!(row.outcome, GroupOutcome::Skipped(_))) {
         text.push_str("For what was skipped: run `cargo xtask setup` (Debian, as root or with sudo).\n");
     }
     let _ = writeln!(text, "\n{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
@@ -51,9 +51,9 @@ pub(crate) fn table(rows: &[Row]) -> String {
 /// Success if no group failed and, where `require_all`, none was skipped.
 pub(crate) fn exit_code(rows: &[Row], require_all: bool) -> ExitCode {
     let bad = rows.iter().any(|row| match row.outcome {
-        Outcome::Passed => false,
-        Outcome::Failed(_) => true,
-        Outcome::Skipped(_) => require_all,
+        GroupOutcome::Passed => false,
+        GroupOutcome::Failed(_) => true,
+        GroupOutcome::Skipped(_) => require_all,
     });
     ExitCode::from(u8::from(bad))
 }
@@ -70,14 +70,18 @@ mod tests {
 
     use super::*;
 
-    fn row(group: &'static str, outcome: Outcome, count: Count) -> Row {
+    fn row(group: &'static str, outcome: GroupOutcome, count: Count) -> Row {
         Row { group, outcome, count, failures: Vec::new(), took: Duration::from_millis(1500) }
     }
 
     fn rows() -> Vec<Row> {
         vec![
-            row("fmt", Outcome::Passed, Count { passed: 1, ..Count::default() }),
-            row("valgrind", Outcome::Skipped("no valgrind".into()), Count { skipped: 1, ..Count::default() }),
+            row("fmt", GroupOutcome::Passed, Count { passed: 1, ..Count::default() }),
+            row(
+                "valgrind",
+                GroupOutcome::Skipped("no valgrind".into()),
+                Count { skipped: 1, ..Count::default() },
+            ),
         ]
     }
 
@@ -100,7 +104,7 @@ mod tests {
     fn a_skip_is_a_failure_only_on_request() {
         assert_eq!(exit_code(&rows(), false), ExitCode::SUCCESS);
         assert_eq!(exit_code(&rows(), true), ExitCode::FAILURE);
-        let failed = [row("fmt", Outcome::Failed("x"), Count { failed: 1, ..Count::default() })];
+        let failed = [row("fmt", GroupOutcome::Failed("x"), Count { failed: 1, ..Count::default() })];
         assert_eq!(exit_code(&failed, false), ExitCode::FAILURE);
     }
 }

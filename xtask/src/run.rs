@@ -25,7 +25,7 @@ const STEP_SECONDS_MAX: u32 = 900;
 /// How one group went.
 pub(crate) struct Row {
     pub(crate) group: &'static str,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: GroupOutcome,
     pub(crate) count: Count,
     /// The names of the tests that failed, as cargo's test programs print them.
     pub(crate) failures: Vec<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Row {
 }
 
 /// What became of a group.
-pub(crate) enum Outcome {
+pub(crate) enum GroupOutcome {
     Passed,
     /// The step that failed.
     Failed(&'static str),
@@ -65,7 +65,7 @@ pub(crate) fn run_group(group: &'static Group, say: Sink<'_>) -> anyhow::Result<
         run_steps(group, say)?
     } else {
         let count = Count { skipped: 1, ..Count::default() };
-        (Outcome::Skipped(missing.join("; ")), Tally { count, failures: Vec::new() })
+        (GroupOutcome::Skipped(missing.join("; ")), Tally { count, failures: Vec::new() })
     };
     let Tally { count, failures } = tally;
     Ok(Row { group: group.name, outcome, count, failures, took: started.elapsed() })
@@ -89,7 +89,7 @@ struct Tally {
     failures: Vec<String>,
 }
 
-fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(Outcome, Tally)> {
+fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(GroupOutcome, Tally)> {
     let mut total = Tally::default();
     for step in group.steps {
         say(&format!("\n[{}] $ {step}\n", group.name));
@@ -98,10 +98,10 @@ fn run_steps(group: &'static Group, say: Sink<'_>) -> anyhow::Result<(Outcome, T
         total.count.add(tally.count);
         total.failures.append(&mut tally.failures);
         if !success {
-            return Ok((Outcome::Failed(step), total));
+            return Ok((GroupOutcome::Failed(step), total));
         }
     }
-    Ok((Outcome::Passed, total))
+    Ok((GroupOutcome::Passed, total))
 }
 
 /// Makes a step that ran no test count as one, and one that failed count as failed.
@@ -228,21 +228,21 @@ mod tests {
             needs: &[ALWAYS],
             steps: &["echo 'test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured'", "true"],
         });
-        assert!(matches!(row.outcome, Outcome::Passed));
+        assert!(matches!(row.outcome, GroupOutcome::Passed));
         assert_eq!(row.count, Count { passed: 4, failed: 0, skipped: 0 });
     }
 
     #[test]
     fn a_failing_step_fails_the_group_and_ends_it() {
         let row = ran(&Group { name: "bad", what: "", needs: &[], steps: &["true", "exit 3", "true"] });
-        assert!(matches!(row.outcome, Outcome::Failed("exit 3")));
+        assert!(matches!(row.outcome, GroupOutcome::Failed("exit 3")));
         assert_eq!(row.count, Count { passed: 1, failed: 1, skipped: 0 });
     }
 
     #[test]
     fn a_missing_need_skips_the_group_and_names_the_package() {
         let row = ran(&Group { name: "far", what: "", needs: &[ALWAYS, NEVER], steps: &["false"] });
-        let Outcome::Skipped(reason) = row.outcome else { panic!("it ran") };
+        let GroupOutcome::Skipped(reason) = row.outcome else { panic!("it ran") };
         assert_eq!(reason, "no a unicorn (Debian: unicorn)");
         assert_eq!(row.count, Count { passed: 0, failed: 0, skipped: 1 });
     }

@@ -59,7 +59,7 @@ impl Direction {
 
 /// Which ends of a channel several processes may share, by CLAIM.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Shared {
+pub enum SharedEnds {
     /// Neither: `CHAN`.
     No,
     /// One: `SHARED! CHAN` or `SHARED? CHAN`.
@@ -68,7 +68,7 @@ pub enum Shared {
     Both,
 }
 
-impl Shared {
+impl SharedEnds {
     /// Whether this end is shared.
     pub fn has(self, end: Direction) -> bool {
         match self {
@@ -90,7 +90,7 @@ pub enum TypeKind {
     /// `[size]type`, or `[]type`.
     Array { size: Option<ExprId>, element: TypeNodeId },
     /// `CHAN protocol`, perhaps with SHARED before it.
-    Chan { protocol: TypeNodeId, shared: Shared },
+    Chan { protocol: TypeNodeId, shared: SharedEnds },
     /// `count::[]type`, a protocol.
     Counted { count: TypeNodeId, array: TypeNodeId },
     /// `ANY`, a protocol.
@@ -223,7 +223,7 @@ pub struct Replicator {
 /// SEQ and PAR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is the construct of that name")]
-pub enum Order {
+pub enum ConstructKind {
     Seq,
     Par,
     PriPar,
@@ -352,7 +352,7 @@ pub enum ProcessKind {
     /// STOP.
     Stop,
     /// SEQ, PAR, PRI PAR.
-    Construct { order: Order, replicator: Option<Box<Replicator>>, body: Vec<ProcessId> },
+    Construct { order: ConstructKind, replicator: Option<Box<Replicator>>, body: Vec<ProcessId> },
     /// IF.
     If(If),
     /// ALT.

@@ -3,8 +3,8 @@
 //! Never: complains; `None` says that the condition cannot be read.
 
 use crate::ast::Basic;
-use crate::lex::{Kind, Token};
-use crate::operator::{Dyadic, Order};
+use crate::lex::{Token, TokenKind};
+use crate::operator::{Dyadic, RelationKind};
 use crate::source::Sources;
 use crate::symbol::{FastMap, Symbol};
 
@@ -33,11 +33,11 @@ impl<'a> Condition<'a> {
         (self.at == self.tokens.len()).then_some(value)
     }
 
-    fn peek(&self) -> Option<Kind> {
+    fn peek(&self) -> Option<TokenKind> {
         self.tokens.get(self.at).map(|token| token.kind)
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.peek() == Some(kind);
         self.at += usize::from(found);
         found
@@ -46,9 +46,9 @@ impl<'a> Condition<'a> {
     fn chain(&mut self) -> Option<bool> {
         let mut value = self.operand()?;
         loop {
-            if self.eat(Kind::And) {
+            if self.eat(TokenKind::And) {
                 value &= self.operand()?;
-            } else if self.eat(Kind::Or) {
+            } else if self.eat(TokenKind::Or) {
                 value |= self.operand()?;
             } else {
                 return Some(value);
@@ -61,24 +61,24 @@ impl<'a> Condition<'a> {
         if self.depth > DEPTH_MAX {
             return None;
         }
-        if self.eat(Kind::Not) {
+        if self.eat(TokenKind::Not) {
             return self.operand().map(|value| !value);
         }
-        if self.eat(Kind::True) {
+        if self.eat(TokenKind::True) {
             return Some(true);
         }
-        if self.eat(Kind::False) {
+        if self.eat(TokenKind::False) {
             return Some(false);
         }
-        if self.eat(Kind::Defined) {
-            let open = self.eat(Kind::Open);
-            let name = self.tokens.get(self.at).filter(|token| token.kind == Kind::Name)?;
+        if self.eat(TokenKind::Defined) {
+            let open = self.eat(TokenKind::Open);
+            let name = self.tokens.get(self.at).filter(|token| token.kind == TokenKind::Name)?;
             self.at += 1;
-            return (!open || self.eat(Kind::Close)).then(|| self.defines.contains_key(&name.symbol));
+            return (!open || self.eat(TokenKind::Close)).then(|| self.defines.contains_key(&name.symbol));
         }
-        if self.eat(Kind::Open) {
+        if self.eat(TokenKind::Open) {
             let value = self.chain()?;
-            return self.eat(Kind::Close).then_some(value);
+            return self.eat(TokenKind::Close).then_some(value);
         }
         self.comparison()
     }
@@ -91,9 +91,9 @@ impl<'a> Condition<'a> {
         let numbers = left.parse::<i64>().ok().zip(right.parse::<i64>().ok());
         let operator = Dyadic::of(sign)?;
         match operator.row().lowering.relation?.order {
-            Order::Equal => Some(left == right),
-            Order::NotEqual => Some(left != right),
-            Order::Less | Order::AtMost => {
+            RelationKind::Equal => Some(left == right),
+            RelationKind::NotEqual => Some(left != right),
+            RelationKind::Less | RelationKind::AtMost => {
                 let (left, right) = numbers?;
                 operator.fold(left, right, Basic::Int64).map(|holds| holds != 0)
             }
@@ -104,13 +104,16 @@ impl<'a> Condition<'a> {
     fn value(&mut self) -> Option<String> {
         let mut token = *self.tokens.get(self.at)?;
         self.at += 1;
-        if token.kind == Kind::Name {
+        if token.kind == TokenKind::Name {
             match self.defines.get(&token.symbol).and_then(|value| value.first()) {
                 Some(&value) => token = value,
                 None => return Some(String::new()),
             }
         }
-        matches!(token.kind, Kind::Integer | Kind::Text | Kind::Name | Kind::True | Kind::False)
-            .then(|| self.sources.slice(token.span).trim_matches('"').to_owned())
+        matches!(
+            token.kind,
+            TokenKind::Integer | TokenKind::Text | TokenKind::Name | TokenKind::True | TokenKind::False
+        )
+        .then(|| self.sources.slice(token.span).trim_matches('"').to_owned())
     }
 }

@@ -8,7 +8,7 @@
 //! block of its own inside the expression; the line with its `)` goes on with the expression.
 
 use crate::diag::{Code, Diagnostic};
-use crate::lex::{Kind, Line, Token};
+use crate::lex::{Line, Token, TokenKind};
 use crate::operator::{Dyadic, Monadic};
 use crate::source::Span;
 use crate::symbol::Symbol;
@@ -49,13 +49,13 @@ struct Layout<'a> {
 /// Adds `Newline`, `Indent` and `Outdent`; the result ends with `End`.
 ///
 /// ```
-/// # use raddle_occam::{layout::{self, Lines}, lex::{self, Kind}, source::Sources, symbol::Symbols};
+/// # use raddle_occam::{layout::{self, Lines}, lex::{self, TokenKind}, source::Sources, symbol::Symbols};
 /// # let (mut sources, mut symbols, mut complaints) = (Sources::new(), Symbols::new(), Vec::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := a +\n    b\nSKIP").unwrap();
 /// let lexed = lex::scan(&sources, file, &mut symbols);
 /// let lines = Lines { tokens: lexed.tokens, lines: lexed.lines, relaxed: false };
 /// let kinds: Vec<_> = layout::run(lines, &mut complaints).iter().map(|token| token.kind).collect();
-/// use Kind::*;
+/// use TokenKind::*;
 /// assert_eq!(kinds, [Seq, Newline, Indent, Name, Assign, Name, Plus, Name, Newline, Outdent, Skip, Newline, End]);
 /// ```
 pub fn run(lines: Lines, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
@@ -94,8 +94,8 @@ impl Layout<'_> {
         }
         for token in tokens {
             match token.kind {
-                Kind::Open | Kind::OpenSquare => self.depth += 1,
-                Kind::Close | Kind::CloseSquare => self.depth = self.depth.saturating_sub(1),
+                TokenKind::Open | TokenKind::OpenSquare => self.depth += 1,
+                TokenKind::Close | TokenKind::CloseSquare => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
         }
@@ -106,26 +106,30 @@ impl Layout<'_> {
     fn end_of_line(&mut self, tokens: &[Token], next: Option<&Line>) {
         let last = tokens[tokens.len() - 1];
         let deeper = next.is_some_and(|line| line.indent > self.head);
-        if self.depth > 0 && deeper && last.kind == Kind::Valof {
+        if self.depth > 0 && deeper && last.kind == TokenKind::Valof {
             self.nested.push((0, self.depth));
             self.depth = 0;
             self.joined = false;
-        } else if self.depth > 0 && deeper && last.kind == Kind::Colon {
+        } else if self.depth > 0 && deeper && last.kind == TokenKind::Colon {
             self.joined = true;
         } else {
             // `i++` alone goes on nowhere; the parser has advice.
             let variable = |token: &Token| {
-                matches!(token.kind, Kind::Name | Kind::Integer | Kind::OpenSquare | Kind::CloseSquare)
+                matches!(
+                    token.kind,
+                    TokenKind::Name | TokenKind::Integer | TokenKind::OpenSquare | TokenKind::CloseSquare
+                )
             };
-            let increment =
-                last.kind == Kind::Operator && !deeper && tokens[..tokens.len() - 1].iter().all(variable);
-            let asks = continues(last.kind) && tokens[0].kind != Kind::Directive && !increment;
+            let increment = last.kind == TokenKind::Operator
+                && !deeper
+                && tokens[..tokens.len() - 1].iter().all(variable);
+            let asks = continues(last.kind) && tokens[0].kind != TokenKind::Directive && !increment;
             self.joined = next.is_some() && (asks || self.depth > 0 && deeper);
             if self.joined {
                 return;
             }
         }
-        self.push(Kind::Newline, Span::new(last.span.hi, last.span.hi));
+        self.push(TokenKind::Newline, Span::new(last.span.hi, last.span.hi));
     }
 
     /// Closes the value process whose block this line leaves; the line then goes on with the expression around it.
@@ -140,7 +144,7 @@ impl Layout<'_> {
                 top.0 = inner;
             }
             self.blocks.push(inner);
-            self.push(Kind::Indent, at);
+            self.push(TokenKind::Indent, at);
             return false;
         }
         if indent >= block {
@@ -148,7 +152,7 @@ impl Layout<'_> {
         }
         while self.blocks.last().is_some_and(|&top| top >= block) {
             self.blocks.pop();
-            self.push(Kind::Outdent, at);
+            self.push(TokenKind::Outdent, at);
         }
         self.nested.pop();
         self.depth = depth;
@@ -168,13 +172,13 @@ impl Layout<'_> {
                 self.complain(at, top, message);
             }
             self.blocks.push(indent);
-            self.push(Kind::Indent, at);
+            self.push(TokenKind::Indent, at);
             return;
         }
         // A line between two levels counts as one of the deeper: one message, not a broken block.
         while self.blocks.len() > 1 && self.blocks[self.blocks.len() - 2] >= indent {
             self.blocks.pop();
-            self.push(Kind::Outdent, at);
+            self.push(TokenKind::Outdent, at);
         }
         let top = self.blocks.last().copied().unwrap_or(0);
         if indent != top {
@@ -200,26 +204,26 @@ impl Layout<'_> {
         });
     }
 
-    fn push(&mut self, kind: Kind, span: Span) {
+    fn push(&mut self, kind: TokenKind, span: Span) {
         self.out.push(Token { kind, symbol: Symbol::default(), span: Span::new(span.lo, span.lo) });
     }
 
     fn finish(mut self) -> Vec<Token> {
         let end = self.out.last().map_or(0, |token| token.span.hi);
-        if self.out.last().is_some_and(|token| token.kind != Kind::Newline) {
-            self.push(Kind::Newline, Span::new(end, end));
+        if self.out.last().is_some_and(|token| token.kind != TokenKind::Newline) {
+            self.push(TokenKind::Newline, Span::new(end, end));
         }
         for _ in 1..self.blocks.len() {
-            self.push(Kind::Outdent, Span::new(end, end));
+            self.push(TokenKind::Outdent, Span::new(end, end));
         }
-        self.push(Kind::End, Span::new(end, end));
+        self.push(TokenKind::End, Span::new(end, end));
         self.out
     }
 }
 
 /// Whether a line that ends with this token goes on in the next one.
-fn continues(kind: Kind) -> bool {
-    use Kind::*;
+fn continues(kind: TokenKind) -> bool {
+    use TokenKind::*;
     Dyadic::of(kind).is_some()
         || Monadic::of(kind).is_some()
         || matches!(
@@ -259,10 +263,10 @@ mod tests {
         let lexed = lex::scan(&sources, file, &mut symbols);
         let tokens = run(Lines { tokens: lexed.tokens, lines: lexed.lines, relaxed: false }, &mut complaints);
         let shown = tokens.iter().map(|token| match token.kind {
-            Kind::Newline => ".",
-            Kind::Indent => "{",
-            Kind::Outdent => "}",
-            Kind::End => "$",
+            TokenKind::Newline => ".",
+            TokenKind::Indent => "{",
+            TokenKind::Outdent => "}",
+            TokenKind::End => "$",
             _ => "t",
         });
         (shown.collect(), complaints.len())

@@ -8,7 +8,7 @@
 
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::layout::Lines;
-use crate::lex::{self, Kind, Lexed, Line, Token};
+use crate::lex::{self, Lexed, Line, Token, TokenKind};
 use crate::source::{FileId, Sources, Span};
 use crate::symbol::{FastMap, Symbol, Symbols};
 use std::rc::Rc;
@@ -99,7 +99,7 @@ impl<'a> Preprocessor<'a> {
     pub fn run(mut self, root: FileId) -> (Lines, SourceOptions) {
         // PERF: a program in one file without directives, the usual case, needs no copy of its tokens.
         let whole = lex::scan(self.sources, root, self.symbols);
-        if !whole.tokens.iter().any(|token| matches!(token.kind, Kind::Directive | Kind::Hashes)) {
+        if !whole.tokens.iter().any(|token| matches!(token.kind, TokenKind::Directive | TokenKind::Hashes)) {
             self.diagnostics.extend(whole.complaints.into_iter().take(COMPLAINTS_MAX));
             return (Lines { tokens: whole.tokens, lines: whole.lines, relaxed: false }, self.options);
         }
@@ -133,7 +133,7 @@ impl<'a> Preprocessor<'a> {
             if self.full {
                 return;
             }
-            if tokens[0].kind == Kind::Directive {
+            if tokens[0].kind == TokenKind::Directive {
                 if !self.conditional(tokens, live, &mut branches) && live {
                     self.directive(tokens, line.indent + indent, file, depth);
                 }
@@ -178,7 +178,7 @@ impl<'a> Preprocessor<'a> {
             self.full = true;
             return;
         }
-        if tokens.iter().any(|token| token.kind == Kind::Hashes) {
+        if tokens.iter().any(|token| token.kind == TokenKind::Hashes) {
             self.expand(tokens);
         } else {
             self.out.tokens.extend_from_slice(tokens);
@@ -193,7 +193,7 @@ impl<'a> Preprocessor<'a> {
     fn expand(&mut self, tokens: &[Token]) {
         let mut at = 0;
         while at < tokens.len() {
-            let value = tokens.get(at + 1).filter(|_| tokens[at].kind == Kind::Hashes);
+            let value = tokens.get(at + 1).filter(|_| tokens[at].kind == TokenKind::Hashes);
             match value {
                 None => self.out.tokens.push(tokens[at]),
                 Some(name) => {
@@ -264,10 +264,10 @@ impl<'a> Preprocessor<'a> {
             "INCLUDE" => self.include(tokens, indent, file, depth, false),
             "USE" => self.include(tokens, indent, file, depth, true),
             "DEFINE" | "UNDEFINE" | "UNDEF" => match tokens.get(1) {
-                Some(name) if name.kind == Kind::Name && word == "DEFINE" => {
+                Some(name) if name.kind == TokenKind::Name && word == "DEFINE" => {
                     self.defines.insert(name.symbol, tokens[2..].to_vec());
                 }
-                Some(name) if name.kind == Kind::Name => {
+                Some(name) if name.kind == TokenKind::Name => {
                     self.defines.remove(&name.symbol);
                 }
                 _ => self.complain(Code::Directive, span, format!("#{word} needs a name")),
@@ -296,7 +296,7 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn include(&mut self, tokens: &[Token], indent: u32, file: FileId, depth: u32, once: bool) {
-        let Some(&token) = tokens.get(1).filter(|token| token.kind == Kind::Text) else {
+        let Some(&token) = tokens.get(1).filter(|token| token.kind == TokenKind::Text) else {
             return self.complain(
                 Code::Directive,
                 tokens[0].span,

@@ -5,7 +5,7 @@
 //! Equal types have equal numbers, so most comparisons are one. Records, bundles, protocols and DATA TYPEs are equal
 //! only to themselves: each declaration makes a new entry in its own list.
 
-use crate::ast::{Basic, Direction, Shared};
+use crate::ast::{Basic, Direction, SharedEnds};
 use crate::symbol::{FastMap, Symbol, Symbols};
 
 /// The number of a type in [`Types`].
@@ -27,7 +27,7 @@ pub enum Type {
     /// A DATA TYPE that is another type with a name of its own, by its place in [`Types::named`].
     Named(u32),
     /// A channel or one end of it.
-    Chan { protocol: TypeId, direction: Option<Direction>, shared: Shared },
+    Chan { protocol: TypeId, direction: Option<Direction>, shared: SharedEnds },
     /// One end of a bundle, by its place in [`Types::bundles`].
     End { bundle: u32, direction: Direction, shared: bool },
     /// A protocol: `count::[]type`.
@@ -271,9 +271,9 @@ impl Types {
             Type::Chan { protocol, direction, shared } => {
                 let end = direction.map_or(String::new(), |direction| direction.sign().to_string());
                 let word = match shared {
-                    Shared::No => String::new(),
-                    Shared::Only(end) => format!("SHARED{} ", end.sign()),
-                    Shared::Both => "SHARED ".to_owned(),
+                    SharedEnds::No => String::new(),
+                    SharedEnds::Only(end) => format!("SHARED{} ", end.sign()),
+                    SharedEnds::Both => "SHARED ".to_owned(),
                 };
                 format!("{word}CHAN {}{end}", show(protocol))
             }

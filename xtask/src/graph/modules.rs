@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::package::Package;
-use super::scan::{ModLine, Scan, Scope, scan};
+use super::scan::{ModLine, ModuleScope, Scan, scan};
 use crate::tree::File;
 
 /// A module: a file, or one with a body within a file.
@@ -51,8 +51,10 @@ impl Modules {
         let texts: HashMap<&str, &File> = texts.filter(|(path, _)| path.ends_with(".rs")).collect();
         let mut roots: Vec<_> = texts.keys().copied().filter(|path| is_root(path)).collect();
         roots.sort_unstable();
-        let mut found =
-            Builder { texts, modules: Modules { files: Vec::new(), modules: Vec::new(), roots: Vec::new() } };
+        let mut found = ModuleFinder {
+            texts,
+            modules: Modules { files: Vec::new(), modules: Vec::new(), roots: Vec::new() },
+        };
         for root in roots {
             let index = found.modules.modules.len();
             found.modules.roots.push(index);
@@ -61,7 +63,7 @@ impl Modules {
         Ok(found.modules)
     }
 
-    pub(crate) fn scope(&self, module: usize) -> &Scope {
+    pub(crate) fn scope(&self, module: usize) -> &ModuleScope {
         let module = &self.modules[module];
         &self.files[module.file].scan.scopes[module.scope]
     }
@@ -72,12 +74,12 @@ fn is_root(path: &str) -> bool {
         || path.strip_prefix("bin/").is_some_and(|rest| !rest.contains('/') || rest.ends_with("/main.rs"))
 }
 
-struct Builder<'a> {
+struct ModuleFinder<'a> {
     texts: HashMap<&'a str, &'a File>,
     modules: Modules,
 }
 
-impl Builder<'_> {
+impl ModuleFinder<'_> {
     /// Takes in the file at `path` and what hangs below it. An `owner`'s modules lie beside it, not in a
     /// folder of its name.
     fn file(

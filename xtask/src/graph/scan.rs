@@ -14,14 +14,14 @@ use super::cursor::Cursor;
 /// A file's scopes: the file itself first, then the modules with a body in it.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<ModuleScope>,
     /// Macros that `#[macro_export]` lifts to the root of the crate.
     pub(crate) exported: BTreeSet<String>,
 }
 
 /// A module's own part of a file.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct ModuleScope {
     /// The name and the enclosing scope of a module with a body; none for the file itself.
     pub(crate) inline: Option<(String, usize)>,
     pub(crate) files: Vec<ModLine>,
@@ -66,7 +66,7 @@ const ITEMS: [&str; 9] = ["fn", "struct", "enum", "union", "trait", "type", "con
 pub(crate) fn scan(path: &str, text: &str) -> anyhow::Result<Scan> {
     let stream: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
     let mut scan = Scan::default();
-    scan.scopes.push(Scope::default());
+    scan.scopes.push(ModuleScope::default());
     Reader { scan: &mut scan, scope: 0 }.module(stream);
     Ok(scan)
 }
@@ -77,7 +77,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn here(&mut self) -> &mut Scope {
+    fn here(&mut self) -> &mut ModuleScope {
         &mut self.scan.scopes[self.scope]
     }
 
@@ -125,7 +125,7 @@ impl Reader<'_> {
         cursor.next();
         let Some(TokenTree::Group(body)) = cursor.next() else { return };
         let outer = self.scope;
-        self.scan.scopes.push(Scope { inline: Some((name, outer)), ..Scope::default() });
+        self.scan.scopes.push(ModuleScope { inline: Some((name, outer)), ..ModuleScope::default() });
         self.scope = self.scan.scopes.len() - 1;
         self.module(body.stream());
         self.scope = outer;

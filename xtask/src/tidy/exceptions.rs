@@ -27,7 +27,7 @@ pub(super) const RULES: [&str; 11] = [
     "upward",
 ];
 
-impl Entry {
+impl Exception {
     fn covers(&self, subject: &str) -> bool {
         self.subject == subject || (self.subject.ends_with('/') && subject.starts_with(&self.subject))
     }
@@ -35,10 +35,10 @@ impl Entry {
 
 /// All exceptions to one rule.
 pub(super) struct Exceptions {
-    entries: Vec<Entry>,
+    entries: Vec<Exception>,
 }
 
-struct Entry {
+struct Exception {
     line: usize,
     subject: String,
     used: Cell<bool>,
@@ -67,7 +67,7 @@ impl Exceptions {
             match place.split_once(' ') {
                 Some((known, subject)) if RULES.contains(&known) => {
                     if known == rule {
-                        entries.push(Entry {
+                        entries.push(Exception {
                             line: number,
                             subject: subject.trim().to_owned(),
                             used: Cell::new(false),

@@ -10,7 +10,7 @@ pub(super) fn stream(path: &str, text: &str) -> TokenStream {
 }
 
 /// An identifier and where it stands.
-pub(super) struct Word {
+pub(super) struct SourceWord {
     pub(super) text: String,
     /// Counted from 1.
     pub(super) line: usize,
@@ -19,13 +19,13 @@ pub(super) struct Word {
 }
 
 /// Every identifier outside attributes and `use` declarations, also those within macro bodies.
-pub(super) fn words(stream: TokenStream) -> Vec<Word> {
+pub(super) fn words(stream: TokenStream) -> Vec<SourceWord> {
     let mut found = Vec::new();
     collect(stream, None, &mut found);
     found
 }
 
-fn collect(stream: TokenStream, anchor: Option<usize>, found: &mut Vec<Word>) {
+fn collect(stream: TokenStream, anchor: Option<usize>, found: &mut Vec<SourceWord>) {
     let mut tokens = stream.into_iter().peekable();
     let mut last_line = anchor;
     while let Some(token) = tokens.next() {
@@ -37,7 +37,7 @@ fn collect(stream: TokenStream, anchor: Option<usize>, found: &mut Vec<Word>) {
                     tokens.by_ref().find(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ';'));
             }
             TokenTree::Ident(word) => {
-                found.push(Word { text: word.to_string(), line, anchor: anchor.unwrap_or(line) });
+                found.push(SourceWord { text: word.to_string(), line, anchor: anchor.unwrap_or(line) });
                 last_line = Some(line);
             }
             TokenTree::Group(group) => {

@@ -3,7 +3,7 @@
 //! Never: converts; occam does not.
 
 use super::Checker;
-use crate::ast::{Basic, ExprId, ExprKind, Shared};
+use crate::ast::{Basic, ExprId, ExprKind, SharedEnds};
 use crate::diag::{Code, Diagnostic};
 use crate::types::{Type, TypeId, Types};
 
@@ -126,7 +126,7 @@ fn directions_differ(types: &Types, want: TypeId, got: TypeId) -> bool {
 fn equally_shared(types: &Types, one: TypeId, two: TypeId) -> bool {
     match (types.get(types.innermost(one)), types.get(types.innermost(two))) {
         (Type::Chan { shared: one, .. }, Type::Chan { shared: two, .. }) => {
-            (one == Shared::No) == (two == Shared::No)
+            (one == SharedEnds::No) == (two == SharedEnds::No)
         }
         (Type::End { shared: one, .. }, Type::End { shared: two, .. }) => one == two,
         _ => true,
@@ -153,7 +153,7 @@ pub(super) fn agree(types: &Types, want: TypeId, got: TypeId) -> bool {
         ) => {
             let ends = want_end.is_none() || got_end.is_none() || want_end == got_end;
             // A claimed end may be lent as one that is not SHARED; one that is not has no lock to claim.
-            let locks = want_shared == Shared::No || got_shared != Shared::No;
+            let locks = want_shared == SharedEnds::No || got_shared != SharedEnds::No;
             let same = agree(types, want, got) && equally_shared(types, want, got);
             ends && locks && (same || want == Types::ANY || got == Types::ANY)
         }

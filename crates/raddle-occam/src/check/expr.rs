@@ -2,7 +2,7 @@
 //! May use: `ast`, `diag`, `operator::basic`, `operator::fold`, `program`, `symbol`, `types`.
 //! Never: leaves an expression without a type; `Error` is one.
 
-use super::{Checker, Frame};
+use super::{Checker, RoutineFrame};
 use crate::ast::{Basic, Direction, Expr, ExprId, ExprKind, Ident, Rounding, TypeNodeId, Valof};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, NameKind};
@@ -375,7 +375,7 @@ impl Checker<'_> {
 
     /// Checks a value process; the types of its results.
     pub(super) fn valof(&mut self, valof: &Valof, wants: &[TypeId]) -> Vec<TypeId> {
-        self.frames.push(Frame {
+        self.frames.push(RoutineFrame {
             function: true,
             assigns_level: u32::MAX,
             communicates: false,

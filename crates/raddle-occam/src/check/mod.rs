@@ -28,7 +28,7 @@ use crate::symbol::{FastMap, Symbol, Symbols};
 use crate::types::{TypeId, Types};
 
 /// What the routine whose body is being checked does so far.
-struct Frame {
+struct RoutineFrame {
     /// Whether it is a FUNCTION or VALOF.
     function: bool,
     assigns_level: u32,
@@ -44,7 +44,7 @@ struct Checker<'a> {
     /// The declaration that each symbol stands for now.
     bindings: Vec<NameId>,
     undo: Vec<(Symbol, NameId)>,
-    frames: Vec<Frame>,
+    frames: Vec<RoutineFrame>,
     /// Whether processes are no longer looked at.
     given_up: bool,
     /// SHARED ends that are claimed here.

@@ -4,8 +4,8 @@
 
 use super::Checker;
 use crate::ast::{
-    Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, InputKind, Order, ProcessId, ProcessKind,
-    Replicator,
+    Alt, AlternativeKind, CaseOption, ChoiceKind, ConstructKind, ExprId, If, InputKind, ProcessId,
+    ProcessKind, Replicator,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
 use crate::source::Span;
@@ -21,10 +21,10 @@ impl Checker<'_> {
         match &process.kind {
             ProcessKind::Skip | ProcessKind::Stop | ProcessKind::Error => {}
             ProcessKind::Construct { order, replicator, body } => {
-                if *order != Order::Seq {
+                if *order != ConstructKind::Seq {
                     self.communicates(process.span);
                 }
-                if *order == Order::PriPar {
+                if *order == ConstructKind::PriPar {
                     let complaint =
                         Diagnostic::new(Code::PriPar, process.span, "this runs as PAR: all branches alike");
                     self.diagnostics.push(complaint.help("write PAR, or PRI ALT where one input must win"));
@@ -239,7 +239,7 @@ impl Checker<'_> {
         let ty = self.expr(end, None);
         match self.program.types.get(ty) {
             Type::Error | Type::End { shared: true, .. } => {}
-            Type::Chan { shared, .. } if shared != crate::ast::Shared::No => {}
+            Type::Chan { shared, .. } if shared != crate::ast::SharedEnds::No => {}
             _ => {
                 let message = format!("only SHARED ends are claimed; this is of type {}", self.show(ty));
                 self.complain(Code::Claim, self.span(end), message);

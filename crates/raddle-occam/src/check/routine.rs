@@ -2,7 +2,7 @@
 //! May use: `ast`, `diag`, `program`, `types`.
 //! Never: walks a body twice.
 
-use super::{Checker, Frame};
+use super::{Checker, RoutineFrame};
 use crate::ast::{ExprId, ExprKind, Formal, Ident, Mode, ProcessId, SpecId, TypeNodeId};
 use crate::diag::{Code, Diagnostic};
 use crate::program::{Body, NameId, NameKind, Routine, RoutineId};
@@ -36,7 +36,7 @@ impl Checker<'_> {
             if heading.recursive {
                 checker.bind(name);
             }
-            checker.frames.push(Frame {
+            checker.frames.push(RoutineFrame {
                 function: heading.function,
                 assigns_level: u32::MAX,
                 communicates: false,

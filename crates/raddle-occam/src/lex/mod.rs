@@ -9,7 +9,7 @@ mod scan;
 mod token;
 mod value;
 
-pub use token::{Kind, Token};
+pub use token::{Token, TokenKind};
 pub use value::{ByteText, byte_text, parse_byte, parse_integer, parse_real};
 
 use crate::diag::Diagnostic;
@@ -44,19 +44,19 @@ pub struct Lexed {
 pub(crate) const COMPLAINTS_MAX: usize = 20_000;
 
 /// The reserved word that is spelt so.
-pub(crate) fn keyword(text: &str) -> Option<Kind> {
-    Kind::word(text)
+pub(crate) fn keyword(text: &str) -> Option<TokenKind> {
+    TokenKind::word(text)
 }
 
 /// Reads a file into tokens.
 ///
 /// ```
-/// # use raddle_occam::{lex::{self, Kind}, source::Sources, symbol::Symbols};
+/// # use raddle_occam::{lex::{self, TokenKind}, source::Sources, symbol::Symbols};
 /// let (mut sources, mut symbols) = (Sources::new(), Symbols::new());
 /// let file = sources.add("a.occ", "SEQ\n  x := #2A -- the answer\n").unwrap();
 /// let lexed = lex::scan(&sources, file, &mut symbols);
 /// let kinds: Vec<_> = lexed.tokens.iter().map(|token| token.kind).collect();
-/// assert_eq!(kinds, [Kind::Seq, Kind::Name, Kind::Assign, Kind::Hex]);
+/// assert_eq!(kinds, [TokenKind::Seq, TokenKind::Name, TokenKind::Assign, TokenKind::Hex]);
 /// assert_eq!(lexed.lines[1].indent, 2);
 /// ```
 pub fn scan(sources: &Sources, file: FileId, symbols: &mut Symbols) -> Lexed {

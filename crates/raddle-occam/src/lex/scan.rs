@@ -3,7 +3,7 @@
 //! Never: stops early; every byte is looked at once.
 
 use super::value::byte_text;
-use super::{Kind, Lexed, Line, Token};
+use super::{Lexed, Line, Token, TokenKind};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::symbol::{Symbol, Symbols};
@@ -86,21 +86,21 @@ impl<'a> Scanner<'a> {
             b'a'..=b'z' | b'A'..=b'Z' => return self.word(),
             b'0'..=b'9' => self.number(),
             b'#' => return self.hash(first_in_line),
-            b'"' => self.quoted(b'"', Kind::Text),
-            b'\'' => self.quoted(b'\'', Kind::Byte),
+            b'"' => self.quoted(b'"', TokenKind::Text),
+            b'\'' => self.quoted(b'\'', TokenKind::Byte),
             _ => match definable(self.bytes[start], self.bytes.get(start + 1).copied().unwrap_or(0)) {
                 0 => self.symbol(),
                 length => {
                     self.at += length;
                     let symbol = self.symbols.intern(&format!("\"{}\"", &self.text[start..self.at]));
-                    return self.push(Kind::Operator, symbol, start);
+                    return self.push(TokenKind::Operator, symbol, start);
                 }
             },
         };
         self.push(kind, Symbol::default(), start);
     }
 
-    fn push(&mut self, kind: Kind, symbol: Symbol, start: usize) {
+    fn push(&mut self, kind: TokenKind, symbol: Symbol, start: usize) {
         let span = self.span(start, self.at);
         self.lexed.tokens.push(Token { kind, symbol, span });
     }
@@ -128,22 +128,22 @@ impl<'a> Scanner<'a> {
     fn word(&mut self) {
         let start = self.at;
         let text = self.take_while(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_');
-        let word = if text.as_bytes()[0].is_ascii_uppercase() { Kind::word(text) } else { None };
+        let word = if text.as_bytes()[0].is_ascii_uppercase() { TokenKind::word(text) } else { None };
         match word {
             Some(kind) => self.push(kind, Symbol::default(), start),
             None => {
                 let symbol = self.symbols.intern(text);
-                self.push(Kind::Name, symbol, start);
+                self.push(TokenKind::Name, symbol, start);
             }
         }
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         let start = self.at;
         self.take_while(|byte| byte.is_ascii_digit());
         let next = |at: usize| self.bytes.get(at).copied().unwrap_or(0);
         if next(self.at) != b'.' || !next(self.at + 1).is_ascii_digit() {
-            return Kind::Integer;
+            return TokenKind::Integer;
         }
         self.at += 1;
         self.take_while(|byte| byte.is_ascii_digit());
@@ -156,7 +156,7 @@ impl<'a> Scanner<'a> {
                 self.complain(Code::BadNumber, start, self.at, "the exponent of this number has no digits");
             }
         }
-        Kind::Real
+        TokenKind::Real
     }
 
     /// `#FF`, a directive such as `#INCLUDE`, or `##NAME`.
@@ -165,22 +165,22 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         if self.bytes.get(self.at) == Some(&b'#') {
             self.at += 1;
-            return self.push(Kind::Hashes, Symbol::default(), start);
+            return self.push(TokenKind::Hashes, Symbol::default(), start);
         }
         let text = self.take_while(|byte| byte.is_ascii_alphanumeric());
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            self.push(Kind::Hex, Symbol::default(), start);
+            self.push(TokenKind::Hex, Symbol::default(), start);
         } else if first_in_line && !text.is_empty() {
             let symbol = self.symbols.intern(text);
-            self.push(Kind::Directive, symbol, start);
+            self.push(TokenKind::Directive, symbol, start);
         } else {
             self.complain(Code::BadNumber, start, self.at, "`#` begins a hexadecimal number or a directive");
-            self.push(Kind::Hex, Symbol::default(), start);
+            self.push(TokenKind::Hex, Symbol::default(), start);
         }
     }
 
     /// A string or byte literal; the token includes its quotes.
-    fn quoted(&mut self, quote: u8, kind: Kind) -> Kind {
+    fn quoted(&mut self, quote: u8, kind: TokenKind) -> TokenKind {
         let start = self.at;
         self.at += 1;
         loop {
@@ -207,7 +207,7 @@ impl<'a> Scanner<'a> {
             let at = start + 1 + offset as usize;
             let message = "this escape means nothing; known are *c *n *t *s *' *\" ** and *#hh";
             self.complain(Code::BadEscape, at, at + 1, message);
-        } else if kind == Kind::Byte && text.bytes.len() != 1 {
+        } else if kind == TokenKind::Byte && text.bytes.len() != 1 {
             let message = format!("a byte literal holds one byte, this one {}", text.bytes.len());
             self.complain(Code::OpenString, start, self.at, message);
         }
@@ -230,16 +230,16 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn symbol(&mut self) -> Kind {
+    fn symbol(&mut self) -> TokenKind {
         let start = self.at;
         let next = self.bytes.get(start + 1).copied().unwrap_or(0);
         let first = self.bytes[start];
         let (kind, length) = match PAIRS.iter().find(|(pair, _)| *pair == [first, next]) {
             Some(&(_, kind)) => (kind, 2),
-            None => (SINGLE.get(usize::from(first)).copied().unwrap_or(Kind::Unknown), 1),
+            None => (SINGLE.get(usize::from(first)).copied().unwrap_or(TokenKind::Unknown), 1),
         };
         self.at += length;
-        if kind == Kind::Unknown {
+        if kind == TokenKind::Unknown {
             while !self.text.is_char_boundary(self.at) {
                 self.at += 1;
             }
@@ -265,10 +265,10 @@ fn definable(first: u8, second: u8) -> usize {
 }
 
 /// The symbols of one byte, by that byte.
-const SINGLE: [Kind; 128] = {
-    let (mut table, mut at) = ([Kind::Unknown; 128], 0);
-    while at < Kind::SYMBOLS.len() {
-        let (sign, kind) = Kind::SYMBOLS[at];
+const SINGLE: [TokenKind; 128] = {
+    let (mut table, mut at) = ([TokenKind::Unknown; 128], 0);
+    while at < TokenKind::SYMBOLS.len() {
+        let (sign, kind) = TokenKind::SYMBOLS[at];
         if let [byte] = *sign.as_bytes() {
             table[byte as usize] = kind;
         }
@@ -279,18 +279,18 @@ const SINGLE: [Kind; 128] = {
 
 const fn pairs_count() -> usize {
     let (mut count, mut at) = (0, 0);
-    while at < Kind::SYMBOLS.len() {
-        count += (Kind::SYMBOLS[at].0.len() == 2) as usize;
+    while at < TokenKind::SYMBOLS.len() {
+        count += (TokenKind::SYMBOLS[at].0.len() == 2) as usize;
         at += 1;
     }
     count
 }
 
 /// The symbols of two bytes.
-const PAIRS: [([u8; 2], Kind); pairs_count()] = {
-    let (mut table, mut count, mut at) = ([([0; 2], Kind::Unknown); pairs_count()], 0, 0);
-    while at < Kind::SYMBOLS.len() {
-        let (sign, kind) = Kind::SYMBOLS[at];
+const PAIRS: [([u8; 2], TokenKind); pairs_count()] = {
+    let (mut table, mut count, mut at) = ([([0; 2], TokenKind::Unknown); pairs_count()], 0, 0);
+    while at < TokenKind::SYMBOLS.len() {
+        let (sign, kind) = TokenKind::SYMBOLS[at];
         if let [one, two] = *sign.as_bytes() {
             table[count] = ([one, two], kind);
             count += 1;
@@ -304,7 +304,7 @@ const PAIRS: [([u8; 2], Kind); pairs_count()] = {
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> (Vec<Kind>, Vec<String>) {
+    fn check(text: &str) -> (Vec<TokenKind>, Vec<String>) {
         let mut symbols = Symbols::new();
         let lexed = Scanner::new(text, 0, &mut symbols).run();
         let complaints = &lexed.complaints;
@@ -314,11 +314,11 @@ mod tests {
 
     #[test]
     fn every_symbol_is_scanned_as_itself() {
-        for &(sign, kind) in Kind::SYMBOLS {
+        for &(sign, kind) in TokenKind::SYMBOLS {
             let (kinds, complaints) = check(&format!("a {sign} b"));
             assert_eq!(
                 (kinds.as_slice(), complaints.len()),
-                (&[Kind::Name, kind, Kind::Name][..], 0),
+                (&[TokenKind::Name, kind, TokenKind::Name][..], 0),
                 "{sign}"
             );
         }
@@ -331,13 +331,13 @@ mod tests {
         assert_eq!(check("{ é").1, ["O0101 0..1", "O0101 2..4"]);
         assert_eq!(check("x := 'ab'").1, ["O0102 5..9"]);
         assert_eq!(check("1.5E+ 2.5E-3").1, ["O0104 0..5"]);
-        assert_eq!(check("\"ab*\n  *cd\" x").0, [Kind::Text, Kind::Name]);
+        assert_eq!(check("\"ab*\n  *cd\" x").0, [TokenKind::Text, TokenKind::Name]);
         assert_eq!(check("''' *'*''").1.len(), 2);
     }
 
     #[test]
     fn numbers_words_and_directives() {
-        use Kind::*;
+        use TokenKind::*;
         assert_eq!(
             check("#INCLUDE \"a\"\n#FF 1.5 12 INT64 Int64 a.b.c").0,
             [Directive, Text, Hex, Real, Integer, Int64, Name, Name]

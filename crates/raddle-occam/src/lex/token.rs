@@ -14,13 +14,13 @@ macro_rules! kinds {
         /// What a token is.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
-        pub enum Kind {
+        pub enum TokenKind {
             $(#[doc = $shown] $special,)*
             $(#[doc = $sign] $symbol,)*
             $(#[doc = $text] $word,)*
         }
 
-        impl Kind {
+        impl TokenKind {
             /// How the kind is named in messages.
             pub fn text(self) -> &'static str {
                 match self {
@@ -94,17 +94,17 @@ kinds! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// The number of a name, a directive, or (in quotes) a definable operator; otherwise 0.
     pub symbol: Symbol,
     /// Where it stands.
     pub span: Span,
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether it begins one of the predefined types' names.
     pub fn is_basic_type(self) -> bool {
-        use Kind::*;
+        use TokenKind::*;
         matches!(self, Bool | ByteType | Int | Int16 | Int32 | Int64 | Real32 | Real64)
     }
 }

@@ -6,7 +6,7 @@
 //! and the others take what is left, in order.
 
 use super::Lowerer;
-use crate::ast::{Direction, Shared};
+use crate::ast::{Direction, SharedEnds};
 use crate::checked::ChannelUse;
 use crate::diag::{Code, Diagnostic};
 use crate::program::{NameId, RoutineId};
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
                 (None, false, true) => Some(Direction::Output),
                 (direction, ..) => direction,
             };
-            list.push(Parameter { name, direction, shared: shared != Shared::No });
+            list.push(Parameter { name, direction, shared: shared != SharedEnds::No });
         }
         match bind(&list) {
             Ok(bound) => {

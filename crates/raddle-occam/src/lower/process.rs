@@ -8,7 +8,7 @@ use super::Lowerer;
 use super::function::Home;
 use super::place::Storage;
 use super::shape::Shape;
-use crate::ast::{ExprId, ExprKind, Order, ProcessId, ProcessKind, Replicator, Valof};
+use crate::ast::{ConstructKind, ExprId, ExprKind, ProcessId, ProcessKind, Replicator, Valof};
 use crate::types::{Type, TypeId};
 use raddle_bytecode::Trap;
 
@@ -19,7 +19,7 @@ impl Lowerer<'_> {
         // What follows one step of a SEQ, or a choice, needs only what it uses itself.
         let steps = matches!(
             self.ast.process(id).kind,
-            ProcessKind::Construct { order: Order::Seq, replicator: None, .. }
+            ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, .. }
                 | ProcessKind::If(_)
                 | ProcessKind::Block { .. }
         );
@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         match &process.kind {
             ProcessKind::Skip | ProcessKind::Error => {}
             ProcessKind::Stop => self.f.code.stop(),
-            ProcessKind::Construct { order: Order::Seq, replicator, body } => match replicator {
+            ProcessKind::Construct { order: ConstructKind::Seq, replicator, body } => match replicator {
                 None => body.iter().for_each(|&process| self.process(process)),
                 Some(replicator) => self.replicated(replicator, |lowerer| {
                     body.iter().for_each(|&process| lowerer.process(process));
@@ -241,10 +241,10 @@ impl Lowerer<'_> {
     }
 
     fn claim(&mut self, end: ExprId, body: ProcessId) {
-        use crate::ast::{Direction, Shared};
+        use crate::ast::{Direction, SharedEnds};
         let used = match self.program.types.get(self.program.type_of(end)) {
             Type::End { direction, .. } | Type::Chan { direction: Some(direction), .. } => direction,
-            Type::Chan { shared: Shared::Only(direction), .. } => direction,
+            Type::Chan { shared: SharedEnds::Only(direction), .. } => direction,
             _ => Direction::Output,
         };
         let lock = self.lock(end, used);

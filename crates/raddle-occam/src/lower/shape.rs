@@ -4,7 +4,7 @@
 
 use super::Lowerer;
 use super::function::Dim;
-use crate::ast::{Basic, Shared};
+use crate::ast::{Basic, SharedEnds};
 use crate::symbol::Symbol;
 use crate::types::{Type, TypeId, Types};
 
@@ -42,7 +42,7 @@ pub(super) enum Shape {
     Array,
     Record(u32),
     Mobile(TypeId),
-    Chan(Shared),
+    Chan(SharedEnds),
     End(u32),
     Timer,
     Other,
@@ -60,8 +60,8 @@ impl Shape {
 }
 
 /// The size of a channel's block: the channel, then the locks of its two ends if they are shared.
-pub(super) fn channel_bytes(shared: Shared) -> u32 {
-    if shared == Shared::No { 4 } else { 12 }
+pub(super) fn channel_bytes(shared: SharedEnds) -> u32 {
+    if shared == SharedEnds::No { 4 } else { 12 }
 }
 
 /// Where the lock of a channel's reading end lies; that of the writing end comes next.

@@ -13,7 +13,7 @@ mod table;
 pub(crate) use fold::{in_range, range, wrap};
 pub use table::{Dyadic, Monadic};
 
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 pub use basic::Basic;
 use raddle_bytecode::Op;
 
@@ -70,7 +70,7 @@ pub(crate) struct Immediate {
 
 /// How a comparison orders its operands, once they are swapped if the row says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
+pub(crate) enum RelationKind {
     Equal,
     NotEqual,
     Less,
@@ -80,7 +80,7 @@ pub(crate) enum Order {
 /// A comparison as a condition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relation {
-    pub(crate) order: Order,
+    pub(crate) order: RelationKind,
     /// The comparison that holds where this one does not.
     pub(crate) negation: Dyadic,
     /// Jumps if it holds.
@@ -123,7 +123,7 @@ pub(crate) struct Lowering {
 /// All about an operator between two operands.
 pub(crate) struct DyadicRow {
     /// What it is written as; messages and definitions by the program name the first.
-    pub(crate) written: &'static [Kind],
+    pub(crate) written: &'static [TokenKind],
     /// A chain of it needs no brackets.
     pub(crate) associative: bool,
     /// The left operand that decides the result, so that the right one is not looked at.
@@ -138,7 +138,7 @@ pub(crate) struct DyadicRow {
 /// All about an operator before one operand.
 pub(crate) struct MonadicRow {
     /// What it is written as; messages and definitions by the program name the first.
-    pub(crate) written: &'static [Kind],
+    pub(crate) written: &'static [TokenKind],
     pub(crate) operands: Operands,
     pub(crate) fold: fn(i128, Basic) -> Option<i64>,
     pub(crate) lowering: MonadicLowering,
@@ -159,7 +159,7 @@ const KINDS: usize = 256;
 
 impl Dyadic {
     /// The operator that a token between two operands is.
-    pub(crate) fn of(kind: Kind) -> Option<Dyadic> {
+    pub(crate) fn of(kind: TokenKind) -> Option<Dyadic> {
         const OF: [Option<Dyadic>; KINDS] = {
             let (mut of, mut at) = ([None; KINDS], 0);
             while at < Dyadic::ALL.len() {
@@ -194,7 +194,7 @@ impl Dyadic {
 
 impl Monadic {
     /// The operator that a token before an operand is.
-    pub(crate) fn of(kind: Kind) -> Option<Monadic> {
+    pub(crate) fn of(kind: TokenKind) -> Option<Monadic> {
         Monadic::ALL.iter().copied().find(|operator| operator.row().written.contains(&kind))
     }
 
@@ -225,7 +225,7 @@ mod tests {
                 assert_eq!(Monadic::of(kind), Some(operator), "{}", kind.text());
             }
         }
-        assert_eq!((Dyadic::of(Kind::Comma), Monadic::of(Kind::Star)), (None, None));
+        assert_eq!((Dyadic::of(TokenKind::Comma), Monadic::of(TokenKind::Star)), (None, None));
     }
 
     #[test]

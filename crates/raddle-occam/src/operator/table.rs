@@ -8,10 +8,10 @@
 
 use super::fold::{after, in_range, quotient, remainder, shifted_left, shifted_right, truth, wrap};
 use super::{
-    Algebra, DyadicRow, Gives, Immediate, Lowering, MonadicLowering, MonadicRow, Narrow, Operands, Order,
-    Relation,
+    Algebra, DyadicRow, Gives, Immediate, Lowering, MonadicLowering, MonadicRow, Narrow, Operands, Relation,
+    RelationKind,
 };
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use raddle_bytecode::Op;
 
 macro_rules! dyadic {
@@ -34,7 +34,7 @@ macro_rules! dyadic {
                 match self {
                     $(Dyadic::$name => {
                         const ROW: DyadicRow = DyadicRow {
-                            written: &[$(Kind::$token,)+],
+                            written: &[$(TokenKind::$token,)+],
                             associative: $chain.0,
                             decided_by: $chain.1,
                             operands: Operands::$operands,
@@ -84,22 +84,22 @@ dyadic! {
         code(Op::Or, Op::OrL), None;
     Equal [Equal] SINGLE, Values -> Truth, |a, b, _| truth(a == b),
         code(Op::Eq, Op::EqL).reals(Op::EqF, Op::EqD)
-            .relation(Order::Equal, Dyadic::NotEqual, Op::Jeq, (Op::JeqI, 0), Some(Op::Jz)), None;
+            .relation(RelationKind::Equal, Dyadic::NotEqual, Op::Jeq, (Op::JeqI, 0), Some(Op::Jz)), None;
     NotEqual [NotEqual] SINGLE, Values -> Truth, |a, b, _| truth(a != b),
         code(Op::Ne, Op::NeL).reals(Op::NeF, Op::NeD)
-            .relation(Order::NotEqual, Dyadic::Equal, Op::Jne, (Op::JneI, 0), Some(Op::Jnz)), None;
+            .relation(RelationKind::NotEqual, Dyadic::Equal, Op::Jne, (Op::JneI, 0), Some(Op::Jnz)), None;
     Less [Less] SINGLE, Numbers -> Truth, |a, b, _| truth(a < b),
         code(Op::Lt, Op::LtL).reals(Op::LtF, Op::LtD)
-            .relation(Order::Less, Dyadic::GreaterEqual, Op::Jlt, (Op::JltI, 0), None), None;
+            .relation(RelationKind::Less, Dyadic::GreaterEqual, Op::Jlt, (Op::JltI, 0), None), None;
     Greater [Greater] SINGLE, Numbers -> Truth, |a, b, _| truth(a > b),
         code(Op::Lt, Op::LtL).reals(Op::LtF, Op::LtD).swapped()
-            .relation(Order::Less, Dyadic::LessEqual, Op::Jlt, (Op::JgeI, 1), None), None;
+            .relation(RelationKind::Less, Dyadic::LessEqual, Op::Jlt, (Op::JgeI, 1), None), None;
     LessEqual [LessEqual] SINGLE, Numbers -> Truth, |a, b, _| truth(a <= b),
         code(Op::Le, Op::LeL).reals(Op::LeF, Op::LeD)
-            .relation(Order::AtMost, Dyadic::Greater, Op::Jle, (Op::JltI, 1), None), None;
+            .relation(RelationKind::AtMost, Dyadic::Greater, Op::Jle, (Op::JltI, 1), None), None;
     GreaterEqual [GreaterEqual] SINGLE, Numbers -> Truth, |a, b, _| truth(a >= b),
         code(Op::Le, Op::LeL).reals(Op::LeF, Op::LeD).swapped()
-            .relation(Order::AtMost, Dyadic::Less, Op::Jle, (Op::JgeI, 0), None), None;
+            .relation(RelationKind::AtMost, Dyadic::Less, Op::Jle, (Op::JgeI, 0), None), None;
     After [After] SINGLE, Integers -> Truth, after,
         code(Op::After, Op::AfterL).narrow(Narrow::After), None;
 }
@@ -121,7 +121,7 @@ macro_rules! monadic {
                 match self {
                     $(Monadic::$name => {
                         const ROW: MonadicRow = MonadicRow {
-                            written: &[$(Kind::$token,)+],
+                            written: &[$(TokenKind::$token,)+],
                             operands: Operands::$operands,
                             fold: $fold,
                             lowering: $lowering,
@@ -182,7 +182,7 @@ impl Lowering {
 
     const fn relation(
         self,
-        order: Order,
+        order: RelationKind,
         negation: Dyadic,
         jump: Op,
         (jump_constant, constant_plus): (Op, i32),

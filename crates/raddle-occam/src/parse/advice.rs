@@ -3,21 +3,21 @@
 //! Never: accepts it.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{ExprId, Ident, Order, ProcessId, ProcessKind};
+use crate::ast::{ConstructKind, ExprId, Ident, ProcessId, ProcessKind};
 use crate::diag::{Code, Diagnostic};
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 
 impl Parser<'_> {
     /// Whether a process stands here that is neither a choice nor a guard.
     pub(super) fn at_process(&self, under: &str) -> bool {
         match self.kind() {
-            Kind::Skip => under != "guard",
-            Kind::Stop | Kind::Seq | Kind::Par | Kind::While | Kind::Claim => true,
+            TokenKind::Skip => under != "guard",
+            TokenKind::Stop | TokenKind::Seq | TokenKind::Par | TokenKind::While | TokenKind::Claim => true,
             _ => {
                 let line = self.tokens[self.at..].iter().map(|token| token.kind);
-                let mut line = line.take_while(|&kind| !matches!(kind, Kind::Newline | Kind::End));
-                line.any(|kind| matches!(kind, Kind::Assign | Kind::Bang))
+                let mut line = line.take_while(|&kind| !matches!(kind, TokenKind::Newline | TokenKind::End));
+                line.any(|kind| matches!(kind, TokenKind::Assign | TokenKind::Bang))
             }
         }
     }
@@ -45,7 +45,7 @@ impl Parser<'_> {
         let process = self.ast.process(process);
         match &process.kind {
             ProcessKind::Construct { order, replicator: None, body } if body.is_empty() => {
-                let word = if *order == Order::Seq { "SEQ" } else { "PAR" };
+                let word = if *order == ConstructKind::Seq { "SEQ" } else { "PAR" };
                 Some((word, process.span))
             }
             ProcessKind::Block { body, .. } => self.empty_construct(*body),
@@ -55,7 +55,9 @@ impl Parser<'_> {
 
     /// Complains of what stands behind the brackets of a call: perhaps they are to be a subscript's.
     pub(super) fn behind_a_call<T>(&mut self, name: Ident) -> Parsed<T> {
-        if !matches!(self.kind(), Kind::Assign | Kind::Question | Kind::Bang) || self.complained_here() {
+        if !matches!(self.kind(), TokenKind::Assign | TokenKind::Question | TokenKind::Bang)
+            || self.complained_here()
+        {
             return self.unexpected("the end of the line");
         }
         let text = self.sources.slice(name.span);
@@ -71,7 +73,7 @@ impl Parser<'_> {
         let rest = self.rest_of_line(span.hi);
         let sign = match rest.trim_start().as_bytes() {
             [b'+', b'+' | b'=', ..] => '+',
-            [b'-', b'-', ..] if self.kind() == Kind::Newline => '-',
+            [b'-', b'-', ..] if self.kind() == TokenKind::Newline => '-',
             [b'-', b'=', ..] => '-',
             _ => return Ok(()),
         };
@@ -94,7 +96,7 @@ impl Parser<'_> {
 
     /// Complains of a name that begins no process; perhaps it is a word in small letters.
     pub(super) fn no_action(&mut self, first: ExprId) -> Parsed<ProcessKind> {
-        if self.kind() == Kind::Equal {
+        if self.kind() == TokenKind::Equal {
             let message = "`=` compares; an assignment is written `:=`".to_owned();
             return self.fail(Code::Unexpected, self.span(), message);
         }

@@ -7,24 +7,24 @@ use crate::ast::{
     Alt, Alternative, AlternativeKind, CaseOption, Choice, ChoiceKind, If, InputKind, ProcessKind,
     Replicator, SpecId, Variant,
 };
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 
 impl Parser<'_> {
     /// `if = IF [ replicator ], and below it choices`
     pub(super) fn if_process(&mut self) -> Parsed<If> {
-        let replicator = self.heading(Kind::If)?;
+        let replicator = self.heading(TokenKind::If)?;
         Ok(If { replicator, choices: self.entries(Self::choice) })
     }
 
     /// `alt = ALT [ replicator ], and below it alternatives`
     pub(super) fn alt(&mut self, prioritised: bool) -> Parsed<Alt> {
-        let replicator = self.heading(Kind::Alt)?;
+        let replicator = self.heading(TokenKind::Alt)?;
         Ok(Alt { prioritised, replicator, alternatives: self.entries(Self::alternative) })
     }
 
-    fn heading(&mut self, word: Kind) -> Parsed<Option<Replicator>> {
+    fn heading(&mut self, word: TokenKind) -> Parsed<Option<Replicator>> {
         self.expect(word)?;
-        if self.eat(Kind::Newline) {
+        if self.eat(TokenKind::Newline) {
             return Ok(None);
         }
         let replicator = self.replicator()?;
@@ -35,10 +35,10 @@ impl Parser<'_> {
     /// The entries of a block, each with specifications before it.
     fn entries<T>(&mut self, entry: impl Fn(&mut Self, Vec<SpecId>) -> Parsed<T>) -> Vec<T> {
         let mut list = Vec::new();
-        if !self.eat(Kind::Indent) {
+        if !self.eat(TokenKind::Indent) {
             return list;
         }
-        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+        while !matches!(self.kind(), TokenKind::Outdent | TokenKind::End) {
             let (level, types) = (self.level, self.type_scope.len());
             let mut specs = Vec::new();
             while self.at_spec() {
@@ -50,13 +50,13 @@ impl Parser<'_> {
             }
             self.end_type_scope(types);
         }
-        self.eat(Kind::Outdent);
+        self.eat(TokenKind::Outdent);
         list
     }
 
     /// choice = if | condition, and below it a process
     fn choice(&mut self, specs: Vec<SpecId>) -> Parsed<Choice> {
-        if self.kind() == Kind::If {
+        if self.kind() == TokenKind::If {
             return Ok(Choice { specs, kind: ChoiceKind::Nested(self.if_process()?) });
         }
         let condition = self.expr()?;
@@ -67,15 +67,15 @@ impl Parser<'_> {
 
     /// alternative = alt | guard, and below it a process
     fn alternative(&mut self, specs: Vec<SpecId>) -> Parsed<Alternative> {
-        let prioritised = self.kind() == Kind::Pri && self.peek(1) == Kind::Alt;
-        if prioritised || self.kind() == Kind::Alt {
+        let prioritised = self.kind() == TokenKind::Pri && self.peek(1) == TokenKind::Alt;
+        if prioritised || self.kind() == TokenKind::Alt {
             if prioritised {
                 self.bump();
             }
             return Ok(Alternative { specs, kind: AlternativeKind::Nested(self.alt(prioritised)?) });
         }
         let start = self.span();
-        if self.kind() == Kind::Skip {
+        if self.kind() == TokenKind::Skip {
             self.bump();
             self.end_of_line()?;
             let kind = AlternativeKind::Guarded { condition: None, input: None, body: self.body("guard") };
@@ -83,19 +83,19 @@ impl Parser<'_> {
         }
         let mut channel = self.expr()?;
         let mut condition = None;
-        if self.eat(Kind::Ampersand) {
+        if self.eat(TokenKind::Ampersand) {
             condition = Some(channel);
-            if self.eat(Kind::Skip) {
+            if self.eat(TokenKind::Skip) {
                 self.end_of_line()?;
                 let kind = AlternativeKind::Guarded { condition, input: None, body: self.body("guard") };
                 return Ok(Alternative { specs, kind });
             }
             channel = self.element()?;
         }
-        if self.kind() == Kind::QuestionTwo {
+        if self.kind() == TokenKind::QuestionTwo {
             return self.not_supported(self.span(), "extended rendezvous is");
         }
-        if self.kind() != Kind::Question {
+        if self.kind() != TokenKind::Question {
             return self.unexpected("`?`, which makes a guard of a channel,");
         }
         let (kind, case) = self.input(true)?;
@@ -125,7 +125,7 @@ impl Parser<'_> {
     /// option = ELSE | expressions, and below it a process
     fn option(&mut self, specs: Vec<SpecId>) -> Parsed<CaseOption> {
         let start = self.span();
-        let values = if self.eat(Kind::Else) { Vec::new() } else { self.exprs()? };
+        let values = if self.eat(TokenKind::Else) { Vec::new() } else { self.exprs()? };
         let span = start.to(self.last_span());
         self.end_of_line()?;
         Ok(CaseOption { specs, values, span, body: self.body("option") })
@@ -138,7 +138,7 @@ impl Parser<'_> {
     /// variant = tag { ";" item }, and below it a process
     fn variant(&mut self, specs: Vec<SpecId>) -> Parsed<Variant> {
         let tag = self.ident("a tag")?;
-        let items = if self.eat(Kind::Semi) { self.input_items()? } else { Vec::new() };
+        let items = if self.eat(TokenKind::Semi) { self.input_items()? } else { Vec::new() };
         self.end_of_line()?;
         Ok(Variant { specs, tag, items, body: self.body("variant") })
     }

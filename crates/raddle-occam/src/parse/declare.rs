@@ -5,24 +5,24 @@
 use super::{Parsed, Parser};
 use crate::ast::{ExprKind, Field, Form, Formal, Ident, Mode, SpecKind, TypeNodeId};
 use crate::diag::Code;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 
 impl Parser<'_> {
     /// proc = PROC name "(" formals ")", below it a process, and ":"
     pub(super) fn proc(&mut self, mut recursive: bool) -> Parsed<SpecKind> {
-        self.expect(Kind::Proc)?;
-        while matches!(self.kind(), Kind::Rec | Kind::Recursive | Kind::Inline) {
-            recursive |= self.bump().kind != Kind::Inline;
+        self.expect(TokenKind::Proc)?;
+        while matches!(self.kind(), TokenKind::Rec | TokenKind::Recursive | TokenKind::Inline) {
+            recursive |= self.bump().kind != TokenKind::Inline;
         }
-        if self.kind() == Kind::Type {
+        if self.kind() == TokenKind::Type {
             return self.not_supported(self.span(), "PROC TYPE and mobile processes are");
         }
         let name = self.ident("the PROC's name")?;
         let formals = self.formals()?;
-        if matches!(self.kind(), Kind::Is | Kind::Name) {
+        if matches!(self.kind(), TokenKind::Is | TokenKind::Name) {
             return self.not_supported(self.span(), "renamed and mobile PROCs are");
         }
-        self.expect(Kind::Newline)?;
+        self.expect(TokenKind::Newline)?;
         let body = self.body("PROC");
         self.end_of_body("PROC", name);
         Ok(SpecKind::Proc { name, formals, body, recursive })
@@ -31,34 +31,34 @@ impl Parser<'_> {
     /// function = types FUNCTION name "(" formals ")" ( IS expressions ":" | below it a VALOF, and ":" )
     pub(super) fn function(&mut self, first: TypeNodeId) -> Parsed<SpecKind> {
         let mut results = vec![first];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             results.push(self.ty()?);
         }
         let mut recursive = false;
         loop {
             match self.kind() {
-                Kind::Rec | Kind::Recursive => recursive = true,
-                Kind::Inline | Kind::Function => {}
+                TokenKind::Rec | TokenKind::Recursive => recursive = true,
+                TokenKind::Inline | TokenKind::Function => {}
                 _ => break,
             }
             self.bump();
         }
         let name = self.function_name()?;
         let formals = self.formals()?;
-        let body = if self.eat(Kind::Is) {
+        let body = if self.eat(TokenKind::Is) {
             let list = self.exprs()?;
             self.end_of_spec();
             list
         } else {
-            self.expect(Kind::Newline)?;
-            if self.kind() != Kind::Indent {
+            self.expect(TokenKind::Newline)?;
+            if self.kind() != TokenKind::Indent {
                 return self.fail(Code::MissingBody, name.span, "this FUNCTION has no body".to_owned());
             }
             self.bump();
             let start = self.span();
             let level = self.level;
             let valof = self.valof();
-            while self.level >= level && self.kind() != Kind::End {
+            while self.level >= level && self.kind() != TokenKind::End {
                 self.bump();
             }
             self.end_of_body("FUNCTION", name);
@@ -70,7 +70,7 @@ impl Parser<'_> {
 
     /// A name, or an operator in quotes, whose symbol keeps the quotes.
     fn function_name(&mut self) -> Parsed<Ident> {
-        if self.kind() != Kind::Text {
+        if self.kind() != TokenKind::Text {
             return self.ident("the FUNCTION's name");
         }
         let span = self.bump().span;
@@ -82,13 +82,13 @@ impl Parser<'_> {
 
     /// formals = "(" [ formal { "," formal } ] ")"; a bare name has the mode and type of the one before
     fn formals(&mut self) -> Parsed<Vec<Formal>> {
-        self.expect(Kind::Open)?;
+        self.expect(TokenKind::Open)?;
         let mut list: Vec<Formal> = Vec::new();
-        while self.kind() != Kind::Close {
-            let repeated = self.kind() == Kind::Name
-                && (matches!(self.peek(1), Kind::Comma | Kind::Close)
-                    || matches!(self.peek(1), Kind::Bang | Kind::Question)
-                        && matches!(self.peek(2), Kind::Comma | Kind::Close));
+        while self.kind() != TokenKind::Close {
+            let repeated = self.kind() == TokenKind::Name
+                && (matches!(self.peek(1), TokenKind::Comma | TokenKind::Close)
+                    || matches!(self.peek(1), TokenKind::Bang | TokenKind::Question)
+                        && matches!(self.peek(2), TokenKind::Comma | TokenKind::Close));
             let (mode, ty) = match list.last() {
                 Some(last) if repeated => (last.mode, last.ty),
                 _ => (self.mode(), self.ty()?),
@@ -96,20 +96,20 @@ impl Parser<'_> {
             let name = self.ident("the parameter's name")?;
             let direction = self.direction();
             list.push(Formal { mode, ty, name, direction });
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        let close = self.expect(Kind::Close)?.span;
+        let close = self.expect(TokenKind::Close)?.span;
         self.twice(list.iter().map(|formal| formal.name).collect::<Vec<_>>().into_iter(), close);
         Ok(list)
     }
 
     fn mode(&mut self) -> Mode {
         let mode = match self.kind() {
-            Kind::Val => Mode::Val,
-            Kind::Initial => Mode::Initial,
-            Kind::Result => Mode::Result,
+            TokenKind::Val => Mode::Val,
+            TokenKind::Initial => Mode::Initial,
+            TokenKind::Result => Mode::Result,
             _ => return Mode::Reference,
         };
         self.bump();
@@ -118,8 +118,8 @@ impl Parser<'_> {
 
     /// The `:` on its own line that ends a body.
     pub(super) fn end_of_body(&mut self, what: &str, name: Ident) {
-        if self.eat(Kind::Colon) {
-            if !self.eat(Kind::Newline) {
+        if self.eat(TokenKind::Colon) {
+            if !self.eat(TokenKind::Newline) {
                 let _: Parsed<()> = self.unexpected("the end of the line");
                 self.recover(self.level);
             }
@@ -143,25 +143,25 @@ impl Parser<'_> {
         self.bump();
         let name = self.ident("the PROTOCOL's name")?;
         self.declare_type(name);
-        if self.eat(Kind::Is) {
+        if self.eat(TokenKind::Is) {
             let items = self.items()?;
             self.end_of_spec();
             let forms = vec![Form { tag: None, items }];
             return Ok(SpecKind::Protocol { name, variant: false, forms });
         }
-        if self.kind() == Kind::Extends {
+        if self.kind() == TokenKind::Extends {
             return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
         }
-        self.expect(Kind::Newline)?;
-        self.expect(Kind::Indent)?;
+        self.expect(TokenKind::Newline)?;
+        self.expect(TokenKind::Indent)?;
         let level = self.level;
-        self.expect(Kind::Case)?;
-        if self.kind() == Kind::Extends {
+        self.expect(TokenKind::Case)?;
+        if self.kind() == TokenKind::Extends {
             return self.not_supported(self.span(), "PROTOCOL EXTENDS is");
         }
-        self.expect(Kind::Newline)?;
-        let forms = if self.kind() == Kind::Indent { self.forms() } else { Vec::new() };
-        while self.level >= level && self.kind() != Kind::End {
+        self.expect(TokenKind::Newline)?;
+        let forms = if self.kind() == TokenKind::Indent { self.forms() } else { Vec::new() };
+        while self.level >= level && self.kind() != TokenKind::End {
             self.bump();
         }
         self.end_of_body("PROTOCOL", name);
@@ -172,28 +172,28 @@ impl Parser<'_> {
     fn forms(&mut self) -> Vec<Form> {
         self.bump();
         let mut forms = Vec::new();
-        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+        while !matches!(self.kind(), TokenKind::Outdent | TokenKind::End) {
             let level = self.level;
             match self.form() {
                 Ok(form) => forms.push(form),
                 Err(_) => self.recover(level),
             }
         }
-        self.eat(Kind::Outdent);
+        self.eat(TokenKind::Outdent);
         forms
     }
 
     /// form = tag { ";" item }
     fn form(&mut self) -> Parsed<Form> {
         let tag = Some(self.ident("a tag")?);
-        let items = if self.eat(Kind::Semi) { self.items()? } else { Vec::new() };
-        self.expect(Kind::Newline)?;
+        let items = if self.eat(TokenKind::Semi) { self.items()? } else { Vec::new() };
+        self.expect(TokenKind::Newline)?;
         Ok(Form { tag, items })
     }
 
     fn items(&mut self) -> Parsed<Vec<TypeNodeId>> {
         let mut items = vec![self.protocol_item()?];
-        while self.eat(Kind::Semi) {
+        while self.eat(TokenKind::Semi) {
             items.push(self.protocol_item()?);
         }
         Ok(items)
@@ -202,23 +202,23 @@ impl Parser<'_> {
     /// data type = DATA TYPE name ( IS type ":" | below it [ PACKED | MOBILE ] RECORD with fields, and ":" )
     pub(super) fn data_type(&mut self, recursive: bool) -> Parsed<SpecKind> {
         self.bump();
-        self.expect(Kind::Type)?;
+        self.expect(TokenKind::Type)?;
         let name = self.ident("the type's name")?;
         if recursive {
             return self.not_supported(name.span, "recursive data types are");
         }
         self.declare_type(name);
-        if self.eat(Kind::Is) {
+        if self.eat(TokenKind::Is) {
             let ty = self.ty()?;
             self.end_of_spec();
             return Ok(SpecKind::DataType { name, ty });
         }
         let (mut packed, mut mobile) = (false, false);
         let (fields, level) = self.record_body(|kind| {
-            packed |= kind == Kind::Packed;
-            mobile |= kind == Kind::Mobile;
+            packed |= kind == TokenKind::Packed;
+            mobile |= kind == TokenKind::Mobile;
         })?;
-        while self.level >= level && self.kind() != Kind::End {
+        while self.level >= level && self.kind() != TokenKind::End {
             self.bump();
         }
         self.end_of_body("DATA TYPE", name);
@@ -226,19 +226,19 @@ impl Parser<'_> {
     }
 
     /// The lines under DATA TYPE or CHAN TYPE: RECORD, and its fields.
-    fn record_body(&mut self, mut word: impl FnMut(Kind)) -> Parsed<(Vec<Field>, u32)> {
-        self.expect(Kind::Newline)?;
-        self.expect(Kind::Indent)?;
+    fn record_body(&mut self, mut word: impl FnMut(TokenKind)) -> Parsed<(Vec<Field>, u32)> {
+        self.expect(TokenKind::Newline)?;
+        self.expect(TokenKind::Indent)?;
         let level = self.level;
-        while matches!(self.kind(), Kind::Packed | Kind::Mobile) {
+        while matches!(self.kind(), TokenKind::Packed | TokenKind::Mobile) {
             word(self.kind());
             self.bump();
         }
-        self.expect(Kind::Record)?;
-        self.expect(Kind::Newline)?;
+        self.expect(TokenKind::Record)?;
+        self.expect(TokenKind::Newline)?;
         let mut fields = Vec::new();
-        if self.eat(Kind::Indent) {
-            while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+        if self.eat(TokenKind::Indent) {
+            while !matches!(self.kind(), TokenKind::Outdent | TokenKind::End) {
                 let level = self.level;
                 if self.field(&mut fields).is_err() {
                     self.recover(level);
@@ -256,7 +256,7 @@ impl Parser<'_> {
             let name = self.ident("a field's name")?;
             let direction = self.direction();
             fields.push(Field { ty, name, direction });
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -267,14 +267,14 @@ impl Parser<'_> {
     /// bundle = CHAN TYPE name, below it MOBILE RECORD with fields, and ":"
     pub(super) fn bundle(&mut self, recursive: bool) -> Parsed<SpecKind> {
         self.bump();
-        self.expect(Kind::Type)?;
+        self.expect(TokenKind::Type)?;
         let name = self.ident("the CHAN TYPE's name")?;
         self.declare_type(name);
-        if self.kind() == Kind::Is {
+        if self.kind() == TokenKind::Is {
             return self.not_supported(self.span(), "CHAN TYPE IS is");
         }
         let (fields, level) = self.record_body(|_| {})?;
-        while self.level >= level && self.kind() != Kind::End {
+        while self.level >= level && self.kind() != TokenKind::End {
             self.bump();
         }
         self.end_of_body("CHAN TYPE", name);

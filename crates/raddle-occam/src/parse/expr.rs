@@ -5,13 +5,13 @@
 use super::{Parsed, Parser};
 use crate::ast::{Dyadic, ExprId, ExprKind, Monadic, Rounding};
 use crate::diag::{Code, Diagnostic};
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 
 impl Parser<'_> {
     /// expressions = expression { "," expression }
     pub(super) fn exprs(&mut self) -> Parsed<Vec<ExprId>> {
         let mut list = vec![self.expr()?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             list.push(self.expr()?);
         }
         Ok(list)
@@ -53,8 +53,8 @@ impl Parser<'_> {
     /// A sign here that the program defines as an operator; `??` is one only where the program says so.
     fn user_operator(&self) -> Option<crate::symbol::Symbol> {
         match self.kind() {
-            Kind::Operator => Some(self.token().symbol),
-            Kind::QuestionTwo => self.symbols.find("\"??\""),
+            TokenKind::Operator => Some(self.token().symbol),
+            TokenKind::QuestionTwo => self.symbols.find("\"??\""),
             _ => None,
         }
     }
@@ -79,8 +79,9 @@ impl Parser<'_> {
         let start = self.span();
         if let Some(operator) = Monadic::of(self.kind()) {
             self.bump();
-            let of_type =
-                operator == Monadic::Size && self.kind() == Kind::OpenSquare && self.brackets_then_type(0);
+            let of_type = operator == Monadic::Size
+                && self.kind() == TokenKind::OpenSquare
+                && self.brackets_then_type(0);
             let kind = match of_type {
                 true => ExprKind::SizeOfType(self.ty()?),
                 false => ExprKind::Monadic(operator, self.operand()?),
@@ -88,63 +89,66 @@ impl Parser<'_> {
             return Ok(self.new_expr(kind, start.to(self.last_span())));
         }
         let kind = match self.kind() {
-            Kind::Clone => {
+            TokenKind::Clone => {
                 self.bump();
                 ExprKind::Clone(self.operand()?)
             }
-            Kind::Defined => {
+            TokenKind::Defined => {
                 self.bump();
                 ExprKind::Defined(self.operand()?)
             }
-            Kind::MostPos | Kind::MostNeg => {
-                let high = self.bump().kind == Kind::MostPos;
-                let bracket = self.eat(Kind::Open);
+            TokenKind::MostPos | TokenKind::MostNeg => {
+                let high = self.bump().kind == TokenKind::MostPos;
+                let bracket = self.eat(TokenKind::Open);
                 let of = self.ty()?;
                 if bracket {
-                    self.expect(Kind::Close)?;
+                    self.expect(TokenKind::Close)?;
                 }
                 ExprKind::Most { high, of }
             }
-            kind if kind == Kind::Operator || kind == Kind::QuestionTwo || self.signs_only(kind) => {
+            kind if kind == TokenKind::Operator
+                || kind == TokenKind::QuestionTwo
+                || self.signs_only(kind) =>
+            {
                 let span = self.bump().span;
                 let symbol = self.symbols.intern(&format!("\"{}\"", self.sources.slice(span)));
                 ExprKind::UserMonadic(symbol, self.operand()?)
             }
-            Kind::BytesIn => return self.bytes_in(),
-            Kind::OffsetOf => {
+            TokenKind::BytesIn => return self.bytes_in(),
+            TokenKind::OffsetOf => {
                 self.bump();
-                self.expect(Kind::Open)?;
+                self.expect(TokenKind::Open)?;
                 let of = self.ty()?;
-                self.expect(Kind::Comma)?;
+                self.expect(TokenKind::Comma)?;
                 let field = self.ident("a field's name")?;
-                self.expect(Kind::Close)?;
+                self.expect(TokenKind::Close)?;
                 ExprKind::OffsetOf(of, field)
             }
-            Kind::Mobile => {
+            TokenKind::Mobile => {
                 self.bump();
                 ExprKind::NewMobile(self.ty()?)
             }
             kind if kind.is_basic_type() => return self.conversion(),
-            Kind::Name if self.at_conversion() => return self.conversion(),
+            TokenKind::Name if self.at_conversion() => return self.conversion(),
             _ => return self.element(),
         };
         Ok(self.new_expr(kind, start.to(self.last_span())))
     }
 
     /// An operator's sign where an operand must begin: a monadic operator that the program defines.
-    fn signs_only(&self, kind: Kind) -> bool {
-        Dyadic::of(kind).is_some() && !matches!(self.peek(1), Kind::Newline | Kind::End)
+    fn signs_only(&self, kind: TokenKind) -> bool {
+        Dyadic::of(kind).is_some() && !matches!(self.peek(1), TokenKind::Newline | TokenKind::End)
     }
 
     fn bytes_in(&mut self) -> Parsed<ExprId> {
         let start = self.bump().span;
-        self.expect(Kind::Open)?;
+        self.expect(TokenKind::Open)?;
         let is_type = self.kind().is_basic_type()
-            || self.kind() == Kind::Mobile
-            || self.kind() == Kind::Name && self.is_type_name(self.token().symbol)
-            || self.kind() == Kind::OpenSquare && self.brackets_then_type(0);
+            || self.kind() == TokenKind::Mobile
+            || self.kind() == TokenKind::Name && self.is_type_name(self.token().symbol)
+            || self.kind() == TokenKind::OpenSquare && self.brackets_then_type(0);
         let kind = if is_type { ExprKind::BytesInType(self.ty()?) } else { ExprKind::BytesIn(self.expr()?) };
-        self.expect(Kind::Close)?;
+        self.expect(TokenKind::Close)?;
         Ok(self.new_expr(kind, start.to(self.last_span())))
     }
 
@@ -153,15 +157,15 @@ impl Parser<'_> {
         let mut depth = 0;
         for at in self.at + ahead..self.tokens.len() {
             match self.tokens[at].kind {
-                Kind::OpenSquare => depth += 1,
-                Kind::CloseSquare => depth -= 1,
-                Kind::Newline | Kind::End => return false,
+                TokenKind::OpenSquare => depth += 1,
+                TokenKind::CloseSquare => depth -= 1,
+                TokenKind::Newline | TokenKind::End => return false,
                 _ => {}
             }
             if depth == 0 {
                 let next = self.tokens[at + 1];
-                let name = next.kind == Kind::Name && self.is_type_name(next.symbol);
-                return name || next.kind.is_basic_type() || next.kind == Kind::OpenSquare;
+                let name = next.kind == TokenKind::Name && self.is_type_name(next.symbol);
+                return name || next.kind.is_basic_type() || next.kind == TokenKind::OpenSquare;
             }
         }
         false
@@ -171,23 +175,23 @@ impl Parser<'_> {
     fn at_conversion(&self) -> bool {
         let follows = matches!(
             self.peek(1),
-            Kind::Round
-                | Kind::Trunc
-                | Kind::Name
-                | Kind::Integer
-                | Kind::Hex
-                | Kind::Real
-                | Kind::Byte
-                | Kind::True
-                | Kind::False
-                | Kind::Open
-                | Kind::Text
-                | Kind::OpenSquare
-                | Kind::Size
-                | Kind::MostPos
-                | Kind::MostNeg
+            TokenKind::Round
+                | TokenKind::Trunc
+                | TokenKind::Name
+                | TokenKind::Integer
+                | TokenKind::Hex
+                | TokenKind::Real
+                | TokenKind::Byte
+                | TokenKind::True
+                | TokenKind::False
+                | TokenKind::Open
+                | TokenKind::Text
+                | TokenKind::OpenSquare
+                | TokenKind::Size
+                | TokenKind::MostPos
+                | TokenKind::MostNeg
         ) || self.peek(1).is_basic_type();
-        let certain = !matches!(self.peek(1), Kind::Open | Kind::OpenSquare);
+        let certain = !matches!(self.peek(1), TokenKind::Open | TokenKind::OpenSquare);
         follows && (certain || self.is_type_name(self.token().symbol))
     }
 
@@ -195,9 +199,9 @@ impl Parser<'_> {
     fn conversion(&mut self) -> Parsed<ExprId> {
         let start = self.span();
         let to = self.ty()?;
-        let rounding = if self.eat(Kind::Round) {
+        let rounding = if self.eat(TokenKind::Round) {
             Rounding::Round
-        } else if self.eat(Kind::Trunc) {
+        } else if self.eat(TokenKind::Trunc) {
             Rounding::Trunc
         } else {
             Rounding::Exact
@@ -211,10 +215,10 @@ impl Parser<'_> {
         let start = self.span();
         let mut base = self.primary()?;
         let depth = self.depth;
-        while self.kind() == Kind::OpenSquare {
+        while self.kind() == TokenKind::OpenSquare {
             self.bump();
             let index = self.expr()?;
-            self.expect(Kind::CloseSquare)?;
+            self.expect(TokenKind::CloseSquare)?;
             base = self.new_expr(ExprKind::Index { base, index }, start.to(self.last_span()));
             self.depth += 1;
             if self.depth > super::DEPTH_MAX {
@@ -225,7 +229,12 @@ impl Parser<'_> {
         self.depth = depth;
         let ends = matches!(
             self.peek(1),
-            Kind::Comma | Kind::Close | Kind::CloseSquare | Kind::Colon | Kind::From | Kind::For
+            TokenKind::Comma
+                | TokenKind::Close
+                | TokenKind::CloseSquare
+                | TokenKind::Colon
+                | TokenKind::From
+                | TokenKind::For
         );
         if ends && let Some(direction) = self.direction() {
             base = self.new_expr(ExprKind::End(base, direction), start.to(self.last_span()));
@@ -236,27 +245,31 @@ impl Parser<'_> {
     fn primary(&mut self) -> Parsed<ExprId> {
         let start = self.span();
         match self.kind() {
-            Kind::Name => {
+            TokenKind::Name => {
                 let name = self.ident("a name")?;
-                if self.kind() != Kind::Open {
+                if self.kind() != TokenKind::Open {
                     return Ok(self.new_expr(ExprKind::Name(name.symbol), start));
                 }
                 let arguments = self.arguments()?;
                 Ok(self.new_expr(ExprKind::Call { name, arguments }, start.to(self.last_span())))
             }
-            Kind::Integer | Kind::Hex | Kind::Real | Kind::Byte | Kind::Text | Kind::True | Kind::False => {
-                self.literal()
-            }
-            Kind::Open => {
+            TokenKind::Integer
+            | TokenKind::Hex
+            | TokenKind::Real
+            | TokenKind::Byte
+            | TokenKind::Text
+            | TokenKind::True
+            | TokenKind::False => self.literal(),
+            TokenKind::Open => {
                 self.bump();
-                if self.kind() == Kind::Valof || self.colon_before_bracket() {
+                if self.kind() == TokenKind::Valof || self.colon_before_bracket() {
                     return self.value_process(start);
                 }
                 let inner = self.expr()?;
-                self.expect(Kind::Close)?;
+                self.expect(TokenKind::Close)?;
                 Ok(inner)
             }
-            Kind::OpenSquare => self.table(),
+            TokenKind::OpenSquare => self.table(),
             _ => self.unexpected("an expression"),
         }
     }
@@ -266,11 +279,11 @@ impl Parser<'_> {
         let mut depth = 0;
         for token in &self.tokens[self.at..] {
             match token.kind {
-                Kind::Open | Kind::OpenSquare => depth += 1,
-                Kind::Close | Kind::CloseSquare if depth == 0 => return false,
-                Kind::Close | Kind::CloseSquare => depth -= 1,
-                Kind::Colon if depth == 0 => return true,
-                Kind::Newline | Kind::End | Kind::Valof => return false,
+                TokenKind::Open | TokenKind::OpenSquare => depth += 1,
+                TokenKind::Close | TokenKind::CloseSquare if depth == 0 => return false,
+                TokenKind::Close | TokenKind::CloseSquare => depth -= 1,
+                TokenKind::Colon if depth == 0 => return true,
+                TokenKind::Newline | TokenKind::End | TokenKind::Valof => return false,
                 _ => {}
             }
         }
@@ -279,12 +292,12 @@ impl Parser<'_> {
 
     /// arguments = "(" [ expression { "," expression } ] ")"
     pub(super) fn arguments(&mut self) -> Parsed<Vec<ExprId>> {
-        self.expect(Kind::Open)?;
-        if self.eat(Kind::Close) {
+        self.expect(TokenKind::Open)?;
+        if self.eat(TokenKind::Close) {
             return Ok(Vec::new());
         }
         let list = self.exprs()?;
-        self.expect(Kind::Close)?;
+        self.expect(TokenKind::Close)?;
         Ok(list)
     }
 }

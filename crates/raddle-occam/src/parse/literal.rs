@@ -5,7 +5,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{ExprId, ExprKind, TypeNodeId};
 use crate::diag::Code;
-use crate::lex::{self, Kind};
+use crate::lex::{self, TokenKind};
 
 impl Parser<'_> {
     /// literal = ( number | byte | string ) [ "(" type ")" ] | TRUE | FALSE
@@ -13,9 +13,9 @@ impl Parser<'_> {
         let token = self.bump();
         let text = self.sources.slice(token.span);
         let kind = match token.kind {
-            Kind::True => ExprKind::Bool(true),
-            Kind::False => ExprKind::Bool(false),
-            Kind::Integer | Kind::Hex => {
+            TokenKind::True => ExprKind::Bool(true),
+            TokenKind::False => ExprKind::Bool(false),
+            TokenKind::Integer | TokenKind::Hex => {
                 let value = lex::parse_integer(text);
                 if value.is_none() && text != "#" {
                     let message = "no type of occam holds a number of this size".to_owned();
@@ -24,15 +24,15 @@ impl Parser<'_> {
                 let suffix = self.suffix()?;
                 value.map_or(ExprKind::Error, |value| ExprKind::Integer {
                     value,
-                    hex: token.kind == Kind::Hex,
+                    hex: token.kind == TokenKind::Hex,
                     suffix,
                 })
             }
-            Kind::Real => {
+            TokenKind::Real => {
                 let suffix = self.suffix()?;
                 lex::parse_real(text).map_or(ExprKind::Error, |value| ExprKind::Real { value, suffix })
             }
-            Kind::Byte => {
+            TokenKind::Byte => {
                 let inside = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
                 let suffix = self.suffix()?;
                 let value = inside.and_then(lex::parse_byte);
@@ -51,12 +51,12 @@ impl Parser<'_> {
 
     /// suffix = "(" type ")"
     pub(super) fn suffix(&mut self) -> Parsed<Option<TypeNodeId>> {
-        if self.kind() != Kind::Open {
+        if self.kind() != TokenKind::Open {
             return Ok(None);
         }
         self.bump();
         let suffix = self.ty()?;
-        self.expect(Kind::Close)?;
+        self.expect(TokenKind::Close)?;
         Ok(Some(suffix))
     }
 }

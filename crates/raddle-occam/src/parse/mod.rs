@@ -21,7 +21,7 @@ use crate::ast::{
     TypeNode, TypeNodeId,
 };
 use crate::diag::{COMPLAINTS_MAX, Code, Diagnostic};
-use crate::lex::{Kind, Token};
+use crate::lex::{Token, TokenKind};
 use crate::source::{Sources, Span};
 use crate::symbol::{FastMap, Symbol, Symbols};
 
@@ -81,16 +81,16 @@ impl Parser<'_> {
     fn program(&mut self) {
         // A heading could not be read: the `:` behind what stood under it belongs to it.
         let mut headless = false;
-        while self.kind() != Kind::End {
+        while self.kind() != TokenKind::End {
             self.give_up();
             if self.at_spec() {
                 let spec = self.spec();
                 self.ast.top.push(spec);
-            } else if matches!(self.kind(), Kind::Outdent | Kind::Indent | Kind::Newline) {
+            } else if matches!(self.kind(), TokenKind::Outdent | TokenKind::Indent | TokenKind::Newline) {
                 self.bump();
-            } else if self.kind() == Kind::Colon && std::mem::take(&mut headless) {
+            } else if self.kind() == TokenKind::Colon && std::mem::take(&mut headless) {
                 self.recover(self.level);
-            } else if self.kind() == Kind::Colon {
+            } else if self.kind() == TokenKind::Colon {
                 self.complain(Code::Unexpected, self.span(), "this `:` ends nothing".to_owned());
                 self.recover(self.level);
             } else {
@@ -98,7 +98,7 @@ impl Parser<'_> {
                 self.complain(Code::Unexpected, self.span(), message.to_owned());
                 // `PRCO work (...)` would have declared `work`.
                 if let [first, second, ..] = self.tokens[self.at..]
-                    && (first.kind, second.kind) == (Kind::Name, Kind::Name)
+                    && (first.kind, second.kind) == (TokenKind::Name, TokenKind::Name)
                 {
                     self.ast.unread.push(second.symbol);
                 }
@@ -112,9 +112,9 @@ impl Parser<'_> {
     fn complained_here(&self) -> bool {
         let Some(last) = self.diagnostics.last() else { return false };
         let before = &self.tokens[..self.at];
-        let mut ends = before.iter().rposition(|token| token.kind == Kind::Newline);
-        if let (Kind::Indent, Some(end)) = (self.kind(), ends) {
-            ends = self.tokens[..end].iter().rposition(|token| token.kind == Kind::Newline);
+        let mut ends = before.iter().rposition(|token| token.kind == TokenKind::Newline);
+        if let (TokenKind::Indent, Some(end)) = (self.kind(), ends) {
+            ends = self.tokens[..end].iter().rposition(|token| token.kind == TokenKind::Newline);
         }
         let first = self.tokens[ends.map_or(0, |end| end + 1)].span.lo;
         (first..=self.span().hi).contains(&last.primary.span.lo)
@@ -124,12 +124,12 @@ impl Parser<'_> {
         self.tokens[self.at]
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
-    fn peek(&self, ahead: usize) -> Kind {
-        self.tokens.get(self.at + ahead).map_or(Kind::End, |token| token.kind)
+    fn peek(&self, ahead: usize) -> TokenKind {
+        self.tokens.get(self.at + ahead).map_or(TokenKind::End, |token| token.kind)
     }
 
     fn span(&self) -> Span {
@@ -144,17 +144,17 @@ impl Parser<'_> {
     fn bump(&mut self) -> Token {
         let token = self.token();
         match token.kind {
-            Kind::Indent => self.level += 1,
-            Kind::Outdent => self.level = self.level.saturating_sub(1),
+            TokenKind::Indent => self.level += 1,
+            TokenKind::Outdent => self.level = self.level.saturating_sub(1),
             _ => {}
         }
-        if token.kind != Kind::End {
+        if token.kind != TokenKind::End {
             self.at += 1;
         }
         token
     }
 
-    fn eat(&mut self, kind: Kind) -> bool {
+    fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.kind() == kind;
         if found {
             self.bump();
@@ -173,19 +173,19 @@ impl Parser<'_> {
 
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
         // The scanner has complained about a character that it does not know; and one message a line is enough.
-        if self.kind() == Kind::Unknown || self.complained_here() {
+        if self.kind() == TokenKind::Unknown || self.complained_here() {
             return Err(Failed);
         }
         let message = format!("found {} where {expected} is expected", self.kind().text());
         self.fail(Code::Unexpected, self.span(), message)
     }
 
-    fn expect(&mut self, kind: Kind) -> Parsed<Token> {
+    fn expect(&mut self, kind: TokenKind) -> Parsed<Token> {
         if self.kind() == kind { Ok(self.bump()) } else { self.unexpected(kind.text()) }
     }
 
     fn ident(&mut self, what: &str) -> Parsed<Ident> {
-        if self.kind() != Kind::Name {
+        if self.kind() != TokenKind::Name {
             return self.unexpected(what);
         }
         let token = self.bump();
@@ -194,7 +194,7 @@ impl Parser<'_> {
 
     /// Leaves the rest unread where so much was wrong that nobody would read of it.
     fn give_up(&mut self) {
-        if self.diagnostics.len() >= COMPLAINTS_MAX && self.kind() != Kind::End {
+        if self.diagnostics.len() >= COMPLAINTS_MAX && self.kind() != TokenKind::End {
             let message = "so much is wrong that the rest is not read";
             self.complain(Code::Unexpected, self.span(), message.to_owned());
             self.at = self.tokens.len() - 1;
@@ -237,9 +237,9 @@ impl Parser<'_> {
     fn recover(&mut self, level: u32) {
         loop {
             match self.kind() {
-                Kind::End => return,
-                Kind::Outdent if self.level <= level => return,
-                Kind::Newline if self.level <= level => {
+                TokenKind::End => return,
+                TokenKind::Outdent if self.level <= level => return,
+                TokenKind::Newline if self.level <= level => {
                     self.bump();
                     break;
                 }
@@ -253,12 +253,12 @@ impl Parser<'_> {
 
     /// Skips an indented block if one begins here.
     fn skip_block(&mut self) {
-        if self.kind() != Kind::Indent {
+        if self.kind() != TokenKind::Indent {
             return;
         }
         let level = self.level;
         self.bump();
-        while self.level > level && self.kind() != Kind::End {
+        while self.level > level && self.kind() != TokenKind::End {
             self.bump();
         }
     }

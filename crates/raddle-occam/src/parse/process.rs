@@ -3,15 +3,17 @@
 //! Never: gives up on a block because one of its lines cannot be read.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{Direction, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind};
+use crate::ast::{
+    ConstructKind, Direction, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind,
+};
 use crate::diag::{Code, Diagnostic};
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 
 impl Parser<'_> {
     /// The block under a heading: specifications and one process. `what` names the heading in messages.
     pub(super) fn body(&mut self, what: &str) -> ProcessId {
-        if self.kind() != Kind::Indent {
+        if self.kind() != TokenKind::Indent {
             let complaint =
                 Diagnostic::new(Code::MissingBody, self.last_span(), format!("this {what} has no body"));
             self.diagnostics.push(
@@ -27,20 +29,20 @@ impl Parser<'_> {
         self.bump();
         let start = self.span();
         let mut body = self.scoped_process();
-        if !matches!(self.kind(), Kind::Outdent | Kind::End) {
+        if !matches!(self.kind(), TokenKind::Outdent | TokenKind::End) {
             self.more_than_one(what, body);
             let mut list = vec![body];
             self.processes(&mut list);
-            let kind = ProcessKind::Construct { order: Order::Seq, replicator: None, body: list };
+            let kind = ProcessKind::Construct { order: ConstructKind::Seq, replicator: None, body: list };
             body = self.new_process(kind, start);
         }
-        self.eat(Kind::Outdent);
+        self.eat(TokenKind::Outdent);
         body
     }
 
     /// Processes up to the end of their block.
     fn processes(&mut self, list: &mut Vec<ProcessId>) {
-        while !matches!(self.kind(), Kind::Outdent | Kind::End) {
+        while !matches!(self.kind(), TokenKind::Outdent | TokenKind::End) {
             list.push(self.scoped_process());
         }
     }
@@ -56,7 +58,7 @@ impl Parser<'_> {
         while self.at_spec() {
             specs.push(self.spec());
         }
-        let body = if matches!(self.kind(), Kind::Outdent | Kind::End | Kind::Result) {
+        let body = if matches!(self.kind(), TokenKind::Outdent | TokenKind::End | TokenKind::Result) {
             let complaint = Diagnostic::new(
                 Code::MissingBody,
                 self.last_span(),
@@ -75,7 +77,7 @@ impl Parser<'_> {
     pub(super) fn process(&mut self) -> ProcessId {
         self.give_up();
         let (start, level) = (self.span(), self.level);
-        if self.kind() == Kind::End {
+        if self.kind() == TokenKind::End {
             return self.new_process(ProcessKind::Error, start);
         }
         match self.deeper(Self::process_inner) {
@@ -90,33 +92,35 @@ impl Parser<'_> {
     fn process_inner(&mut self) -> Parsed<(ProcessKind, Span)> {
         let span = self.span();
         let kind = match self.kind() {
-            Kind::Skip | Kind::Stop => {
-                let kind = if self.bump().kind == Kind::Skip { ProcessKind::Skip } else { ProcessKind::Stop };
+            TokenKind::Skip | TokenKind::Stop => {
+                let kind =
+                    if self.bump().kind == TokenKind::Skip { ProcessKind::Skip } else { ProcessKind::Stop };
                 self.end_of_line()?;
                 kind
             }
-            Kind::Seq | Kind::Par => self.construct()?,
-            Kind::Pri => {
+            TokenKind::Seq | TokenKind::Par => self.construct()?,
+            TokenKind::Pri => {
                 self.bump();
                 match self.kind() {
-                    Kind::Par => self.construct()?,
-                    Kind::Alt => ProcessKind::Alt(self.alt(true)?),
+                    TokenKind::Par => self.construct()?,
+                    TokenKind::Alt => ProcessKind::Alt(self.alt(true)?),
                     _ => return self.unexpected("PAR or ALT"),
                 }
             }
-            Kind::If => ProcessKind::If(self.if_process()?),
-            Kind::Alt => ProcessKind::Alt(self.alt(false)?),
-            Kind::Case => self.case()?,
-            Kind::While => {
+            TokenKind::If => ProcessKind::If(self.if_process()?),
+            TokenKind::Alt => ProcessKind::Alt(self.alt(false)?),
+            TokenKind::Case => self.case()?,
+            TokenKind::While => {
                 self.bump();
                 let condition = self.expr()?;
                 self.end_of_line()?;
                 ProcessKind::While(condition, self.body("WHILE"))
             }
-            Kind::Claim => {
+            TokenKind::Claim => {
                 self.bump();
                 let mut end = self.element()?;
-                for (sign, direction) in [(Kind::Bang, Direction::Output), (Kind::Question, Direction::Input)]
+                for (sign, direction) in
+                    [(TokenKind::Bang, Direction::Output), (TokenKind::Question, Direction::Input)]
                 {
                     if self.eat(sign) {
                         end = self.new_expr(ExprKind::End(end, direction), span.to(self.last_span()));
@@ -125,11 +129,13 @@ impl Parser<'_> {
                 self.end_of_line()?;
                 ProcessKind::Claim { end, body: self.body("CLAIM") }
             }
-            Kind::Fork | Kind::Forking => return self.not_supported(span, "FORK and FORKING are"),
-            Kind::Sync | Kind::Resign | Kind::Enroll => return self.not_supported(span, "barriers are"),
-            Kind::Suspend => return self.not_supported(span, "mobile processes are"),
-            Kind::Placed | Kind::Processor => return self.not_supported(span, "PLACED PAR is"),
-            Kind::Asm | Kind::Guy => return self.not_supported(span, "assembly code is"),
+            TokenKind::Fork | TokenKind::Forking => return self.not_supported(span, "FORK and FORKING are"),
+            TokenKind::Sync | TokenKind::Resign | TokenKind::Enroll => {
+                return self.not_supported(span, "barriers are");
+            }
+            TokenKind::Suspend => return self.not_supported(span, "mobile processes are"),
+            TokenKind::Placed | TokenKind::Processor => return self.not_supported(span, "PLACED PAR is"),
+            TokenKind::Asm | TokenKind::Guy => return self.not_supported(span, "assembly code is"),
             _ => self.action()?,
         };
         Ok((kind, self.line_end_of(span)))
@@ -138,7 +144,10 @@ impl Parser<'_> {
     /// The span of a process is its first line; composite ones end at their heading word.
     fn line_end_of(&self, start: Span) -> Span {
         let last = self.last_span();
-        if last.lo >= start.lo && last.hi - start.lo < 200 && self.tokens[self.at - 1].kind == Kind::Newline {
+        if last.lo >= start.lo
+            && last.hi - start.lo < 200
+            && self.tokens[self.at - 1].kind == TokenKind::Newline
+        {
             last
         } else {
             start
@@ -146,27 +155,27 @@ impl Parser<'_> {
     }
 
     pub(super) fn end_of_line(&mut self) -> Parsed<()> {
-        if self.eat(Kind::Newline) { Ok(()) } else { self.unexpected("the end of the line") }
+        if self.eat(TokenKind::Newline) { Ok(()) } else { self.unexpected("the end of the line") }
     }
 
     /// `construct = ( SEQ | PAR ) [ replicator ], and below it processes (one, if replicated)`
     fn construct(&mut self) -> Parsed<ProcessKind> {
-        let prioritised = self.at > 0 && self.tokens[self.at - 1].kind == Kind::Pri;
+        let prioritised = self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::Pri;
         let word = self.bump().kind;
         let order = match (word, prioritised) {
-            (Kind::Seq, _) => Order::Seq,
-            (_, false) => Order::Par,
-            (_, true) => Order::PriPar,
+            (TokenKind::Seq, _) => ConstructKind::Seq,
+            (_, false) => ConstructKind::Par,
+            (_, true) => ConstructKind::PriPar,
         };
-        let barrier = |kind| matches!(kind, Kind::Enroll | Kind::Barrier);
+        let barrier = |kind| matches!(kind, TokenKind::Enroll | TokenKind::Barrier);
         if barrier(self.kind()) {
             return self.not_supported(self.span(), "barriers are");
         }
-        if self.eat(Kind::Newline) {
+        if self.eat(TokenKind::Newline) {
             let mut body = Vec::new();
-            if self.eat(Kind::Indent) {
+            if self.eat(TokenKind::Indent) {
                 self.processes(&mut body);
-                self.eat(Kind::Outdent);
+                self.eat(TokenKind::Outdent);
             }
             return Ok(ProcessKind::Construct { order, replicator: None, body });
         }
@@ -175,47 +184,47 @@ impl Parser<'_> {
             return self.not_supported(self.span(), "barriers are");
         }
         self.end_of_line()?;
-        let body = vec![self.body(if order == Order::Seq { "SEQ" } else { "PAR" })];
+        let body = vec![self.body(if order == ConstructKind::Seq { "SEQ" } else { "PAR" })];
         Ok(ProcessKind::Construct { order, replicator, body })
     }
 
     /// action = assignment | input | output | call
     fn action(&mut self) -> Parsed<ProcessKind> {
-        if self.kind() == Kind::Name && self.peek(1) == Kind::Open {
+        if self.kind() == TokenKind::Name && self.peek(1) == TokenKind::Open {
             let name = self.ident("a name")?;
             let arguments = self.arguments()?;
-            if self.kind() == Kind::Newline {
+            if self.kind() == TokenKind::Newline {
                 self.end_of_line()?;
                 return Ok(ProcessKind::Call { name, arguments });
             }
             return self.behind_a_call(name);
         }
-        if !matches!(self.kind(), Kind::Name | Kind::OpenSquare) {
+        if !matches!(self.kind(), TokenKind::Name | TokenKind::OpenSquare) {
             return self.unexpected("a process");
         }
         let first = self.element()?;
         self.no_increment(first)?;
         match self.kind() {
-            Kind::Comma | Kind::Assign => {
+            TokenKind::Comma | TokenKind::Assign => {
                 let mut targets = vec![first];
-                while self.eat(Kind::Comma) {
+                while self.eat(TokenKind::Comma) {
                     targets.push(self.element()?);
                 }
-                self.expect(Kind::Assign)?;
+                self.expect(TokenKind::Assign)?;
                 let values = self.exprs()?;
                 self.end_of_line()?;
                 Ok(ProcessKind::Assign { targets, values })
             }
-            Kind::Question => {
+            TokenKind::Question => {
                 let (kind, case) = self.input(true)?;
                 let kind = if case { InputKind::Case(self.variants()?) } else { kind };
                 Ok(ProcessKind::Input { channel: first, kind })
             }
-            Kind::QuestionTwo => self.not_supported(self.span(), "extended rendezvous is"),
-            Kind::Bang => {
+            TokenKind::QuestionTwo => self.not_supported(self.span(), "extended rendezvous is"),
+            TokenKind::Bang => {
                 self.bump();
                 let mut items = vec![self.output_item()?];
-                while self.eat(Kind::Semi) {
+                while self.eat(TokenKind::Semi) {
                     items.push(self.output_item()?);
                 }
                 self.end_of_line()?;
@@ -227,29 +236,29 @@ impl Parser<'_> {
 
     /// What follows a channel, from the `?` to the end of the line; `true` when variants follow below.
     pub(super) fn input(&mut self, variants: bool) -> Parsed<(InputKind, bool)> {
-        self.expect(Kind::Question)?;
-        if self.eat(Kind::After) {
+        self.expect(TokenKind::Question)?;
+        if self.eat(TokenKind::After) {
             let time = self.expr()?;
             self.end_of_line()?;
             return Ok((InputKind::After(time), false));
         }
-        if !self.eat(Kind::Case) {
+        if !self.eat(TokenKind::Case) {
             let items = self.input_items()?;
             self.end_of_line()?;
             return Ok((InputKind::Items(items), false));
         }
-        if variants && self.eat(Kind::Newline) {
+        if variants && self.eat(TokenKind::Newline) {
             return Ok((InputKind::Case(Vec::new()), true));
         }
         let tag = self.ident("a tag")?;
-        let items = if self.eat(Kind::Semi) { self.input_items()? } else { Vec::new() };
+        let items = if self.eat(TokenKind::Semi) { self.input_items()? } else { Vec::new() };
         self.end_of_line()?;
         Ok((InputKind::Tagged(tag, items), false))
     }
 
     pub(super) fn input_items(&mut self) -> Parsed<Vec<InputItem>> {
         let mut items = vec![self.input_item()?];
-        while self.eat(Kind::Semi) {
+        while self.eat(TokenKind::Semi) {
             items.push(self.input_item()?);
         }
         Ok(items)
@@ -257,7 +266,7 @@ impl Parser<'_> {
 
     fn input_item(&mut self) -> Parsed<InputItem> {
         let first = self.element()?;
-        if !self.eat(Kind::Colons) {
+        if !self.eat(TokenKind::Colons) {
             return Ok(InputItem { count: None, target: first });
         }
         Ok(InputItem { count: Some(first), target: self.element()? })
@@ -265,7 +274,7 @@ impl Parser<'_> {
 
     fn output_item(&mut self) -> Parsed<OutputItem> {
         let first = self.expr()?;
-        if !self.eat(Kind::Colons) {
+        if !self.eat(TokenKind::Colons) {
             return Ok(OutputItem { count: None, value: first });
         }
         Ok(OutputItem { count: Some(first), value: self.expr()? })

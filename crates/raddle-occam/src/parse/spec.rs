@@ -5,7 +5,7 @@
 use super::{Failed, Parsed, Parser};
 use crate::ast::{Ident, Mode, Pragma, Renaming, SpecId, SpecKind, TypeNodeId};
 use crate::diag::Code;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -13,24 +13,24 @@ impl Parser<'_> {
     pub(super) fn at_spec(&self) -> bool {
         match self.kind() {
             kind if kind.is_basic_type() => true,
-            Kind::Chan
-            | Kind::Port
-            | Kind::Timer
-            | Kind::Val
-            | Kind::Initial
-            | Kind::Proc
-            | Kind::Inline
-            | Kind::Rec
-            | Kind::Recursive
-            | Kind::Protocol
-            | Kind::Data
-            | Kind::Place
-            | Kind::Mobile
-            | Kind::Shared
-            | Kind::Barrier
-            | Kind::Function
-            | Kind::Directive => true,
-            Kind::Result | Kind::Name | Kind::OpenSquare => self.line_is_spec(),
+            TokenKind::Chan
+            | TokenKind::Port
+            | TokenKind::Timer
+            | TokenKind::Val
+            | TokenKind::Initial
+            | TokenKind::Proc
+            | TokenKind::Inline
+            | TokenKind::Rec
+            | TokenKind::Recursive
+            | TokenKind::Protocol
+            | TokenKind::Data
+            | TokenKind::Place
+            | TokenKind::Mobile
+            | TokenKind::Shared
+            | TokenKind::Barrier
+            | TokenKind::Function
+            | TokenKind::Directive => true,
+            TokenKind::Result | TokenKind::Name | TokenKind::OpenSquare => self.line_is_spec(),
             _ => false,
         }
     }
@@ -40,12 +40,16 @@ impl Parser<'_> {
         let mut depth = 0;
         for token in &self.tokens[self.at..] {
             match token.kind {
-                Kind::Open | Kind::OpenSquare => depth += 1,
-                Kind::Close | Kind::CloseSquare => depth -= 1,
-                Kind::Is | Kind::Retypes | Kind::Reshapes | Kind::Function if depth == 0 => return true,
-                Kind::Assign if depth == 0 => return false,
-                Kind::Colon if depth == 0 => return true,
-                Kind::Newline | Kind::End => return false,
+                TokenKind::Open | TokenKind::OpenSquare => depth += 1,
+                TokenKind::Close | TokenKind::CloseSquare => depth -= 1,
+                TokenKind::Is | TokenKind::Retypes | TokenKind::Reshapes | TokenKind::Function
+                    if depth == 0 =>
+                {
+                    return true;
+                }
+                TokenKind::Assign if depth == 0 => return false,
+                TokenKind::Colon if depth == 0 => return true,
+                TokenKind::Newline | TokenKind::End => return false,
                 _ => {}
             }
         }
@@ -61,7 +65,7 @@ impl Parser<'_> {
                 let name = self.failed_name(first);
                 self.recover(level);
                 // The `:` that ends a heading's body belongs to what was skipped.
-                if self.kind() == Kind::Colon {
+                if self.kind() == TokenKind::Colon {
                     self.recover(level);
                 }
                 self.new_spec(SpecKind::Error(name), start)
@@ -71,52 +75,53 @@ impl Parser<'_> {
 
     /// The name that a failed specification most likely declares: the first plain name in its line.
     fn failed_name(&self, first: usize) -> Option<Ident> {
-        let line = self.tokens[first..].iter().take_while(|token| token.kind != Kind::Newline);
-        line.filter(|token| token.kind == Kind::Name)
+        let line = self.tokens[first..].iter().take_while(|token| token.kind != TokenKind::Newline);
+        line.filter(|token| token.kind == TokenKind::Name)
             .find(|token| !self.is_type_name(token.symbol))
             .map(|token| Ident { symbol: token.symbol, span: token.span })
     }
 
     fn spec_inner(&mut self) -> Parsed<SpecKind> {
         match self.kind() {
-            Kind::Directive => self.pragma(),
-            Kind::Val => {
+            TokenKind::Directive => self.pragma(),
+            TokenKind::Val => {
                 self.bump();
                 self.abbreviation(Mode::Val)
             }
-            Kind::Initial => {
+            TokenKind::Initial => {
                 self.bump();
                 self.abbreviation(Mode::Initial)
             }
-            Kind::Result => {
+            TokenKind::Result => {
                 self.bump();
                 self.abbreviation(Mode::Result)
             }
-            Kind::Proc => self.proc(false),
-            Kind::Inline | Kind::Rec | Kind::Recursive => self.prefixed(),
-            Kind::Protocol => self.protocol(),
-            Kind::Data => self.data_type(false),
-            Kind::Place => self.place(),
-            Kind::Chan if self.peek(1) == Kind::Type => self.bundle(false),
+            TokenKind::Proc => self.proc(false),
+            TokenKind::Inline | TokenKind::Rec | TokenKind::Recursive => self.prefixed(),
+            TokenKind::Protocol => self.protocol(),
+            TokenKind::Data => self.data_type(false),
+            TokenKind::Place => self.place(),
+            TokenKind::Chan if self.peek(1) == TokenKind::Type => self.bundle(false),
             _ => self.typed(),
         }
     }
 
     /// INLINE, REC or RECURSIVE before PROC, DATA TYPE or CHAN TYPE.
     fn prefixed(&mut self) -> Parsed<SpecKind> {
-        let recursive = self.bump().kind != Kind::Inline;
+        let recursive = self.bump().kind != TokenKind::Inline;
         match self.kind() {
-            Kind::Proc => self.proc(recursive),
-            Kind::Inline | Kind::Rec | Kind::Recursive => self.prefixed(),
-            Kind::Data => self.data_type(recursive),
-            Kind::Chan => self.bundle(recursive),
+            TokenKind::Proc => self.proc(recursive),
+            TokenKind::Inline | TokenKind::Rec | TokenKind::Recursive => self.prefixed(),
+            TokenKind::Data => self.data_type(recursive),
+            TokenKind::Chan => self.bundle(recursive),
             _ => self.unexpected("PROC, DATA TYPE or CHAN TYPE"),
         }
     }
 
     /// Whether an abbreviation without a type begins here.
     fn at_untyped(&self) -> bool {
-        self.kind() == Kind::Name && matches!(self.peek(1), Kind::Is | Kind::Retypes | Kind::Reshapes)
+        self.kind() == TokenKind::Name
+            && matches!(self.peek(1), TokenKind::Is | TokenKind::Retypes | TokenKind::Reshapes)
     }
 
     /// `abbreviation = [ type ] name [ end ] ( IS | RETYPES | RESHAPES ) expression ":"`
@@ -129,9 +134,9 @@ impl Parser<'_> {
     fn abbreviation_rest(&mut self, mode: Mode, ty: Option<TypeNodeId>, name: Ident) -> Parsed<SpecKind> {
         let direction = self.direction();
         let renaming = match self.kind() {
-            Kind::Is => Renaming::Is,
-            Kind::Retypes => Renaming::Retypes,
-            Kind::Reshapes => Renaming::Reshapes,
+            TokenKind::Is => Renaming::Is,
+            TokenKind::Retypes => Renaming::Retypes,
+            TokenKind::Reshapes => Renaming::Reshapes,
             _ => return self.unexpected("IS, RETYPES or RESHAPES"),
         };
         self.bump();
@@ -152,23 +157,31 @@ impl Parser<'_> {
         }
         let start = self.span();
         let ty = self.ty()?;
-        if matches!(self.kind(), Kind::Comma | Kind::Function | Kind::Inline | Kind::Rec | Kind::Recursive) {
+        if matches!(
+            self.kind(),
+            TokenKind::Comma
+                | TokenKind::Function
+                | TokenKind::Inline
+                | TokenKind::Rec
+                | TokenKind::Recursive
+        ) {
             return self.function(ty);
         }
         let name = self.ident("the name that is declared")?;
-        let abbreviates = |kind| matches!(kind, Kind::Is | Kind::Retypes | Kind::Reshapes);
-        let after_end = matches!(self.kind(), Kind::Bang | Kind::Question) && abbreviates(self.peek(1));
+        let abbreviates = |kind| matches!(kind, TokenKind::Is | TokenKind::Retypes | TokenKind::Reshapes);
+        let after_end =
+            matches!(self.kind(), TokenKind::Bang | TokenKind::Question) && abbreviates(self.peek(1));
         if abbreviates(self.kind()) || after_end {
             return self.abbreviation_rest(Mode::Reference, Some(ty), name);
         }
         let direction = self.direction();
         let mut names = vec![(name, direction)];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             let name = self.ident("another name to declare")?;
             let direction = self.direction();
             names.push((name, direction));
         }
-        if self.kind() != Kind::Colon && self.kind() != Kind::Newline {
+        if self.kind() != TokenKind::Colon && self.kind() != TokenKind::Newline {
             return self.unexpected("`:` or `,`");
         }
         self.end_of_spec();
@@ -197,9 +210,9 @@ impl Parser<'_> {
 
     /// The `:` and the end of the line.
     pub(super) fn end_of_spec(&mut self) {
-        if self.eat(Kind::Colon) {
+        if self.eat(TokenKind::Colon) {
             // A declaration may share its line with the process in its scope only by mistake; say so there.
-            self.eat(Kind::Newline);
+            self.eat(TokenKind::Newline);
             return;
         }
         let complaint = crate::diag::Diagnostic::new(
@@ -208,7 +221,7 @@ impl Parser<'_> {
             format!("found {} where `:` must end the specification", self.kind().text()),
         );
         self.diagnostics.push(complaint.help("end it with `:`"));
-        if !self.eat(Kind::Newline) {
+        if !self.eat(TokenKind::Newline) {
             self.recover(self.level);
         }
     }
@@ -216,11 +229,11 @@ impl Parser<'_> {
     fn place(&mut self) -> Parsed<SpecKind> {
         self.bump();
         let name = self.ident("the name that is placed")?;
-        if self.eat(Kind::At) {
+        if self.eat(TokenKind::At) {
             self.expr()?;
         } else {
-            self.expect(Kind::In)?;
-            if !self.eat(Kind::Workspace) && !self.eat(Kind::Vecspace) {
+            self.expect(TokenKind::In)?;
+            if !self.eat(TokenKind::Workspace) && !self.eat(TokenKind::Vecspace) {
                 return self.unexpected("WORKSPACE or VECSPACE");
             }
         }
@@ -242,17 +255,17 @@ impl Parser<'_> {
         };
         self.bump();
         let mut names = Vec::new();
-        while what != Pragma::Other && self.kind() == Kind::Name {
+        while what != Pragma::Other && self.kind() == TokenKind::Name {
             names.push(self.ident("a name")?);
-            self.eat(Kind::Comma);
+            self.eat(TokenKind::Comma);
         }
-        if what != Pragma::Other && self.kind() != Kind::Newline && self.kind() != Kind::Colon {
+        if what != Pragma::Other && self.kind() != TokenKind::Newline && self.kind() != TokenKind::Colon {
             return self.unexpected("a name");
         }
-        while !matches!(self.kind(), Kind::Newline | Kind::End) {
+        while !matches!(self.kind(), TokenKind::Newline | TokenKind::End) {
             self.bump();
         }
-        self.eat(Kind::Newline);
+        self.eat(TokenKind::Newline);
         Ok(SpecKind::Pragma { what, names })
     }
 }

@@ -5,31 +5,31 @@
 use super::{Parsed, Parser};
 use crate::ast::{ExprId, ExprKind, Replicator, Valof};
 use crate::diag::Code;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 
 impl Parser<'_> {
     /// `table = "[" expressions "]" [ suffix ] | "[" element [ FROM e ] [ FOR e ] "]" | "[" replicator "|" e "]"`
     pub(super) fn table(&mut self) -> Parsed<ExprId> {
         let start = self.bump().span;
-        if self.kind() == Kind::Name
-            && self.peek(1) == Kind::Equal
+        if self.kind() == TokenKind::Name
+            && self.peek(1) == TokenKind::Equal
             && let Some(constructor) = self.constructor(start)?
         {
             return Ok(constructor);
         }
         let first = self.expr()?;
-        if matches!(self.kind(), Kind::From | Kind::For) {
-            let from = if self.eat(Kind::From) { Some(self.expr()?) } else { None };
-            let count = if self.eat(Kind::For) { Some(self.expr()?) } else { None };
-            self.expect(Kind::CloseSquare)?;
+        if matches!(self.kind(), TokenKind::From | TokenKind::For) {
+            let from = if self.eat(TokenKind::From) { Some(self.expr()?) } else { None };
+            let count = if self.eat(TokenKind::For) { Some(self.expr()?) } else { None };
+            self.expect(TokenKind::CloseSquare)?;
             let kind = ExprKind::Slice { base: first, from, count };
             return Ok(self.new_expr(kind, start.to(self.last_span())));
         }
         let mut elements = vec![first];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             elements.push(self.expr()?);
         }
-        self.expect(Kind::CloseSquare)?;
+        self.expect(TokenKind::CloseSquare)?;
         let suffix = self.suffix()?;
         Ok(self.new_expr(ExprKind::Table { elements, suffix }, start.to(self.last_span())))
     }
@@ -40,11 +40,11 @@ impl Parser<'_> {
         let mut depth = 0;
         let found = loop {
             match self.tokens[at].kind {
-                Kind::OpenSquare | Kind::Open => depth += 1,
-                Kind::Close => depth -= 1,
-                Kind::CloseSquare if depth > 0 => depth -= 1,
-                Kind::CloseSquare | Kind::Newline | Kind::End => break false,
-                Kind::Bar if depth == 0 => break true,
+                TokenKind::OpenSquare | TokenKind::Open => depth += 1,
+                TokenKind::Close => depth -= 1,
+                TokenKind::CloseSquare if depth > 0 => depth -= 1,
+                TokenKind::CloseSquare | TokenKind::Newline | TokenKind::End => break false,
+                TokenKind::Bar if depth == 0 => break true,
                 _ => {}
             }
             at += 1;
@@ -53,9 +53,9 @@ impl Parser<'_> {
             return Ok(None);
         }
         let replicator = Box::new(self.replicator()?);
-        self.expect(Kind::Bar)?;
+        self.expect(TokenKind::Bar)?;
         let element = self.expr()?;
-        self.expect(Kind::CloseSquare)?;
+        self.expect(TokenKind::CloseSquare)?;
         let kind = ExprKind::Constructor { replicator, element };
         Ok(Some(self.new_expr(kind, start.to(self.last_span()))))
     }
@@ -63,11 +63,11 @@ impl Parser<'_> {
     /// replicator = name "=" expression FOR expression [ STEP expression ]
     pub(super) fn replicator(&mut self) -> Parsed<Replicator> {
         let name = self.ident("the name of a replicator's index")?;
-        self.expect(Kind::Equal)?;
+        self.expect(TokenKind::Equal)?;
         let base = self.expr()?;
-        self.expect(Kind::For)?;
+        self.expect(TokenKind::For)?;
         let count = self.expr()?;
-        let step = if self.eat(Kind::Step) { Some(self.expr()?) } else { None };
+        let step = if self.eat(TokenKind::Step) { Some(self.expr()?) } else { None };
         let number = self.ast.replicators;
         self.ast.replicators += 1;
         Ok(Replicator { number, name, base, count, step })
@@ -76,19 +76,19 @@ impl Parser<'_> {
     /// value process = "(" { specification } VALOF block ")"
     pub(super) fn value_process(&mut self, start: crate::source::Span) -> Parsed<ExprId> {
         let valof = self.valof()?;
-        self.expect(Kind::Close)?;
+        self.expect(TokenKind::Close)?;
         Ok(self.new_expr(ExprKind::Valof(Box::new(valof)), start.to(self.last_span())))
     }
 
     /// valof = { specification } VALOF, and below it a process and RESULT expressions
     pub(super) fn valof(&mut self) -> Parsed<Valof> {
         let mut specs = Vec::new();
-        while self.kind() != Kind::Valof && self.at_spec() {
+        while self.kind() != TokenKind::Valof && self.at_spec() {
             specs.push(self.spec());
         }
-        self.expect(Kind::Valof)?;
-        self.expect(Kind::Newline)?;
-        if self.kind() != Kind::Indent {
+        self.expect(TokenKind::Valof)?;
+        self.expect(TokenKind::Newline)?;
+        if self.kind() != TokenKind::Indent {
             return self.fail(Code::MissingBody, self.last_span(), "VALOF has no body".to_owned());
         }
         self.bump();
@@ -98,14 +98,14 @@ impl Parser<'_> {
             Ok(results) => results,
             Err(failed) => {
                 self.recover(level);
-                self.eat(Kind::Outdent);
+                self.eat(TokenKind::Outdent);
                 return Err(failed);
             }
         };
-        if self.kind() != Kind::Outdent {
+        if self.kind() != TokenKind::Outdent {
             let found = self.kind().text();
             self.complain(Code::Unexpected, self.span(), format!("found {found} after RESULT"));
-            while self.level >= level && self.kind() != Kind::End {
+            while self.level >= level && self.kind() != TokenKind::End {
                 self.bump();
             }
         } else {
@@ -115,12 +115,12 @@ impl Parser<'_> {
     }
 
     fn results(&mut self) -> Parsed<Vec<ExprId>> {
-        if self.kind() != Kind::Result {
+        if self.kind() != TokenKind::Result {
             return self.unexpected("RESULT, which ends a VALOF,");
         }
         self.bump();
-        let results = if self.kind() == Kind::Newline { Vec::new() } else { self.exprs()? };
-        self.expect(Kind::Newline)?;
+        let results = if self.kind() == TokenKind::Newline { Vec::new() } else { self.exprs()? };
+        self.expect(TokenKind::Newline)?;
         Ok(results)
     }
 }

@@ -3,9 +3,9 @@
 //! Never: decides whether a type may stand where it does.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{Basic, Direction, Shared, TypeKind, TypeNodeId};
+use crate::ast::{Basic, Direction, SharedEnds, TypeKind, TypeNodeId};
 use crate::diag::{Code, Diagnostic};
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 
 impl Parser<'_> {
     /// `type = basic | name | name end | "[" [ expression ] "]" type | CHAN [ OF ] item | [ SHARED ] ... | MOBILE type`
@@ -20,36 +20,36 @@ impl Parser<'_> {
                 self.bump();
                 TypeKind::Basic(basic(kind))
             }
-            Kind::Name => self.named_type(false)?,
-            Kind::OpenSquare => {
+            TokenKind::Name => self.named_type(false)?,
+            TokenKind::OpenSquare => {
                 self.bump();
-                let size = if self.kind() == Kind::CloseSquare { None } else { Some(self.expr()?) };
-                self.expect(Kind::CloseSquare)?;
+                let size = if self.kind() == TokenKind::CloseSquare { None } else { Some(self.expr()?) };
+                self.expect(TokenKind::CloseSquare)?;
                 TypeKind::Array { size, element: self.ty()? }
             }
-            Kind::Chan => self.channel_type(Shared::No)?,
-            Kind::Shared => {
+            TokenKind::Chan => self.channel_type(SharedEnds::No)?,
+            TokenKind::Shared => {
                 self.bump();
-                let shared = self.direction().map_or(Shared::Both, Shared::Only);
-                if self.kind() == Kind::Chan { self.channel_type(shared)? } else { self.shared_end()? }
+                let shared = self.direction().map_or(SharedEnds::Both, SharedEnds::Only);
+                if self.kind() == TokenKind::Chan { self.channel_type(shared)? } else { self.shared_end()? }
             }
-            Kind::Mobile => {
+            TokenKind::Mobile => {
                 self.bump();
-                if matches!(self.kind(), Kind::Barrier | Kind::Proc) {
+                if matches!(self.kind(), TokenKind::Barrier | TokenKind::Proc) {
                     return self.not_supported(start, "mobile barriers and processes are");
                 }
                 TypeKind::Mobile(self.ty()?)
             }
-            Kind::Port => {
+            TokenKind::Port => {
                 self.bump();
-                self.eat(Kind::Of);
+                self.eat(TokenKind::Of);
                 TypeKind::Port(self.ty()?)
             }
-            Kind::Timer => {
+            TokenKind::Timer => {
                 self.bump();
                 TypeKind::Timer
             }
-            Kind::Barrier => {
+            TokenKind::Barrier => {
                 self.bump();
                 self.complain(Code::NotSupported, start, "barriers are not supported yet".to_owned());
                 TypeKind::Error
@@ -80,20 +80,20 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn channel_type(&mut self, shared: Shared) -> Parsed<TypeKind> {
-        self.expect(Kind::Chan)?;
-        self.eat(Kind::Of);
+    fn channel_type(&mut self, shared: SharedEnds) -> Parsed<TypeKind> {
+        self.expect(TokenKind::Chan)?;
+        self.eat(TokenKind::Of);
         Ok(TypeKind::Chan { protocol: self.protocol_item()?, shared })
     }
 
     /// item = ANY | type [ "::" type ]
     pub(super) fn protocol_item(&mut self) -> Parsed<TypeNodeId> {
         let start = self.span();
-        if self.eat(Kind::Any) {
+        if self.eat(TokenKind::Any) {
             return Ok(self.new_type(TypeKind::Any, start));
         }
         let count = self.ty()?;
-        if !self.eat(Kind::Colons) {
+        if !self.eat(TokenKind::Colons) {
             return Ok(count);
         }
         let array = self.ty()?;
@@ -102,9 +102,9 @@ impl Parser<'_> {
 
     /// An end behind a name: `?` or `!`, if one stands here.
     pub(super) fn direction(&mut self) -> Option<Direction> {
-        if self.eat(Kind::Question) {
+        if self.eat(TokenKind::Question) {
             Some(Direction::Input)
-        } else if self.eat(Kind::Bang) {
+        } else if self.eat(TokenKind::Bang) {
             Some(Direction::Output)
         } else {
             None
@@ -112,15 +112,15 @@ impl Parser<'_> {
     }
 }
 
-fn basic(kind: Kind) -> Basic {
+fn basic(kind: TokenKind) -> Basic {
     match kind {
-        Kind::Bool => Basic::Bool,
-        Kind::ByteType => Basic::Byte,
-        Kind::Int16 => Basic::Int16,
-        Kind::Int32 => Basic::Int32,
-        Kind::Int64 => Basic::Int64,
-        Kind::Real32 => Basic::Real32,
-        Kind::Real64 => Basic::Real64,
+        TokenKind::Bool => Basic::Bool,
+        TokenKind::ByteType => Basic::Byte,
+        TokenKind::Int16 => Basic::Int16,
+        TokenKind::Int32 => Basic::Int32,
+        TokenKind::Int64 => Basic::Int64,
+        TokenKind::Real32 => Basic::Real32,
+        TokenKind::Real64 => Basic::Real64,
         _ => Basic::Int,
     }
 }

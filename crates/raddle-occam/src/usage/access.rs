@@ -4,7 +4,7 @@
 
 use super::claim::Held;
 use super::poly::{Fact, Poly};
-use super::table::Table;
+use super::table::SymTable;
 use crate::program::NameId;
 use crate::source::Span;
 use crate::symbol::Symbol;
@@ -170,7 +170,7 @@ impl Step {
     }
 
     /// A step into what this step leaves: an index into a slice becomes an index into the array.
-    pub(crate) fn then(&self, next: &Self, table: &mut Table) -> Option<Self> {
+    pub(crate) fn then(&self, next: &Self, table: &mut SymTable) -> Option<Self> {
         let Self::Range(from, count, extent) = self else { return None };
         let mut moved = |by: &Poly| from.plus(by, 1).unwrap_or_else(|| Poly::symbol(table.fresh()));
         let (next, inner) = match next {
@@ -218,7 +218,7 @@ impl AccessPath {
     }
 
     /// The place one step further in.
-    pub(crate) fn step(mut self, step: Step, table: &mut Table) -> Self {
+    pub(crate) fn step(mut self, step: Step, table: &mut SymTable) -> Self {
         if self.opaque {
             return self;
         }

@@ -4,7 +4,7 @@
 
 use super::Walker;
 use super::poly::{Fact, Poly};
-use super::state::Outcome;
+use super::state::BranchEnd;
 use crate::ast::{Alt, AlternativeKind, CaseOption, ChoiceKind, ExprId, If, InputKind, ProcessKind};
 
 impl Walker<'_> {
@@ -17,7 +17,7 @@ impl Walker<'_> {
     }
 
     /// Each choice as a branch; behind it the path says that it was not taken.
-    fn choices(&mut self, node: &If, outcomes: &mut Vec<Outcome>) {
+    fn choices(&mut self, node: &If, outcomes: &mut Vec<BranchEnd>) {
         if let Some(replicator) = &node.replicator {
             let outcome = self.branch(|walker| {
                 walker.bind_replicator(replicator);
@@ -31,7 +31,7 @@ impl Walker<'_> {
         }
     }
 
-    fn each_choice(&mut self, node: &If, outcomes: &mut Vec<Outcome>) {
+    fn each_choice(&mut self, node: &If, outcomes: &mut Vec<BranchEnd>) {
         for choice in &node.choices {
             let freezes = self.freezes.len();
             match &choice.kind {
@@ -64,7 +64,7 @@ impl Walker<'_> {
         self.join(outcomes);
     }
 
-    fn alternatives(&mut self, node: &Alt, outcomes: &mut Vec<Outcome>) {
+    fn alternatives(&mut self, node: &Alt, outcomes: &mut Vec<BranchEnd>) {
         if let Some(replicator) = &node.replicator {
             let outcome = self.branch(|walker| {
                 walker.bind_replicator(replicator);
@@ -78,7 +78,7 @@ impl Walker<'_> {
         }
     }
 
-    fn each_alternative(&mut self, node: &Alt, outcomes: &mut Vec<Outcome>) {
+    fn each_alternative(&mut self, node: &Alt, outcomes: &mut Vec<BranchEnd>) {
         let ast = self.ast;
         for alternative in &node.alternatives {
             let freezes = self.freezes.len();

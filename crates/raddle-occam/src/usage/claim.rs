@@ -58,7 +58,7 @@ impl Walker<'_> {
         let claims = self.claims.len();
         let direction = match self.program.types.get(self.program.type_of(end)) {
             Type::Chan { direction: Some(direction), .. } => Some(Some(direction)),
-            Type::Chan { shared: crate::ast::Shared::Only(direction), .. } => Some(Some(direction)),
+            Type::Chan { shared: crate::ast::SharedEnds::Only(direction), .. } => Some(Some(direction)),
             // As the lowering takes it.
             Type::Chan { .. } => Some(Some(Direction::Output)),
             Type::End { .. } => Some(None),

@@ -27,7 +27,7 @@ impl Walker<'_> {
         while let ProcessKind::Block { body: inner, .. } = ast.process(body).kind {
             body = inner;
         }
-        let ProcessKind::Construct { order: crate::ast::Order::Seq, replicator: None, body: list } =
+        let ProcessKind::Construct { order: crate::ast::ConstructKind::Seq, replicator: None, body: list } =
             &ast.process(body).kind
         else {
             return Vec::new();

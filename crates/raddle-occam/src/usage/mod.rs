@@ -51,7 +51,7 @@ use poly::{Poly, Sym};
 use routine::Summary;
 use state::States;
 use std::rc::Rc;
-use table::Table;
+use table::SymTable;
 
 /// Questions to the solver that one program may ask; beyond it everything counts as overlapping.
 const SOLVED_MAX: u32 = 1_000_000;
@@ -60,7 +60,7 @@ const SOLVED_MAX: u32 = 1_000_000;
 const SEARCHES_MAX: u32 = 500;
 
 /// What belongs to the routine that is being walked.
-struct Frame {
+struct WalkedRoutine {
     routine: Option<RoutineId>,
     /// Names of this level and deeper are the routine's own.
     level: u32,
@@ -77,7 +77,7 @@ struct Walker<'a> {
     ast: &'a Ast,
     diagnostics: &'a mut Vec<Diagnostic>,
     options: Options,
-    table: Table,
+    table: SymTable,
     paths: Paths,
     /// The condition under which the walk stands where it does.
     path: PathId,
@@ -88,7 +88,7 @@ struct Walker<'a> {
     /// The claims around, the innermost last, and how many there have been.
     claims: Vec<Claim>,
     claims_made: u32,
-    frame: Frame,
+    frame: WalkedRoutine,
     summaries: FastMap<RoutineId, Rc<Summary>>,
     /// Sizes of arrays by name and dimension, where the type does not tell.
     sizes: FastMap<(NameId, u32), Poly>,
@@ -132,7 +132,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         ast: &program.ast,
         diagnostics,
         options,
-        table: Table::default(),
+        table: SymTable::default(),
         paths: Paths::default(),
         path: 0,
         states: States::new(program.names.len()),
@@ -141,7 +141,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         accesses: Vec::new(),
         claims: Vec::new(),
         claims_made: 0,
-        frame: Frame {
+        frame: WalkedRoutine {
             routine: None,
             level: 0,
             start: 0,

@@ -7,7 +7,7 @@ use super::access::{Access, PathId, Step};
 use super::poly::{Fact, Poly, Sym};
 use super::quick;
 use super::solve;
-use super::table::Table;
+use super::table::SymTable;
 use super::witness::{self, Search};
 use crate::symbol::FastMap;
 
@@ -119,7 +119,7 @@ impl Walker<'_> {
 }
 
 /// The same value in another instance.
-fn rename(table: &mut Table, poly: &Poly, mark: u32, renamed: &mut FastMap<Sym, Sym>) -> Poly {
+fn rename(table: &mut SymTable, poly: &Poly, mark: u32, renamed: &mut FastMap<Sym, Sym>) -> Poly {
     if poly.terms.iter().all(|&(symbol, _)| !table.varies(symbol, mark)) {
         return poly.clone();
     }
@@ -130,7 +130,7 @@ fn rename(table: &mut Table, poly: &Poly, mark: u32, renamed: &mut FastMap<Sym, 
     result.unwrap_or_else(|| Poly::symbol(table.fresh()))
 }
 
-fn rename_symbol(table: &mut Table, symbol: Sym, mark: u32, renamed: &mut FastMap<Sym, Sym>) -> Sym {
+fn rename_symbol(table: &mut SymTable, symbol: Sym, mark: u32, renamed: &mut FastMap<Sym, Sym>) -> Sym {
     if !table.varies(symbol, mark) {
         return symbol;
     }
@@ -157,7 +157,7 @@ fn rename_symbol(table: &mut Table, symbol: Sym, mark: u32, renamed: &mut FastMa
 }
 
 /// The facts under which two paths lead to overlapping memory; `None` if none can.
-fn overlap(one: &[Step], two: &[Step], table: &mut Table) -> Option<Vec<Fact>> {
+fn overlap(one: &[Step], two: &[Step], table: &mut SymTable) -> Option<Vec<Fact>> {
     let mut facts = Vec::new();
     for (left, right) in one.iter().zip(two) {
         match (left, right) {

@@ -8,10 +8,10 @@
 use super::access::Step;
 use super::overlap::Instances;
 use super::poly::{Poly, Sym};
-use super::table::Table;
+use super::table::SymTable;
 
 /// Whether the two paths provably lead to different memory.
-pub(crate) fn apart(table: &Table, one: &[Step], two: &[Step], instances: &Instances) -> bool {
+pub(crate) fn apart(table: &SymTable, one: &[Step], two: &[Step], instances: &Instances) -> bool {
     for (left, right) in one.iter().zip(two) {
         match (left, right) {
             (Step::Field(left), Step::Field(right)) if left != right => return true,
@@ -35,7 +35,7 @@ pub(crate) fn apart(table: &Table, one: &[Step], two: &[Step], instances: &Insta
 
 /// Whether `left` for `length` and `right` for `count` elements never meet.
 fn indices_apart(
-    table: &Table,
+    table: &SymTable,
     left: &Poly,
     length: i64,
     right: &Poly,
@@ -60,7 +60,7 @@ fn indices_apart(
 
 /// How far apart two instances' values are at least, when they differ only by a constant and by a multiple of the
 /// instance's number.
-fn spread(table: &Table, left: &Poly, right: &Poly, mark: u32, number: Sym) -> i128 {
+fn spread(table: &SymTable, left: &Poly, right: &Poly, mark: u32, number: Sym) -> i128 {
     let step = i128::from(left.factor(number));
     let fixed = left.terms.iter().all(|&(symbol, _)| symbol == number || !table.varies(symbol, mark));
     if step == 0 || !fixed || left.terms != right.terms {
@@ -76,19 +76,19 @@ fn spread(table: &Table, left: &Poly, right: &Poly, mark: u32, number: Sym) -> i
 }
 
 /// The smallest and largest value, where the text gives every symbol's.
-pub(crate) fn range(table: &Table, poly: &Poly) -> Option<(i128, i128)> {
+pub(crate) fn range(table: &SymTable, poly: &Poly) -> Option<(i128, i128)> {
     let start = i128::from(poly.constant);
     poly.terms.iter().try_fold((start, start), |sum, &(symbol, factor)| add(table, sum, symbol, factor))
 }
 
-fn add(table: &Table, (low, high): (i128, i128), symbol: Sym, factor: i64) -> Option<(i128, i128)> {
+fn add(table: &SymTable, (low, high): (i128, i128), symbol: Sym, factor: i64) -> Option<(i128, i128)> {
     let (least, most) = **table.info(symbol).range.as_ref()?;
     let ends = (i128::from(least) * i128::from(factor), i128::from(most) * i128::from(factor));
     Some((low + ends.0.min(ends.1), high + ends.0.max(ends.1)))
 }
 
 /// The range of `left - right`, symbols on both sides cancelled.
-fn difference(table: &Table, left: &Poly, right: &Poly) -> Option<(i128, i128)> {
+fn difference(table: &SymTable, left: &Poly, right: &Poly) -> Option<(i128, i128)> {
     let start = i128::from(left.constant) - i128::from(right.constant);
     let mut sum = (start, start);
     for &(symbol, factor) in &left.terms {

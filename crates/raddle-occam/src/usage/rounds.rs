@@ -8,7 +8,7 @@
 
 use super::Walker;
 use super::poly::{Fact, Poly};
-use super::state::{Defined, Outcome};
+use super::state::{BranchEnd, Defined};
 use crate::ast::{ExprId, ExprKind, ProcessId, Replicator};
 use crate::program::NameId;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ impl Walker<'_> {
     }
 
     /// Goes on after a loop, whose body may not have run at all unless `certain`.
-    pub(crate) fn join_rounds(&mut self, outcome: Outcome, certain: bool) {
+    pub(crate) fn join_rounds(&mut self, outcome: BranchEnd, certain: bool) {
         let mut outcomes = vec![outcome];
         if !certain {
             let nothing = self.branch(|_| {});

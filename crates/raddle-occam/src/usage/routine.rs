@@ -6,7 +6,7 @@ use super::access::{Access, Use};
 use super::claim::Held;
 use super::poly::{Poly, Sym};
 use super::state::Defined;
-use super::{Frame, Walker};
+use super::{WalkedRoutine, Walker};
 use crate::ast::Mode;
 use crate::program::{Body, NameId, NameKind, RoutineId};
 use crate::symbol::FastMap;
@@ -63,8 +63,13 @@ impl Walker<'_> {
         let routine = &program.routines[id.0 as usize];
         let level = program.name(routine.name).level + 1;
         let (start, claims) = (self.table.next(), self.claims_made);
-        let frame =
-            Frame { routine: Some(id), level, start, entry: FastMap::default(), ends: FastMap::default() };
+        let frame = WalkedRoutine {
+            routine: Some(id),
+            level,
+            start,
+            entry: FastMap::default(),
+            ends: FastMap::default(),
+        };
         let outer = std::mem::replace(&mut self.frame, frame);
         let freezes = std::mem::take(&mut self.freezes);
         let (path, depth, dead) = (self.path, self.parallel_depth, self.dead);

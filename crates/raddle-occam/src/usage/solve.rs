@@ -9,7 +9,7 @@
 //! Every limit that is hit answers "possible", which costs the author a message, never soundness.
 
 use super::poly::{Fact, Poly, Sym};
-use super::table::Table;
+use super::table::SymTable;
 
 /// Facts that must hold together, alternatives apart.
 #[derive(Clone, Default)]
@@ -26,7 +26,7 @@ const EQUATION_STEPS_MAX: u32 = 60;
 const LEMMAS_MAX: usize = 60;
 
 /// Whether the facts cannot all hold.
-pub(crate) fn impossible(table: &mut Table, facts: &[Fact]) -> bool {
+pub(crate) fn impossible(table: &mut SymTable, facts: &[Fact]) -> bool {
     let mut system = System::default();
     facts.iter().for_each(|fact| system.add(fact));
     let mut leaves = 0;
@@ -54,7 +54,7 @@ impl System {
 }
 
 /// Splits alternatives until none is left or nothing can hold.
-fn possible(table: &mut Table, mut system: System, leaves: &mut u32) -> bool {
+fn possible(table: &mut SymTable, mut system: System, leaves: &mut u32) -> bool {
     *leaves += 1;
     if *leaves > LEAVES_MAX {
         return true;
@@ -71,7 +71,7 @@ fn possible(table: &mut Table, mut system: System, leaves: &mut u32) -> bool {
 }
 
 /// For two products with a factor in common, the order of the other factors, unless it is known.
-fn split_products(table: &Table, system: &System) -> Option<Vec<Vec<Fact>>> {
+fn split_products(table: &SymTable, system: &System) -> Option<Vec<Vec<Fact>>> {
     let symbols = symbols_of(system);
     let pairs: Vec<(Sym, Sym)> = symbols
         .iter()
@@ -119,7 +119,7 @@ fn symbols_of(system: &System) -> Vec<Sym> {
 }
 
 /// Whether equations and inequalities can hold together, alternatives left out.
-fn conjunction(table: &mut Table, system: &System) -> bool {
+fn conjunction(table: &mut SymTable, system: &System) -> bool {
     let (mut zero, mut not_negative) = (system.zero.clone(), system.not_negative.clone());
     if !eliminate_equations(table, &mut zero, &mut not_negative) {
         return false;
@@ -136,7 +136,7 @@ fn conjunction(table: &mut Table, system: &System) -> bool {
 }
 
 /// Uses up the equations; `false` if one cannot hold.
-fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &mut Vec<Poly>) -> bool {
+fn eliminate_equations(table: &mut SymTable, zero: &mut Vec<Poly>, not_negative: &mut Vec<Poly>) -> bool {
     let mut steps = 0;
     while !zero.is_empty() {
         // Equations about products come last: the factors may become known first.
@@ -179,7 +179,7 @@ fn eliminate_equations(table: &mut Table, zero: &mut Vec<Poly>, not_negative: &m
 }
 
 /// Whether a symbol of the equation, which is no product, is not a factor of another of its terms.
-fn solvable(table: &Table, equation: &Poly) -> bool {
+fn solvable(table: &SymTable, equation: &Poly) -> bool {
     let factor_of = |symbol: Sym, other: Sym| {
         table.info(other).product.as_ref().is_some_and(|factors| factors.contains(&symbol))
     };
@@ -188,12 +188,12 @@ fn solvable(table: &Table, equation: &Poly) -> bool {
 }
 
 /// A symbol of the equation and its value by the others; `true` if the equation is not used up by that.
-fn solve_for(table: &mut Table, equation: &Poly, divisor: i64) -> Option<(Sym, Poly, bool)> {
+fn solve_for(table: &mut SymTable, equation: &Poly, divisor: i64) -> Option<(Sym, Poly, bool)> {
     let divided = Poly {
         constant: equation.constant / divisor,
         terms: equation.terms.iter().map(|&(symbol, factor)| (symbol, factor / divisor)).collect(),
     };
-    let plain = |symbol: Sym, table: &Table| table.info(symbol).product.is_none();
+    let plain = |symbol: Sym, table: &SymTable| table.info(symbol).product.is_none();
     // A symbol that is a factor of another term cannot be replaced by a value that still holds it.
     let usable = |symbol: Sym| {
         divided.terms.iter().all(|&(other, _)| {
@@ -226,7 +226,7 @@ fn symmetric(value: i64, modulus: i64) -> i64 {
     if rest * 2 >= modulus { rest - modulus } else { rest }
 }
 
-fn replace(table: &mut Table, poly: &Poly, symbol: Sym, value: &Poly) -> Option<Poly> {
+fn replace(table: &mut SymTable, poly: &Poly, symbol: Sym, value: &Poly) -> Option<Poly> {
     let inside =
         |other: Sym| table.info(other).product.as_ref().is_some_and(|factors| factors.contains(&symbol));
     if poly.terms.iter().any(|&(other, _)| inside(other)) {
@@ -296,7 +296,7 @@ fn cheapest(list: &[Poly]) -> Option<Sym> {
 }
 
 /// Inequalities about products that follow from those about their factors.
-fn lemmas(table: &mut Table, list: &[Poly]) -> Vec<Poly> {
+fn lemmas(table: &mut SymTable, list: &[Poly]) -> Vec<Poly> {
     let mut products: Vec<(Sym, Sym, Sym)> = Vec::new();
     for &(symbol, _) in list.iter().flat_map(|poly| &poly.terms) {
         if let Some(&[left, right]) = table.info(symbol).product.as_deref()

@@ -35,7 +35,7 @@ pub(crate) struct States {
 }
 
 /// How a branch ended.
-pub(crate) struct Outcome {
+pub(crate) struct BranchEnd {
     pub(crate) changed: Vec<(NameId, VariableState)>,
     pub(crate) dead: bool,
     /// The conditions known at its end.
@@ -80,19 +80,19 @@ impl States {
 
 impl Walker<'_> {
     /// Runs `within` and takes back what it changed, which it returns.
-    pub(crate) fn branch(&mut self, within: impl FnOnce(&mut Self)) -> Outcome {
+    pub(crate) fn branch(&mut self, within: impl FnOnce(&mut Self)) -> BranchEnd {
         let (mark, path, dead) = (self.states.log.len(), self.path, self.dead);
         within(self);
         let changed = self.states.roll_back(mark);
         let end = std::mem::replace(&mut self.path, path);
-        let outcome = Outcome { changed, dead: self.dead, path: end };
+        let outcome = BranchEnd { changed, dead: self.dead, path: end };
         self.dead = dead;
         outcome
     }
 
     /// Goes on after exactly one of the branches has run.
-    pub(crate) fn join(&mut self, outcomes: Vec<Outcome>) {
-        let live: Vec<&Outcome> = outcomes.iter().filter(|outcome| !outcome.dead).collect();
+    pub(crate) fn join(&mut self, outcomes: Vec<BranchEnd>) {
+        let live: Vec<&BranchEnd> = outcomes.iter().filter(|outcome| !outcome.dead).collect();
         if live.is_empty() {
             self.dead |= !outcomes.is_empty();
             return;
@@ -157,7 +157,7 @@ impl Walker<'_> {
     }
 
     /// Goes on after all of the branches have run.
-    pub(crate) fn join_all(&mut self, outcomes: Vec<Outcome>) {
+    pub(crate) fn join_all(&mut self, outcomes: Vec<BranchEnd>) {
         let mut seen = crate::symbol::FastMap::default();
         for outcome in outcomes {
             self.dead |= outcome.dead;

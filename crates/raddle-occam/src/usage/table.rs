@@ -32,7 +32,7 @@ pub(crate) struct Info {
 }
 
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct SymTable {
     pub(crate) list: Vec<Info>,
     products: FastMap<Box<[Sym]>, Sym>,
     quotients: FastMap<(Poly, Poly), Sym>,
@@ -43,7 +43,7 @@ pub(crate) struct Table {
 /// Factors of a product; more are an unknown value.
 const FACTORS_MAX: usize = 4;
 
-impl Table {
+impl SymTable {
     /// The number that the next symbol gets.
     pub(crate) fn next(&self) -> u32 {
         self.list.len() as u32
@@ -270,7 +270,7 @@ fn remainder_fact(value: &Poly, by: &Poly, rest: &Poly) -> Option<Fact> {
     Some(Fact::OneOf(cases))
 }
 
-impl Table {
+impl SymTable {
     /// A new symbol for what a name holds from now on.
     pub(crate) fn fresh_shown(&mut self, name: NameId) -> Sym {
         let symbol = self.fresh();

@@ -10,7 +10,7 @@ use super::Walker;
 use super::access::{Access, Step};
 use super::overlap::Instances;
 use super::poly::{Poly, Sym};
-use super::table::Table;
+use super::table::SymTable;
 use crate::symbol::FastMap;
 
 /// Points of one access.
@@ -68,7 +68,7 @@ impl Walker<'_> {
 const SEVERAL: i64 = i64::MIN;
 
 /// The points of `path`, so far as `other` has subscripts, too; `None` if not all are known.
-fn points<'a>(table: &Table, path: &'a [Step], other: &[Step], number: Option<Sym>) -> Option<Points<'a>> {
+fn points<'a>(table: &SymTable, path: &'a [Step], other: &[Step], number: Option<Sym>) -> Option<Points<'a>> {
     let mut subscripts = Vec::new();
     for pair in path.iter().zip(other) {
         match pair {
@@ -96,7 +96,7 @@ fn points<'a>(table: &Table, path: &'a [Step], other: &[Step], number: Option<Sy
 }
 
 /// The symbols that a value comes from in the end; `None` if one of them has no constant bounds.
-fn add_symbols(table: &Table, poly: &Poly, symbols: &mut Vec<Sym>) -> Option<()> {
+fn add_symbols(table: &SymTable, poly: &Poly, symbols: &mut Vec<Sym>) -> Option<()> {
     for &(symbol, _) in &poly.terms {
         for &part in table.info(symbol).product.as_deref().unwrap_or(&[symbol]) {
             let info = table.info(part);
@@ -118,7 +118,7 @@ impl Points<'_> {
     /// Hands over each point with the values of the `common` symbols, and its instance; `false` once `take` is.
     fn each(
         &self,
-        table: &Table,
+        table: &SymTable,
         common: &[Sym],
         number: Option<Sym>,
         mut take: impl FnMut(Vec<i64>, i64) -> bool,
@@ -144,7 +144,7 @@ impl Points<'_> {
     }
 
     /// One point, if the program does not stop before it comes to be.
-    fn point(&self, table: &Table, of: &impl Fn(Sym) -> Option<i64>) -> Option<Vec<i64>> {
+    fn point(&self, table: &SymTable, of: &impl Fn(Sym) -> Option<i64>) -> Option<Vec<i64>> {
         let value = |&(poly, size): &(&Poly, Option<u32>)| {
             let value = poly.value(|symbol| table.symbol_value(symbol, of))?;
             let inside = value >= 0 && size.is_none_or(|size| value < i64::from(size));

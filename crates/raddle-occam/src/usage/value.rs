@@ -7,7 +7,7 @@ use super::computed::{Computed, Constants};
 use super::poly::{Fact, Poly};
 use super::quick;
 use crate::ast::{Basic, Dyadic, ExprId, ExprKind, Mode, Monadic, Renaming};
-use crate::operator::{Algebra, Lowering, Order, wrap};
+use crate::operator::{Algebra, Lowering, RelationKind, wrap};
 use crate::program::{NameId, NameKind};
 use crate::types::Types;
 use std::rc::Rc;
@@ -219,9 +219,9 @@ fn comparison(operator: Dyadic, left: &Poly, right: &Poly, holds: bool) -> Optio
     let Lowering { relation: Some(relation), swapped, .. } = operator.row().lowering else { return None };
     let (left, right) = if swapped { (right, left) } else { (left, right) };
     match relation.order {
-        Order::Equal => Some(Fact::Zero(difference)),
-        Order::NotEqual => Some(Fact::NotZero(difference)),
-        Order::Less => Fact::less(left, right),
-        Order::AtMost => Fact::at_most(left, right),
+        RelationKind::Equal => Some(Fact::Zero(difference)),
+        RelationKind::NotEqual => Some(Fact::NotZero(difference)),
+        RelationKind::Less => Fact::less(left, right),
+        RelationKind::AtMost => Fact::at_most(left, right),
     }
 }

@@ -7,7 +7,7 @@ use super::access::{AccessPath, Use};
 use super::overlap::Instances;
 use super::state::Defined;
 use crate::ast::{
-    ExprId, ExprKind, InputItem, InputKind, Order, OutputItem, ProcessId, ProcessKind, Variant,
+    ConstructKind, ExprId, ExprKind, InputItem, InputKind, OutputItem, ProcessId, ProcessKind, Variant,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::program::NameId;
@@ -21,7 +21,7 @@ impl Walker<'_> {
         match &ast.process(id).kind {
             ProcessKind::Skip | ProcessKind::Error => {}
             ProcessKind::Stop => self.dead = true,
-            ProcessKind::Construct { order: Order::Seq, replicator, body } => match replicator {
+            ProcessKind::Construct { order: ConstructKind::Seq, replicator, body } => match replicator {
                 None => body.iter().for_each(|&process| self.process(process)),
                 Some(replicator) => self.replicated_seq(replicator, body),
             },

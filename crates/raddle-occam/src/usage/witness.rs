@@ -6,7 +6,7 @@
 //! has few candidates it tries them all, and so decides what the solver, which is linear, cannot.
 
 use super::poly::{Fact, Poly, Sym};
-use super::table::Table;
+use super::table::SymTable;
 use crate::symbol::FastMap;
 
 /// What a search came to.
@@ -26,7 +26,7 @@ const TRIES: i64 = 24;
 const RANGE_MAX: i64 = 100;
 
 struct Searcher<'a> {
-    table: &'a Table,
+    table: &'a SymTable,
     facts: &'a [Fact],
     symbols: Vec<Sym>,
     values: FastMap<Sym, i64>,
@@ -35,7 +35,7 @@ struct Searcher<'a> {
 }
 
 /// Looks for values of the symbols under which every fact holds.
-pub(crate) fn find(table: &Table, facts: &[Fact]) -> Search {
+pub(crate) fn find(table: &SymTable, facts: &[Fact]) -> Search {
     let mut symbols = Vec::new();
     facts.iter().for_each(|fact| fact.polys(&mut |poly| add_symbols(table, poly, &mut symbols)));
     symbols.sort_unstable();
@@ -49,7 +49,7 @@ pub(crate) fn find(table: &Table, facts: &[Fact]) -> Search {
 }
 
 /// The symbols of a polynomial, and those that they come from.
-fn add_symbols(table: &Table, poly: &Poly, symbols: &mut Vec<Sym>) {
+fn add_symbols(table: &SymTable, poly: &Poly, symbols: &mut Vec<Sym>) {
     for &(symbol, _) in &poly.terms {
         let info = table.info(symbol);
         for &part in info.product.as_deref().unwrap_or(&[symbol]) {
@@ -65,11 +65,11 @@ fn add_symbols(table: &Table, poly: &Poly, symbols: &mut Vec<Sym>) {
 }
 
 /// The value of a polynomial, products multiplied out.
-pub(crate) fn value(table: &Table, values: &FastMap<Sym, i64>, poly: &Poly) -> Option<i64> {
+pub(crate) fn value(table: &SymTable, values: &FastMap<Sym, i64>, poly: &Poly) -> Option<i64> {
     poly.value(|symbol| symbol_value(table, values, symbol))
 }
 
-fn symbol_value(table: &Table, values: &FastMap<Sym, i64>, symbol: Sym) -> Option<i64> {
+fn symbol_value(table: &SymTable, values: &FastMap<Sym, i64>, symbol: Sym) -> Option<i64> {
     match &table.info(symbol).product {
         Some(factors) => {
             factors.iter().try_fold(1_i64, |product, factor| product.checked_mul(*values.get(factor)?))

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A line of its own: all read it, and it changes ten times a second.
 #[repr(align(128))]
-struct Word(AtomicU64);
+struct PaddedStamp(AtomicU64);
 
-static NOW: Word = Word(AtomicU64::new(0));
+static NOW: PaddedStamp = PaddedStamp(AtomicU64::new(0));
 
 /// When somebody began to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How a run ended.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RunEnd {
     pub(crate) cause: Option<Cause>,
     pub(crate) hash: u64,
     pub(crate) steps: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Board {
 #[derive(Debug, Default)]
 struct Places {
     order: Option<(Chooser, Asked)>,
-    outcome: Option<Outcome>,
+    outcome: Option<RunEnd>,
 }
 
 impl Board {
@@ -58,13 +58,13 @@ impl Board {
         self.turns.store(turns, Ordering::Relaxed);
     }
 
-    pub(crate) fn post(&self, outcome: Outcome) {
+    pub(crate) fn post(&self, outcome: RunEnd) {
         self.places().outcome = Some(outcome);
         self.ended.notify_all();
     }
 
     /// Waits for the outcome; `None` if nothing has moved for so long.
-    pub(crate) fn wait(&self, patience: Duration) -> Option<Outcome> {
+    pub(crate) fn wait(&self, patience: Duration) -> Option<RunEnd> {
         let mut places = self.places();
         loop {
             if let Some(outcome) = places.outcome.take() {

@@ -14,7 +14,7 @@
 //! is. If a drop panics all the same, the failure is told first. (To leave the stack in the panic hook was tried: the
 //! standard library's lock of the hook is held then, and libtest wants it when the tests are over.)
 
-use crate::board::Outcome;
+use crate::board::RunEnd;
 use raddle_core::cancel::Token;
 use raddle_protocol::header::Header;
 use std::cell::{Cell, RefCell};
@@ -30,7 +30,7 @@ pub(crate) struct Ending {
     region: RefCell<Option<Token>>,
     begun: Cell<bool>,
     turns: Cell<u32>,
-    outcome: RefCell<Option<Outcome>>,
+    outcome: RefCell<Option<RunEnd>>,
     /// Those that have begun to unwind.
     unwinding: RefCell<HashSet<*mut Header>>,
 }
@@ -60,7 +60,7 @@ impl Ending {
     }
 
     /// The run is over, with this outcome.
-    pub(crate) fn begin(&self, outcome: Outcome, cancels: bool) {
+    pub(crate) fn begin(&self, outcome: RunEnd, cancels: bool) {
         *self.outcome.borrow_mut() = Some(outcome);
         self.begun.set(true);
         if cancels && let Some(region) = self.region() {
@@ -97,8 +97,8 @@ impl Ending {
     }
 
     /// What whoever explores is told. `alive` are left.
-    pub(crate) fn outcome(&self, alive: u64) -> Outcome {
+    pub(crate) fn outcome(&self, alive: u64) -> RunEnd {
         let outcome = self.outcome.borrow_mut().take().unwrap_or_default();
-        Outcome { is_clean: alive == 0 && !self.is_broken_off(), ..outcome }
+        RunEnd { is_clean: alive == 0 && !self.is_broken_off(), ..outcome }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// One that waits when nothing can run any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct StuckProcess {
     pub(crate) who: String,
     pub(crate) at: String,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Told {
     pub(crate) first: usize,
 }
 
-impl Waiting {
+impl StuckProcess {
     /// A cycle first, each before whom it waits for; else those who wait for nobody who is there, or at least not for
     /// another's end. `next` says whom each waits for, if that is one.
     pub(crate) fn in_order(next: &[Option<usize>], joins: impl Fn(usize) -> bool) -> Told {
@@ -59,7 +59,7 @@ pub(crate) enum Cause {
     Panic(String),
     /// The `first` of those who wait stand in the first line.
     Deadlock {
-        waiting: Vec<Waiting>,
+        waiting: Vec<StuckProcess>,
         first: usize,
         tasks: u64,
     },
@@ -144,7 +144,7 @@ fn place_of(panic: &str) -> &str {
     panic.split_once(" panicked at ").map_or(panic, |(_, rest)| rest.split(": ").next().unwrap_or(rest))
 }
 
-impl fmt::Display for Waiting {
+impl fmt::Display for StuckProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} waits in {}", self.who, self.at)
     }

@@ -4,7 +4,7 @@
 
 use crate::asked::Asked;
 use crate::attach::ByOrder;
-use crate::board::{Board, Outcome};
+use crate::board::{Board, RunEnd};
 use crate::failure::Cause;
 use crate::plan::Plan;
 use raddle_core::Runtime;
@@ -34,7 +34,7 @@ impl Runs {
     ///
     /// # Panics
     /// If no runtime can be built.
-    pub(crate) fn run(&mut self, plan: &Plan, asked: Asked) -> Outcome {
+    pub(crate) fn run(&mut self, plan: &Plan, asked: Asked) -> RunEnd {
         let (runtime, board) = self.bed.take().unwrap_or_else(bed);
         board.order(plan.chooser(), asked);
         let f = self.subject.clone();
@@ -45,7 +45,7 @@ impl Runs {
         let Some(outcome) = board.wait(PATIENCE) else {
             // Its worker does not come back from there: to wait for its end would be to wait for ever.
             std::mem::forget(runtime);
-            return Outcome { cause: Some(Cause::Held(PATIENCE.as_secs())), ..Outcome::default() };
+            return RunEnd { cause: Some(Cause::Held(PATIENCE.as_secs())), ..RunEnd::default() };
         };
         if outcome.is_clean {
             self.bed = Some((runtime, board));

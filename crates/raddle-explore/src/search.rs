@@ -3,7 +3,7 @@
 //! Never: a failure told of that was not seen.
 
 use crate::asked::Asked;
-use crate::board::Outcome;
+use crate::board::RunEnd;
 use crate::failure::{Cause, Failure};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -37,7 +37,7 @@ fn check_repeats(
     plan: &Plan,
     asked: Asked,
     runs: &mut Runs,
-    first: &Outcome,
+    first: &RunEnd,
     seed: u64,
     run_of: (u32, u32),
 ) -> Result<(), Box<Failure>> {
@@ -89,7 +89,7 @@ fn tell(
     plan: &Plan,
     asked: Asked,
     runs: &mut Runs,
-    first: Outcome,
+    first: RunEnd,
     cause: Cause,
     seed: Option<u64>,
     run_of: (u32, u32),
@@ -124,7 +124,7 @@ fn tell(
 }
 
 /// Whether the machine had no stack for a run any more: it tells nothing of the program.
-fn is_refused(outcome: &Outcome) -> bool {
+fn is_refused(outcome: &RunEnd) -> bool {
     matches!(outcome.cause, Some(Cause::Refused(_)))
 }
 

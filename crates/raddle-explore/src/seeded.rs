@@ -8,12 +8,12 @@
 //! runs are told apart.
 
 use crate::asked::Asked;
-use crate::board::{Board, Outcome};
+use crate::board::{Board, RunEnd};
 use crate::chance::{Chooser, mix};
 use crate::ending::Ending;
 use crate::failure::Cause;
 use crate::known::Known;
-use crate::state::State;
+use crate::state::RunState;
 use raddle_core::observe::{Run, SeedFacts, Seeded, SeededSchedule};
 use raddle_protocol::header::{Header, Runnable};
 use std::any::Any;
@@ -27,7 +27,7 @@ const EARLY: usize = 8;
 
 /// What a worker that follows a seed remembers.
 struct WorkerSchedule {
-    state: RefCell<State>,
+    state: RefCell<RunState>,
     /// Written here, and read by everybody.
     hash: Arc<AtomicU64>,
     /// Who explores, if somebody does.
@@ -50,7 +50,7 @@ impl WorkerSchedule {
     fn new(chooser: Chooser, board: Option<Arc<Board>>) -> WorkerSchedule {
         let early_alarms = chooser.rings_early();
         let asked = Asked { turns_max: u64::MAX, daemons: true, early_alarms, logs: false };
-        let state = RefCell::new(State::new(chooser, asked));
+        let state = RefCell::new(RunState::new(chooser, asked));
         let over = Cell::new(board.is_some());
         WorkerSchedule { state, hash: Arc::default(), board, over, ending: Ending::default() }
     }
@@ -64,7 +64,7 @@ impl WorkerSchedule {
     }
 
     /// A choice among `n`, by `choose`, which gets the number of the step.
-    fn step(&self, state: &mut State, n: usize, choose: impl FnOnce(&mut Chooser, u64) -> usize) -> usize {
+    fn step(&self, state: &mut RunState, n: usize, choose: impl FnOnce(&mut Chooser, u64) -> usize) -> usize {
         if n < 2 || self.ending.has_begun() {
             return 0;
         }
@@ -75,7 +75,7 @@ impl WorkerSchedule {
         chosen
     }
 
-    fn count_turn(&self, state: &mut State) {
+    fn count_turn(&self, state: &mut RunState) {
         state.turns += 1;
         let Some(board) = &self.board else { return };
         board.note_turns(state.turns);
@@ -92,7 +92,7 @@ impl SeededSchedule for WorkerSchedule {
         }
         let order = self.board.as_ref().and_then(|board| board.take_order());
         let Some((chooser, asked)) = order else { return Run::IsOver };
-        *self.state.borrow_mut() = State::new(chooser, asked);
+        *self.state.borrow_mut() = RunState::new(chooser, asked);
         self.hash.store(0, Ordering::Relaxed);
         self.over.set(false);
         self.ending.prepare();
@@ -241,7 +241,7 @@ impl SeededSchedule for WorkerSchedule {
                 // SAFETY: passed on to the caller.
                 state.cause = Some(unsafe { state.deadlock(alive) });
             }
-            Outcome {
+            RunEnd {
                 is_clean: false,
                 cause: state.cause.clone(),
                 hash: self.hash(),

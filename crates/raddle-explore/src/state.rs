@@ -1,4 +1,4 @@
-//! Owns: `State`, what one run has come to: who can run, who is who, what was chosen.
+//! Owns: `RunState`, what one run has come to: who can run, who is who, what was chosen.
 //! May use: `asked`, `chance`, `failure`, `known`, `schedule`, `site`, `stuck`, `raddle-protocol`.
 //! Never: a choice.
 
@@ -16,7 +16,7 @@ use std::collections::{HashMap, VecDeque};
 const PAST: &str = "what follows ";
 
 /// Of one run.
-pub(crate) struct State {
+pub(crate) struct RunState {
     pub(crate) chooser: Chooser,
     pub(crate) asked: Asked,
     pub(crate) step: u64,
@@ -36,9 +36,9 @@ pub(crate) struct State {
     pub(crate) sites: Sites,
 }
 
-impl State {
-    pub(crate) fn new(chooser: Chooser, asked: Asked) -> State {
-        State {
+impl RunState {
+    pub(crate) fn new(chooser: Chooser, asked: Asked) -> RunState {
+        RunState {
             chooser,
             asked,
             step: 0,

@@ -2,7 +2,7 @@
 //! May use: `failure`, `known`, `site`, `raddle-core`, `raddle-protocol`.
 //! Never: a look at what has ended.
 
-use crate::failure::{Cause, Waiting};
+use crate::failure::{Cause, StuckProcess};
 use crate::known::Known;
 use crate::site::Sites;
 use raddle_core::block::Block;
@@ -48,10 +48,10 @@ impl<'s> Stuck<'s> {
         let next: Vec<Option<usize>> =
             self.waiting.iter().map(|(header, _)| self.next(*header).and_then(place)).collect();
         let order =
-            Waiting::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(|wait| joins(&wait)));
+            StuckProcess::in_order(&next, |at| wait_of(self.waiting[at].0).is_some_and(|wait| joins(&wait)));
         let tell = |at: &usize| {
             let (header, known) = self.waiting[*at];
-            Waiting { who: Known::to_string(known), at: self.text(header, known) }
+            StuckProcess { who: Known::to_string(known), at: self.text(header, known) }
         };
         Cause::Deadlock { waiting: order.all.iter().map(tell).collect(), first: order.first, tasks }
     }

@@ -29,14 +29,14 @@ impl Watcher for Hangs {
     }
 
     fn hold_over_fork(&self) -> Box<dyn HeldOverFork> {
-        Box::new(Held(runtimes::runtimes()))
+        Box::new(RuntimesAtFork(runtimes::runtimes()))
     }
 }
 
 /// The list of runtimes, over a fork.
-struct Held(Runtimes);
+struct RuntimesAtFork(Runtimes);
 
-impl HeldOverFork for Held {
+impl HeldOverFork for RuntimesAtFork {
     fn in_child(&mut self) {
         self.0.clear();
     }

@@ -4,7 +4,7 @@
 //!
 //! Edges to who *could* supply something count in a deadlock only, where nobody else is left.
 
-use crate::process_table::{ProcessTable, State, Waiting};
+use crate::process_table::{ProcessState, ProcessTable, Waiting};
 use std::collections::HashMap;
 
 /// One that may wait, by its place in the table.
@@ -36,7 +36,7 @@ impl ProcessTable {
     pub(crate) fn waiting(&self, who: Who) -> Option<&Waiting> {
         match who {
             Who::Process(at) => match &self.rows[at].state {
-                State::Waits(waiting) => Some(waiting),
+                ProcessState::Waits(waiting) => Some(waiting),
                 _ => None,
             },
             Who::OsThread(at) => Some(&self.os_threads[at].waits),

@@ -4,7 +4,7 @@
 
 use crate::age;
 use crate::cycle::{Cycle, Who};
-use crate::process_table::{ProcessTable, Row, State, Waiting};
+use crate::process_table::{ProcessState, ProcessTable, Row, Waiting};
 use crate::symbol;
 use crate::text::kind_of;
 use std::fmt::{self, Write};
@@ -79,8 +79,10 @@ impl ProcessTable {
         }
         write!(out, r#","state":"{}""#, word(&row.state))?;
         match &row.state {
-            State::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
-            State::Waits(waiting) | State::Away(Some(waiting)) => self.json_wait(waiting, out)?,
+            ProcessState::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
+            ProcessState::Waits(waiting) | ProcessState::Away(Some(waiting)) => {
+                self.json_wait(waiting, out)?
+            }
             _ => {}
         }
         let functions = symbol::functions(self.frames(row));
@@ -119,13 +121,13 @@ impl ProcessTable {
     }
 }
 
-fn word(state: &State) -> &'static str {
+fn word(state: &ProcessState) -> &'static str {
     match state {
-        State::Fresh => "fresh",
-        State::Ready => "ready",
-        State::Runs(_) => "runs",
-        State::Away(_) => "blocking",
-        State::Waits(_) => "waits",
-        State::Unknown => "unknown",
+        ProcessState::Fresh => "fresh",
+        ProcessState::Ready => "ready",
+        ProcessState::Runs(_) => "runs",
+        ProcessState::Away(_) => "blocking",
+        ProcessState::Waits(_) => "waits",
+        ProcessState::Unknown => "unknown",
     }
 }

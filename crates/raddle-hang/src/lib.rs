@@ -50,7 +50,7 @@ pub use raddle_core::observe::{Dump, OnDeadlock};
 
 use process_table::How;
 pub use report::DEADLOCK_EXIT_CODE;
-use report::{Kind, Report};
+use report::{DumpKind, Report};
 
 /// Looks at all processes and threads of all runtimes: what each is at, what it waits for, and who holds that.
 ///
@@ -67,5 +67,5 @@ use report::{Kind, Report};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn dump() -> Dump {
-    Dump::new(Report::of(&runtimes::runtimes(), How::Stopping, Kind::Dump))
+    Dump::new(Report::of(&runtimes::runtimes(), How::Stopping, DumpKind::Dump))
 }

@@ -10,7 +10,7 @@
 
 use crate::cycle::{Cycle, Who};
 use crate::process_table::{How, ProcessTable};
-use crate::report::{Kind, Report};
+use crate::report::{DumpKind, Report};
 use crate::runtimes::Watched;
 use raddle_core::message;
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ impl Partial {
             return settled && !was_looked_at && !self.waited.is_empty();
         }
         self.looked_at.clone_from(&self.waited);
-        let mut dump = Report::of(runtimes, How::Stopping, Kind::Partial);
+        let mut dump = Report::of(runtimes, How::Stopping, DumpKind::Partial);
         let found: HashSet<Known> =
             dump.cycles.iter().filter_map(|cycle| known(&dump.table, cycle)).collect();
         let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.reported.contains(cycle);

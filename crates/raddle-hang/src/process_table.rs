@@ -25,7 +25,7 @@ pub(crate) enum How {
 
 /// What one is at.
 #[derive(Clone, Debug)]
-pub(crate) enum State {
+pub(crate) enum ProcessState {
     /// It has not begun.
     Fresh,
     /// Its turn will come; or it is about to wait, or has just been woken.
@@ -67,7 +67,7 @@ pub(crate) struct Row {
     /// Where those show themselves to wait who wait for its job; 0 if it is no job's.
     pub(crate) job: usize,
     pub(crate) site: &'static Location<'static>,
-    pub(crate) state: State,
+    pub(crate) state: ProcessState,
     /// The functions that it is in.
     pub(crate) frames: Span,
 }

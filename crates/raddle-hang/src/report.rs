@@ -17,7 +17,7 @@ pub const DEADLOCK_EXIT_CODE: i32 = 3;
 
 /// What led to a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DumpKind {
     Dump,
     /// A cycle, while others run.
     Partial,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 /// What all live processes and threads were at, at one moment: the content of a [`Dump`](crate::Dump).
 #[derive(Debug)]
 pub(crate) struct Report {
-    kind: Kind,
+    kind: DumpKind,
     pub(crate) table: ProcessTable,
     pub(crate) cycles: Vec<Cycle>,
     /// If there are none, and nothing runs any more.
@@ -37,16 +37,16 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn of(runtimes: &[Watched], how: How, kind: Kind) -> Report {
+    pub(crate) fn of(runtimes: &[Watched], how: How, kind: DumpKind) -> Report {
         let walked = match kind {
-            Kind::Dump => 2_000,
-            Kind::Partial => 0,
+            DumpKind::Dump => 2_000,
+            DumpKind::Partial => 0,
             // Nobody is kept from anything.
-            Kind::Deadlock { .. } => 20_000,
+            DumpKind::Deadlock { .. } => 20_000,
         };
         let table = ProcessTable::snapshot(runtimes, how, walked);
         let cycles = table.cycles();
-        let is_final = matches!(kind, Kind::Deadlock { .. });
+        let is_final = matches!(kind, DumpKind::Deadlock { .. });
         let likely = if is_final && cycles.is_empty() { table.likely_cycles() } else { Vec::new() };
         Report { kind, table, cycles, likely }
     }
@@ -59,12 +59,12 @@ impl Report {
     fn write(&self) -> (String, bool) {
         let first = self.table.first(self.reported());
         let what = match (self.kind, self.cycles.len()) {
-            (Kind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
-            (Kind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
-            (Kind::Dump, 0) => "dump: ".to_owned(),
-            (Kind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
+            (DumpKind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
+            (DumpKind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
+            (DumpKind::Dump, 0) => "dump: ".to_owned(),
+            (DumpKind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
         };
-        let (mut text, reported) = if self.kind == Kind::Dump && self.cycles.is_empty() {
+        let (mut text, reported) = if self.kind == DumpKind::Dump && self.cycles.is_empty() {
             (format!("raddle: {what}{} processes\n", self.table.rows.len()), Vec::new())
         } else {
             (format!("raddle: {what}{}\n", self.table.first_line(&first)), first.0)
@@ -79,7 +79,7 @@ impl Report {
     /// The summary; and if it leaves something out, a file with all, and its name.
     pub(crate) fn screen(&self) -> String {
         let (mut text, more) = self.write();
-        if more && self.kind == Kind::Dump {
+        if more && self.kind == DumpKind::Dump {
             text += &format!("  `raddle dump {}` has a line for each\n", std::process::id());
         } else if more {
             match self.save() {
@@ -87,7 +87,7 @@ impl Report {
                 Err(cause) => text += &format!("  no file with each by itself: {cause}\n"),
             }
         }
-        if let Kind::Deadlock { exits: true } = self.kind {
+        if let DumpKind::Deadlock { exits: true } = self.kind {
             let code = DEADLOCK_EXIT_CODE;
             text +=
                 &format!("  exit code {code}; RADDLE_DEADLOCK=report goes on waiting, =off does not look\n");
@@ -122,9 +122,9 @@ impl Content for Report {
     fn json(&self) -> String {
         let mut json = String::new();
         let kind = match self.kind {
-            Kind::Dump => "dump",
-            Kind::Partial => "cycle",
-            Kind::Deadlock { .. } => "deadlock",
+            DumpKind::Dump => "dump",
+            DumpKind::Partial => "cycle",
+            DumpKind::Deadlock { .. } => "deadlock",
         };
         let _infallible = self.table.json(kind, (&self.cycles, &self.likely), &mut json);
         json

@@ -12,7 +12,7 @@ use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 
 /// What a worker was at when it was last seen to move.
-struct Seen {
+struct Progress {
     progress: [u64; 3],
     since: Instant,
     on_processor_ns: u64,
@@ -25,7 +25,7 @@ struct Seen {
 /// The workers that have been busy at one thing.
 #[derive(Default)]
 pub(crate) struct Slow {
-    seen: HashMap<usize, Seen>,
+    seen: HashMap<usize, Progress>,
     reported: HashSet<String>,
     /// What is to be said, and the functions that it is about: when the list of runtimes is free again.
     to_tell: Vec<(String, Vec<usize>)>,
@@ -43,9 +43,9 @@ impl Slow {
                 continue;
             }
             let (now, progress) = (Instant::now(), worker.progress());
-            let seen = self.seen.entry(key).or_insert_with(|| Seen::new(progress, now, os_thread));
+            let seen = self.seen.entry(key).or_insert_with(|| Progress::new(progress, now, os_thread));
             if seen.progress != progress {
-                *seen = Seen::new(progress, now, os_thread);
+                *seen = Progress::new(progress, now, os_thread);
                 continue;
             }
             let waiting = worker.waiting_behind();
@@ -93,9 +93,15 @@ impl Slow {
     }
 }
 
-impl Seen {
-    fn new(progress: [u64; 3], since: Instant, os_thread: i32) -> Seen {
-        Seen { progress, since, on_processor_ns: on_processor_ns(os_thread), is_reported: false, looks: 0 }
+impl Progress {
+    fn new(progress: [u64; 3], since: Instant, os_thread: i32) -> Progress {
+        Progress {
+            progress,
+            since,
+            on_processor_ns: on_processor_ns(os_thread),
+            is_reported: false,
+            looks: 0,
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! or sleep for good.
 
 use crate::age;
-use crate::process_table::{How, OsThreadRow, ProcessTable, Row, Running, State, Text, Waiting};
+use crate::process_table::{How, OsThreadRow, ProcessState, ProcessTable, Row, Running, Text, Waiting};
 use crate::runtimes::Watched;
 use crate::stop::{self, Stopped};
 use crate::walks::Span;
@@ -126,21 +126,21 @@ impl ProcessTable {
         let address = block.as_header().addr();
         let mut frames = 0..0;
         let state = if self.is_shallow {
-            State::Unknown
+            ProcessState::Unknown
         } else if !has_begun {
-            State::Fresh
+            ProcessState::Fresh
         } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
             frames.clone_from(&one.frames);
-            State::Runs(one.index)
+            ProcessState::Runs(one.index)
         } else {
             let waiting = self.wait_of(block, flags).map(|wait| self.copy(&wait));
             match (flags & AWAY != 0, waiting) {
-                (true, waiting) => State::Away(waiting),
-                (false, Some(waiting)) => State::Waits(waiting),
-                (false, None) => State::Ready,
+                (true, waiting) => ProcessState::Away(waiting),
+                (false, Some(waiting)) => ProcessState::Waits(waiting),
+                (false, None) => ProcessState::Ready,
             }
         };
-        if let State::Ready | State::Waits(_) = &state {
+        if let ProcessState::Ready | ProcessState::Waits(_) = &state {
             frames = self.walk(block, &state);
         }
         let name = if self.is_shallow { None } else { self.name_of(block) };
@@ -169,15 +169,18 @@ impl ProcessTable {
     }
 
     /// The functions in which one is that does not run.
-    fn walk(&mut self, block: &'static Block, state: &State) -> Span {
+    fn walk(&mut self, block: &'static Block, state: &ProcessState) -> Span {
         // SAFETY: it does not end meanwhile.
         let Some(stack) = (unsafe { block.stack_there() }) else { return 0..0 };
         if self.somebody_stands_on(stack) {
             // Not quite suspended.
             return 0..0;
         }
-        let waits_at =
-            if let State::Waits(waiting) = state { std::ptr::from_ref(waiting.site).addr() } else { 0 };
+        let waits_at = if let ProcessState::Waits(waiting) = state {
+            std::ptr::from_ref(waiting.site).addr()
+        } else {
+            0
+        };
         // SAFETY: it has left its stack, and only a worker could resume it: they stand still, or sleep.
         unsafe { self.walks.of_suspended(block, (std::ptr::from_ref(block.spawned_at()).addr(), waits_at)) }
     }
@@ -243,9 +246,11 @@ impl ProcessTable {
         let memory = stack.limit().addr()..stack.top().addr();
         let stands_there = self.running.iter().find(|one| memory.contains(&one.stands_at));
         match (&row.state, stands_there) {
-            (State::Runs(_), Some(one)) => one.stands_at..memory.end,
+            (ProcessState::Runs(_), Some(one)) => one.stands_at..memory.end,
             // SAFETY: it has left its stack, and nobody resumes it meanwhile.
-            (State::Waits(_) | State::Ready, None) => kept(unsafe { block.context_there() }, stack),
+            (ProcessState::Waits(_) | ProcessState::Ready, None) => {
+                kept(unsafe { block.context_there() }, stack)
+            }
             _ => 0..0,
         }
     }
@@ -254,7 +259,7 @@ impl ProcessTable {
     fn candidate(&self, who: usize) -> Candidate {
         let row = self.row_at(who).map(|at| &self.rows[at]);
         let waiting = match row.map(|row| &row.state) {
-            Some(State::Waits(waiting)) => Some(waiting),
+            Some(ProcessState::Waits(waiting)) => Some(waiting),
             Some(_) => None,
             None => self.os_threads.iter().find(|one| one.address == who).map(|one| &one.waits),
         };

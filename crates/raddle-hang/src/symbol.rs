@@ -13,14 +13,14 @@ use std::sync::Mutex;
 
 /// A module's file, and where it lies in memory.
 #[derive(PartialEq, Eq)]
-struct Module {
+struct ObjectFile {
     file: PathBuf,
     base: usize,
 }
 
-impl Module {
+impl ObjectFile {
     /// The module that an address lies in.
-    fn of(address: usize) -> Option<Module> {
+    fn of(address: usize) -> Option<ObjectFile> {
         // SAFETY: all zeroes is a value of this struct.
         let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
         // SAFETY: any address may be asked for; it writes the answer.
@@ -33,11 +33,11 @@ impl Module {
         let file = Path::new(OsStr::from_bytes(name.to_bytes()));
         // The program itself may go by the name that it was called by.
         let file = if file.is_file() { file.to_owned() } else { PathBuf::from("/proc/self/exe") };
-        Some(Module { file, base: info.dli_fbase.addr() })
+        Some(ObjectFile { file, base: info.dli_fbase.addr() })
     }
 
     /// `function + 0x12`, or the file's name and the distance from its begin.
-    fn name(&self, table: Option<&Table>, address: usize) -> String {
+    fn name(&self, table: Option<&SymbolTable>, address: usize) -> String {
         let offset = address - self.base;
         let named = table.and_then(|table| table.name_at(if table.is_fixed { address } else { offset }));
         named.unwrap_or_else(|| format!("{} + {offset:#x}", self.file.display()))
@@ -45,7 +45,7 @@ impl Module {
 }
 
 /// The symbols of a 64-bit ELF file.
-struct Table {
+struct SymbolTable {
     is_fixed: bool,
     /// Where each begins, and its entry in the table; sorted.
     order: Vec<(u64, usize)>,
@@ -61,9 +61,9 @@ fn word(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     Some(part.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
 }
 
-impl Table {
+impl SymbolTable {
     /// Reads the section `.symtab` and its names, and no more of the file: it may have hundreds of megabytes.
-    fn read(file: &Path) -> Option<Table> {
+    fn read(file: &Path) -> Option<SymbolTable> {
         const FIXED_ADDRESS: u64 = 2;
         const SYMBOL_TABLE: u64 = 2;
         let file = File::open(file).ok()?;
@@ -91,7 +91,7 @@ impl Table {
         let each = (0..symbols.len()).step_by(SYMBOL_BYTES).filter(has_length);
         let mut order: Vec<_> = each.filter_map(begin).collect();
         order.sort_unstable();
-        Some(Table { is_fixed, order, symbols, names })
+        Some(SymbolTable { is_fixed, order, symbols, names })
     }
 
     fn name_at(&self, wanted: usize) -> Option<String> {
@@ -113,7 +113,7 @@ struct Known {
     /// How many libraries had been unloaded by then: another may be loaded in the place of one.
     unloaded: u64,
     names: HashMap<usize, Option<String>>,
-    tables: Vec<(Module, Option<Table>)>,
+    tables: Vec<(ObjectFile, Option<SymbolTable>)>,
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -131,9 +131,9 @@ impl Known {
     }
 
     fn find(&mut self, address: usize) -> Option<String> {
-        let module = Module::of(address)?;
+        let module = ObjectFile::of(address)?;
         let at = self.tables.iter().position(|(known, _)| *known == module).unwrap_or_else(|| {
-            let table = Table::read(&module.file);
+            let table = SymbolTable::read(&module.file);
             self.tables.push((module, table));
             self.tables.len() - 1
         });

@@ -4,7 +4,7 @@
 
 use crate::age;
 use crate::cycle::{Cycle, Who};
-use crate::process_table::{OsThreadRow, ProcessTable, Row, State, Waiting};
+use crate::process_table::{OsThreadRow, ProcessState, ProcessTable, Row, Waiting};
 use crate::symbol;
 use raddle_core::stack_search::{ON_NO_STACK, could};
 use raddle_core::wait::held_by;
@@ -108,16 +108,16 @@ impl ProcessTable {
 
     fn state(&self, row: &Row) -> String {
         match &row.state {
-            State::Fresh => "has not begun".to_owned(),
-            State::Ready => "can run".to_owned(),
-            State::Runs(usize::MAX) => "runs".to_owned(),
-            State::Runs(worker) => format!("runs on worker {worker}"),
-            State::Away(Some(waiting)) => {
+            ProcessState::Fresh => "has not begun".to_owned(),
+            ProcessState::Ready => "can run".to_owned(),
+            ProcessState::Runs(usize::MAX) => "runs".to_owned(),
+            ProcessState::Runs(worker) => format!("runs on worker {worker}"),
+            ProcessState::Away(Some(waiting)) => {
                 format!("is in a call of `blocking` at {}{}", waiting.site, self.age(waiting))
             }
-            State::Away(None) => "is in a call of `blocking`".to_owned(),
-            State::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
-            State::Unknown => "is at something that could not be looked at".to_owned(),
+            ProcessState::Away(None) => "is in a call of `blocking`".to_owned(),
+            ProcessState::Waits(waiting) => format!("waits in {}", self.wait(waiting)),
+            ProcessState::Unknown => "is at something that could not be looked at".to_owned(),
         }
     }
 
@@ -174,10 +174,11 @@ impl ProcessTable {
     }
 
     fn root_groups(&self) -> Vec<Vec<&Row>> {
-        let is_root = |row: &Row| matches!(&row.state, State::Waits(waits) if !waits.for_an_end());
+        let is_root = |row: &Row| matches!(&row.state, ProcessState::Waits(waits) if !waits.for_an_end());
         let roots: Vec<Vec<&Row>> = self.groups().into_iter().filter(|group| is_root(group[0])).collect();
         // What somebody waits for who could be supplied by one of the others is explained by them.
-        let ends = |row: &Row| matches!(&row.state, State::Waits(waits) if self.peers(waits).is_empty());
+        let ends =
+            |row: &Row| matches!(&row.state, ProcessState::Waits(waits) if self.peers(waits).is_empty());
         let last: Vec<Vec<&Row>> = roots.iter().filter(|group| ends(group[0])).cloned().collect();
         if last.is_empty() { roots } else { last }
     }
@@ -223,7 +224,7 @@ impl ProcessTable {
         let mut groups: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
             let at = match &row.state {
-                State::Waits(waiting) => format!("{} {}", waiting.call, waiting.site),
+                ProcessState::Waits(waiting) => format!("{} {}", waiting.call, waiting.site),
                 other => format!("{:?}", std::mem::discriminant(other)),
             };
             groups.entry((row.site.to_string(), at)).or_default().push(row);

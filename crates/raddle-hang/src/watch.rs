@@ -16,7 +16,7 @@ use crate::partial::Partial;
 use crate::process_table::How;
 use crate::quiescence::{self, Counts};
 use crate::report::DEADLOCK_EXIT_CODE;
-use crate::report::{Kind, Report};
+use crate::report::{DumpKind, Report};
 use crate::runtimes::{Watched, runtimes};
 use crate::signals::block_signals;
 use crate::slow::Slow;
@@ -81,7 +81,7 @@ fn watch() {
     loop {
         age::tick();
         if take_request() {
-            let dump = Report::of(&runtimes(), How::Stopping, Kind::Dump);
+            let dump = Report::of(&runtimes(), How::Stopping, DumpKind::Dump);
             answer::give(dump);
         }
         let sleeps = os_thread::sleeps();
@@ -150,7 +150,7 @@ fn deadlock() {
     let dump = Report::of(
         &list,
         How::Quiescent,
-        Kind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() },
+        DumpKind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() },
     );
     drop(list);
     if let Some(DeadlockHandler(handler)) = handler {

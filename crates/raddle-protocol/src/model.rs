@@ -390,7 +390,7 @@ pub fn scope_leave() -> prim::Ordering {
 }
 
 pub use crate::protocol::alternation::{Alternation, Choice};
-pub use crate::protocol::barrier::{Barrier, Place};
+pub use crate::protocol::barrier::{Barrier, WaitNode};
 pub use crate::protocol::claim::{Claim, Claimed};
 pub use crate::protocol::gate::{Arrived, Closing, Gate};
 pub use crate::protocol::promise::{Asked, Asker, Interest, Promise};
@@ -510,11 +510,11 @@ pub use token::Generation;
 
 /// The token of `park` and `unpark`.
 #[derive(Debug)]
-pub struct Token(token::Token);
+pub struct Token(token::ParkToken);
 
 impl Default for Token {
     fn default() -> Self {
-        Token(token::Token::new())
+        Token(token::ParkToken::new())
     }
 }
 

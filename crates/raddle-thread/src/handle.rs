@@ -21,10 +21,10 @@ use std::time::Duration;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Thread(Kind);
+pub struct Thread(ThreadKind);
 
 #[derive(Clone)]
-enum Kind {
+enum ThreadKind {
     /// A thread of ours, or a light process.
     Ours(Process),
     System(std::thread::Thread),
@@ -36,7 +36,7 @@ impl RefUnwindSafe for Thread {}
 
 impl Thread {
     pub(super) fn of_ours(process: Process) -> Thread {
-        Thread(Kind::Ours(process))
+        Thread(ThreadKind::Ours(process))
     }
 
     /// Ends the thread's current or next [`park`](super::park). Does nothing if it has ended.
@@ -44,8 +44,8 @@ impl Thread {
     /// May be called from anywhere: a thread, a process, a task, an OS thread.
     pub fn unpark(&self) {
         match &self.0 {
-            Kind::Ours(process) => process.unpark(),
-            Kind::System(thread) => thread.unpark(),
+            ThreadKind::Ours(process) => process.unpark(),
+            ThreadKind::System(thread) => thread.unpark(),
         }
     }
 
@@ -53,8 +53,8 @@ impl Thread {
     #[must_use]
     pub fn id(&self) -> ThreadId {
         match &self.0 {
-            Kind::Ours(process) => ThreadId::of_ours(process.id().number()),
-            Kind::System(thread) => ThreadId::of_system(thread.id()),
+            ThreadKind::Ours(process) => ThreadId::of_ours(process.id().number()),
+            ThreadKind::System(thread) => ThreadId::of_system(thread.id()),
         }
     }
 
@@ -62,8 +62,8 @@ impl Thread {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
-            Kind::Ours(process) => process.name(),
-            Kind::System(thread) => thread.name(),
+            ThreadKind::Ours(process) => process.name(),
+            ThreadKind::System(thread) => thread.name(),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Thread {
 /// An OS thread of the program. `std`'s parking and ours are the same for it.
 impl From<std::thread::Thread> for Thread {
     fn from(thread: std::thread::Thread) -> Thread {
-        Thread(Kind::System(thread))
+        Thread(ThreadKind::System(thread))
     }
 }
 
@@ -92,8 +92,8 @@ impl fmt::Debug for Thread {
 #[must_use]
 pub fn current() -> Thread {
     match process::current() {
-        Some(process) => Thread(Kind::Ours(process)),
-        None => Thread(Kind::System(std::thread::current())),
+        Some(process) => Thread(ThreadKind::Ours(process)),
+        None => Thread(ThreadKind::System(std::thread::current())),
     }
 }
 

@@ -20,7 +20,7 @@ use raddle_protocol::glance::GlancePtr;
 use raddle_protocol::header::{Header, Kind, Runnable};
 use raddle_protocol::protocol::join::JoinWord;
 use raddle_protocol::protocol::selection::Selection;
-use raddle_protocol::protocol::token::Token;
+use raddle_protocol::protocol::token::ParkToken;
 use std::cell::{Cell, UnsafeCell};
 use std::ops::Range;
 use std::panic::Location;
@@ -51,7 +51,7 @@ pub(crate) struct Body {
 pub struct Block {
     pub header: Header,
     pub(crate) context: UnsafeCell<Context>,
-    pub(crate) token: Token,
+    pub(crate) token: ParkToken,
     /// What it waits for, while it does: in its frame. Written by the process itself.
     pub(crate) waits: GlancePtr,
     /// A thread's own thread-local storage, from its start to its end.
@@ -102,7 +102,7 @@ impl Block {
         Block {
             header: Header::new(Kind::Process, 0),
             context: UnsafeCell::new(Context::empty()),
-            token: Token::new(),
+            token: ParkToken::new(),
             join: JoinWord::new(),
             storage: UnsafeCell::new(None),
             selection: Selection::new(),

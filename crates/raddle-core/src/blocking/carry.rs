@@ -15,7 +15,7 @@
 //! While it is away its header says so, and keeps the worker that it came from: for its runtime, and to be woken to.
 
 use super::pool;
-use super::spare::Job;
+use super::spare::BlockingCall;
 use crate::block::Block;
 use crate::worker::{self, Here};
 use raddle_context::{Context, ControlWords, current, tls, transfer_with};
@@ -97,7 +97,7 @@ unsafe fn set_out(trip: *mut ()) {
     // SAFETY: it left its stack on this worker, and nobody else holds it yet.
     let worker = unsafe { Here::of(&block.header) };
     // SAFETY: the owner does not go on before `host` lets it.
-    let job = unsafe { Job::borrowed(trip, host) };
+    let job = unsafe { BlockingCall::borrowed(trip, host) };
     if pool::submit(job).is_err() {
         // SAFETY: nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });

@@ -31,7 +31,7 @@ use crate::wait::{CallOn, Wait, WaitReason};
 use crate::worker::Worker;
 use carry::Trip;
 use raddle_protocol::header::{AWAY, Header, OWN_TLS};
-use spare::Job;
+use spare::BlockingCall;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::thread::Result;
 
@@ -111,35 +111,35 @@ fn without_forks<T>(block: &Block, f: impl FnOnce() -> T) -> T {
 
 /// A call, in the frame of the one who waits for it.
 struct Call<F, T> {
-    state: State<F, T>,
+    state: CallState<F, T>,
     block: &'static Block,
 }
 
-enum State<F, T> {
+enum CallState<F, T> {
     ToDo(F),
     Running,
     Done(Result<T>),
 }
 
 fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
-    let mut call = Call { state: State::ToDo(f), block };
+    let mut call = Call { state: CallState::ToDo(f), block };
     let at: *mut Call<F, T> = &raw mut call;
     // SAFETY: `block` is what runs here.
     let away = unsafe { Worker::of(&block.header) }.shared().count_away();
     wait_registered(BLOCKING.call(), |_me| {
         // SAFETY: the frame stays until its owner is woken, which the job does as its last act.
-        let job = unsafe { Job::borrowed(at.cast(), make::<F, T>) };
+        let job = unsafe { BlockingCall::borrowed(at.cast(), make::<F, T>) };
         pool::submit(job).is_ok()
     });
     drop(away);
     match call.state {
-        State::Done(result) => result.unwrap_or_else(|panic| resume_unwind(panic)),
+        CallState::Done(result) => result.unwrap_or_else(|panic| resume_unwind(panic)),
         // No spare OS thread at all: better here than not at all.
-        State::ToDo(f) => {
+        CallState::ToDo(f) => {
             block.waits.set(std::ptr::null_mut());
             f()
         }
-        State::Running => unreachable!("whoever makes the call wakes the caller when it is done"),
+        CallState::Running => unreachable!("whoever makes the call wakes the caller when it is done"),
     }
 }
 
@@ -151,10 +151,10 @@ unsafe fn make<F: FnOnce() -> T, T>(call: *mut ()) {
     // SAFETY: the owner waits, and nobody else touches the call.
     let call = unsafe { &mut *call.cast::<Call<F, T>>() };
     let header: *mut Header = call.block.as_header();
-    if let State::ToDo(f) = std::mem::replace(&mut call.state, State::Running) {
+    if let CallState::ToDo(f) = std::mem::replace(&mut call.state, CallState::Running) {
         // SAFETY: the process waits for this and is held by nobody else.
         let result = unsafe { as_away(call.block, || catch_unwind(AssertUnwindSafe(f))) };
-        call.state = State::Done(result);
+        call.state = CallState::Done(result);
     }
     // SAFETY: the owner registered itself to be woken once, by this.
     unsafe { crate::worker::wake(header) };

@@ -8,7 +8,7 @@
 //!
 //! It uses a lock of the standard library, for a few instructions.
 
-use super::spare::{self, Bed, Job};
+use super::spare::{self, Bed, BlockingCall};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +20,7 @@ static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 pub(crate) struct Pool {
     idle: Vec<Arc<Bed>>,
     /// Not empty only while spares live, and all of them work: each looks here before it becomes idle.
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<BlockingCall>,
     /// That have said that they live.
     living: usize,
     /// That the system was asked for, and that have not said so yet. Nobody may count on them.
@@ -38,9 +38,9 @@ pub(crate) fn lock() -> PoolGuard {
 
 /// What is to be done with a job, outside of the lock.
 enum Put {
-    Given(Arc<Bed>, Job),
+    Given(Arc<Bed>, BlockingCall),
     Waits,
-    Start(Job),
+    Start(BlockingCall),
 }
 
 impl Pool {
@@ -60,7 +60,7 @@ impl Pool {
         (self.living, self.starting) = (0, 0);
     }
 
-    fn put(&mut self, job: Job) -> Put {
+    fn put(&mut self, job: BlockingCall) -> Put {
         if let Some(bed) = self.idle.pop() {
             return Put::Given(bed, job);
         }
@@ -74,7 +74,7 @@ impl Pool {
     }
 
     /// The system has refused a spare.
-    fn put_refused(&mut self, job: Job) -> Put {
+    fn put_refused(&mut self, job: BlockingCall) -> Put {
         self.starting -= 1;
         if self.living == 0 {
             return Put::Start(job);
@@ -94,11 +94,15 @@ impl Pool {
 ///
 /// # Errors
 /// The job, if there is no spare and the system refuses one.
-pub(super) fn submit(job: Job) -> Result<(), Job> {
+pub(super) fn submit(job: BlockingCall) -> Result<(), BlockingCall> {
     submit_to(&POOL, job, spare::start)
 }
 
-fn submit_to(pool: &Mutex<Pool>, job: Job, start: impl FnOnce(Job) -> Result<(), Job>) -> Result<(), Job> {
+fn submit_to(
+    pool: &Mutex<Pool>,
+    job: BlockingCall,
+    start: impl FnOnce(BlockingCall) -> Result<(), BlockingCall>,
+) -> Result<(), BlockingCall> {
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
     let mut put = lock().put(job);
     if let Put::Start(job) = put {
@@ -121,7 +125,7 @@ pub(super) fn arrive() {
 }
 
 /// The next job for a spare that has done one; none if it is to wait, and then it is on the list.
-pub(super) fn next_or_idle(bed: &Arc<Bed>) -> Option<Job> {
+pub(super) fn next_or_idle(bed: &Arc<Bed>) -> Option<BlockingCall> {
     let mut pool = lock();
     let next = pool.waiting.pop_front();
     if next.is_none() {
@@ -144,8 +148,8 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn job(ran: &'static AtomicUsize) -> Job {
-        Job::Owned(Box::new(|| {
+    fn job(ran: &'static AtomicUsize) -> BlockingCall {
+        BlockingCall::Owned(Box::new(|| {
             ran.fetch_add(1, Ordering::Relaxed);
         }))
     }
@@ -155,9 +159,9 @@ mod tests {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let pool = Mutex::new(Pool::new());
         // Each start is refused, after another one has begun and was refused: none may wait for one of the others.
-        fn refuse_below(pool: &Mutex<Pool>, depth: usize, job: Job) -> Result<(), Job> {
+        fn refuse_below(pool: &Mutex<Pool>, depth: usize, job: BlockingCall) -> Result<(), BlockingCall> {
             if depth > 0 {
-                let inner = Job::Owned(Box::new(|| {
+                let inner = BlockingCall::Owned(Box::new(|| {
                     RAN.fetch_add(1, Ordering::Relaxed);
                 }));
                 let refused = submit_to(pool, inner, |job| refuse_below(pool, depth - 1, job));

@@ -16,33 +16,33 @@ use std::time::Duration;
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Something to do on a spare OS thread, once.
-pub(super) enum Job {
+pub(super) enum BlockingCall {
     Borrowed { data: *mut (), run: unsafe fn(*mut ()) },
     Owned(Box<dyn FnOnce() + Send>),
 }
 
 // SAFETY: a borrowed job is made from what its maker vouched for.
-unsafe impl Send for Job {}
+unsafe impl Send for BlockingCall {}
 
-impl Job {
+impl BlockingCall {
     /// # Safety
     /// `run(data)` may be called once, on any OS thread.
-    pub(super) unsafe fn borrowed(data: *mut (), run: unsafe fn(*mut ())) -> Job {
-        Job::Borrowed { data, run }
+    pub(super) unsafe fn borrowed(data: *mut (), run: unsafe fn(*mut ())) -> BlockingCall {
+        BlockingCall::Borrowed { data, run }
     }
 
     pub(super) fn run(self) {
         match self {
             // SAFETY: the maker vouched for it.
-            Job::Borrowed { data, run } => unsafe { run(data) },
-            Job::Owned(f) => f(),
+            BlockingCall::Borrowed { data, run } => unsafe { run(data) },
+            BlockingCall::Owned(f) => f(),
         }
     }
 }
 
 /// Has `f` run on a spare OS thread, or here if there is none at all. `f` catches its panics.
 pub(crate) fn run_detached(f: impl FnOnce() + Send + 'static) {
-    if let Err(job) = pool::submit(Job::Owned(Box::new(f))) {
+    if let Err(job) = pool::submit(BlockingCall::Owned(Box::new(f))) {
         job.run();
     }
 }
@@ -50,19 +50,19 @@ pub(crate) fn run_detached(f: impl FnOnce() + Send + 'static) {
 /// Where an idle spare waits for a job.
 #[derive(Default)]
 pub(super) struct Bed {
-    job: Mutex<Option<Job>>,
+    job: Mutex<Option<BlockingCall>>,
     given: Condvar,
 }
 
 impl Bed {
     /// Wakes the spare. Called once by whoever took it off the list.
-    pub(super) fn give(&self, job: Job) {
+    pub(super) fn give(&self, job: BlockingCall) {
         *self.job.lock().unwrap_or_else(PoisonError::into_inner) = Some(job);
         self.given.notify_one();
     }
 
     /// The job, if it comes within `at_most`.
-    fn take(&self, at_most: Duration) -> Option<Job> {
+    fn take(&self, at_most: Duration) -> Option<BlockingCall> {
         let job = self.job.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut job, _) = self
             .given
@@ -73,7 +73,7 @@ impl Bed {
 }
 
 /// Starts a spare with its first job; gives the job back if the system refuses.
-pub(super) fn start(job: Job) -> Result<(), Job> {
+pub(super) fn start(job: BlockingCall) -> Result<(), BlockingCall> {
     // A closure that is refused is dropped: what is in the bed is not.
     let bed = Arc::new(Bed::default());
     let own = bed.clone();
@@ -104,7 +104,7 @@ fn work(bed: &Arc<Bed>) {
     }
 }
 
-fn do_one(job: Job) {
+fn do_one(job: BlockingCall) {
     if catch_unwind(AssertUnwindSafe(|| job.run())).is_err() {
         // Jobs catch what the program's functions throw: this is a waker's panic.
         message::fatal("a spare OS thread panicked outside of any call");

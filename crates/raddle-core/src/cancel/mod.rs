@@ -32,7 +32,9 @@ mod scope;
 
 pub use crate::region::{Cancelled, check, shield, was_cancelled};
 pub use future::Cancellable;
-pub use scope::{Scope, ScopedHandle, scope};
+#[doc(hidden)]
+pub use scope::CancelScope as Scope;
+pub use scope::{CancelScope, ScopedHandle, scope};
 
 use crate::region::{Node, Stay, hold};
 use crate::task::Sleep;

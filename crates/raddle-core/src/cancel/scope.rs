@@ -15,14 +15,14 @@ use std::time::Instant;
 
 /// A scope to spawn processes in that can be cancelled; see [`scope`].
 #[derive(Clone)]
-pub struct Scope<'scope, 'env: 'scope> {
+pub struct CancelScope<'scope, 'env: 'scope> {
     inner: &'scope spawn::Scope<'scope, 'env>,
     token: Token,
     deadlines: Rc<RefCell<Vec<Deadline>>>,
 }
 
-/// Runs `f` with a scope, waits for every process spawned in it, and returns what `f` returned: as
-/// `csp::scope`), and [`Scope::cancel`] ends the children at their next wait.
+/// Runs `f` with a scope, waits for every process spawned in it, and returns what `f` returned, as
+/// `csp::scope` does; [`CancelScope::cancel`] ends the children at their next wait.
 ///
 /// A child that was cancelled counts as ended, not as panicked.
 ///
@@ -42,15 +42,15 @@ pub struct Scope<'scope, 'env: 'scope> {
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
-    F: for<'scope> FnOnce(&Scope<'scope, 'env>) -> T,
+    F: for<'scope> FnOnce(&CancelScope<'scope, 'env>) -> T,
 {
     let token = Token::here();
     // They count until the children have ended.
     let deadlines: Rc<RefCell<Vec<Deadline>>> = Rc::default();
-    spawn::scope(|inner| f(&Scope { inner, token, deadlines: deadlines.clone() }))
+    spawn::scope(|inner| f(&CancelScope { inner, token, deadlines: deadlines.clone() }))
 }
 
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope, 'env> CancelScope<'scope, 'env> {
     /// Spawns a process that may borrow what outlives the scope. If it is cancelled before it begins, it does not run.
     ///
     /// # Panics
@@ -96,9 +96,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 }
 
-impl fmt::Debug for Scope<'_, '_> {
+impl fmt::Debug for CancelScope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("CancelScope").field("token", &self.token).finish_non_exhaustive()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::Result;
 
-enum Meeting<T> {
+enum JoinState<T> {
     Nobody,
     Waiting(Waker),
     Output(Result<T>),
@@ -17,14 +17,14 @@ enum Meeting<T> {
 }
 
 /// Where a task's output and the one who waits for it meet.
-pub(crate) struct Slot<T>(Mutex<Meeting<T>>);
+pub(crate) struct JoinSlot<T>(Mutex<JoinState<T>>);
 
-impl<T> Slot<T> {
+impl<T> JoinSlot<T> {
     pub(crate) fn new() -> Self {
-        Slot(Mutex::new(Meeting::Nobody))
+        JoinSlot(Mutex::new(JoinState::Nobody))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Meeting<T>> {
+    fn lock(&self) -> MutexGuard<'_, JoinState<T>> {
         // Nothing under the lock can panic: wakers and outputs are cloned and dropped outside.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -33,12 +33,12 @@ impl<T> Slot<T> {
     #[must_use = "an output that nobody wants is dropped by who knows what to do if that panics"]
     pub(crate) fn fill(&self, output: Result<T>) -> Option<Result<T>> {
         let mut meeting = self.lock();
-        if matches!(*meeting, Meeting::Over) {
+        if matches!(*meeting, JoinState::Over) {
             return Some(output);
         }
-        let before = std::mem::replace(&mut *meeting, Meeting::Output(output));
+        let before = std::mem::replace(&mut *meeting, JoinState::Output(output));
         drop(meeting);
-        if let Meeting::Waiting(waker) = before {
+        if let JoinState::Waiting(waker) = before {
             waker.wake();
         }
         None
@@ -49,17 +49,17 @@ impl<T> Slot<T> {
 ///
 /// The output is `Err` with the panic's payload if the task panicked.
 pub struct JoinHandle<T> {
-    slot: Arc<Slot<T>>,
+    slot: Arc<JoinSlot<T>>,
 }
 
 impl<T> JoinHandle<T> {
-    pub(crate) fn new(slot: Arc<Slot<T>>) -> Self {
+    pub(crate) fn new(slot: Arc<JoinSlot<T>>) -> Self {
         JoinHandle { slot }
     }
 
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        matches!(*self.slot.lock(), Meeting::Output(_) | Meeting::Over)
+        matches!(*self.slot.lock(), JoinState::Output(_) | JoinState::Over)
     }
 }
 
@@ -72,15 +72,15 @@ impl<T> Future for JoinHandle<T> {
         let waker = context.waker().clone();
         let mut meeting = self.slot.lock();
         let next = match *meeting {
-            Meeting::Nobody | Meeting::Waiting(_) => Meeting::Waiting(waker),
-            Meeting::Output(_) | Meeting::Over => Meeting::Over,
+            JoinState::Nobody | JoinState::Waiting(_) => JoinState::Waiting(waker),
+            JoinState::Output(_) | JoinState::Over => JoinState::Over,
         };
         let before = std::mem::replace(&mut *meeting, next);
         drop(meeting);
         match before {
-            Meeting::Output(output) => Poll::Ready(output),
-            Meeting::Over => panic!("a JoinHandle was polled after it was ready"),
-            Meeting::Nobody | Meeting::Waiting(_) => Poll::Pending,
+            JoinState::Output(output) => Poll::Ready(output),
+            JoinState::Over => panic!("a JoinHandle was polled after it was ready"),
+            JoinState::Nobody | JoinState::Waiting(_) => Poll::Pending,
         }
     }
 }
@@ -88,7 +88,7 @@ impl<T> Future for JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     /// Lets go of the output, or of the waker of who waited: stale wakers may keep the task's memory for long.
     fn drop(&mut self) {
-        let before = std::mem::replace(&mut *self.slot.lock(), Meeting::Over);
+        let before = std::mem::replace(&mut *self.slot.lock(), JoinState::Over);
         drop(before);
     }
 }

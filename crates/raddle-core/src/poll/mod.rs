@@ -11,5 +11,5 @@ mod state;
 
 pub use block_on::block_on;
 pub use join::JoinHandle;
-pub(crate) use join::Slot;
+pub(crate) use join::JoinSlot;
 pub(crate) use raw::new;

@@ -3,8 +3,8 @@
 //! Never: two polls at once; the state word sees to that.
 
 use crate::orphan;
-use crate::poll::join::{JoinHandle, Slot};
-use crate::poll::state::{Parked, State};
+use crate::poll::join::{JoinHandle, JoinSlot};
+use crate::poll::state::{Parked, TaskState};
 use crate::worker::{self, Here, Worker};
 use raddle_protocol::header::{Header, Kind, MOVABLE, Runnable};
 use std::cell::UnsafeCell;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// What to do with a task whose future's type is not known.
-struct Table {
+struct TaskVtable {
     /// Polls the future once; true if it has ended.
     poll: unsafe fn(*mut Head, &mut Context<'_>) -> bool,
     free: unsafe fn(*mut Head),
@@ -24,29 +24,29 @@ struct Table {
 #[repr(C)]
 pub(crate) struct Head {
     header: Header,
-    pub(crate) state: State,
-    table: &'static Table,
+    pub(crate) state: TaskState,
+    table: &'static TaskVtable,
 }
 
 /// A spawned future.
 #[repr(C)]
 struct Cell<F: Future> {
     head: Head,
-    slot: Arc<Slot<F::Output>>,
+    slot: Arc<JoinSlot<F::Output>>,
     /// Touched by the one who polls, until the future has ended.
     future: UnsafeCell<Option<F>>,
 }
 
 trait HasTable: Future + Sized {
-    const TABLE: Table = Table { poll: poll_future::<Self>, free: free::<Self> };
+    const TABLE: TaskVtable = TaskVtable { poll: poll_future::<Self>, free: free::<Self> };
 }
 impl<F: Future> HasTable for F {}
 
 /// Makes a task, scheduled but in no queue yet.
 pub(crate) fn new<F: Future>(future: F) -> (Runnable, JoinHandle<F::Output>) {
-    let slot = Arc::new(Slot::new());
+    let slot = Arc::new(JoinSlot::new());
     let head =
-        Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: State::new(), table: &F::TABLE };
+        Head { header: Header::acting(Kind::Task, MOVABLE, poll), state: TaskState::new(), table: &F::TABLE };
     let task = Box::new(Cell { head, slot: slot.clone(), future: UnsafeCell::new(Some(future)) });
     let raw: *mut Head = Box::into_raw(task).cast();
     // SAFETY: just made; the state says scheduled, and the right to queue it is ours.

@@ -1,4 +1,4 @@
-//! Owns: `State`, the word that says who may poll a task and who frees it.
+//! Owns: `TaskState`, the word that says who may poll a task and who frees it.
 //! May use: `message`.
 //! Never: the future.
 //!
@@ -21,7 +21,7 @@ const ONE_REF: usize = 8;
 
 /// The word.
 #[derive(Debug)]
-pub(crate) struct State(AtomicUsize);
+pub(crate) struct TaskState(AtomicUsize);
 
 /// After a poll that returned `Pending`.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,10 +33,10 @@ pub(crate) enum Parked {
     Again,
 }
 
-impl State {
+impl TaskState {
     /// In its first queue; references: handle and queue.
     pub(crate) fn new() -> Self {
-        State(AtomicUsize::new(SCHEDULED + 2 * ONE_REF))
+        TaskState(AtomicUsize::new(SCHEDULED + 2 * ONE_REF))
     }
 
     /// Taken from a queue to be polled.
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_wake_while_idle_queues_once() {
-        let state = State::new();
+        let state = TaskState::new();
         state.begin_poll();
         assert_eq!(state.end_poll(), Parked::Waits);
         assert!(!state.drop_ref(), "the handle is left");
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_wake_during_the_poll_means_again() {
-        let state = State::new();
+        let state = TaskState::new();
         state.begin_poll();
         assert!(!state.wake());
         assert_eq!(state.end_poll(), Parked::Again);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_is_done_is_not_queued() {
-        let state = State::new();
+        let state = TaskState::new();
         state.begin_poll();
         state.end();
         assert!(state.is_done() && !state.wake());

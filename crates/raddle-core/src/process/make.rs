@@ -112,12 +112,12 @@ pub unsafe fn inject_job(runtime: &Shared, job: *mut Node) {
     let act = unsafe { &*job }.act();
     // SAFETY: as above.
     unsafe { act(job, How::Promote) };
-    let job = Job(NonNull::new(job).expect("a job has an address"));
+    let job = PromotedJob(NonNull::new(job).expect("a job has an address"));
     // SAFETY: as above.
     drop(unsafe { spawn_roomy(runtime, None, move || drop(job)) });
 }
 
-struct Job(NonNull<Node>);
+struct PromotedJob(NonNull<Node>);
 
 /// What stands for the spawn site of a process that runs a job: a fork does not note where it was made.
 static JOB_SITE: &Location<'static> = Location::caller();
@@ -138,11 +138,11 @@ impl Block {
 }
 
 // SAFETY: whoever makes one vouches that the job is this process's alone; what it captures was required to be `Send`.
-unsafe impl Send for Job {}
+unsafe impl Send for PromotedJob {}
 
 /// To drop it is to run it. So a job whose process is refused a stack still runs, where that process ends: on the
 /// worker's own stack, as in a task. Somebody waits for it, and has no other way to learn that it never will.
-impl Drop for Job {
+impl Drop for PromotedJob {
     fn drop(&mut self) {
         let number = number_of_job(self.0.as_ptr());
         // SAFETY: the process's alone, as above.
@@ -156,7 +156,7 @@ impl Drop for Job {
 /// # Safety
 /// The job was taken, and is run by this process only.
 pub(crate) unsafe fn make_job(worker: &LocalWorker, job: NonNull<Node>) -> &'static Block {
-    let (block, job) = (worker.take_block(), Job(job));
+    let (block, job) = (worker.take_block(), PromotedJob(job));
     let class = roomy(worker.stack_class());
     fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));
     let _not_ended = block.join.detach();

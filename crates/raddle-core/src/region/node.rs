@@ -73,11 +73,11 @@ pub(crate) enum Heir {
 /// See the module.
 pub struct Node {
     struck: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<RegionState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RegionState {
     struck: bool,
     ring: Option<Ring>,
     heirs: Vec<Option<Heir>>,
@@ -100,12 +100,12 @@ impl Node {
         node
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RegionState> {
         // Nothing under the lock panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn alone(&mut self) -> &mut State {
+    fn alone(&mut self) -> &mut RegionState {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -46,7 +46,7 @@ use std::mem::ManuallyDrop;
 use std::sync::{MutexGuard, Once, OnceLock};
 
 /// What the forking thread holds from `prepare` to `parent` or `child`.
-struct Held {
+struct ForkGuards {
     _starting: MutexGuard<'static, ()>,
     _building: MutexGuard<'static, ()>,
     watched: Option<Box<dyn HeldOverFork>>,
@@ -82,11 +82,11 @@ impl Drop for HeldQueues {
 
 thread_local! {
     /// Without a destructor, so that it is there for a fork in a destructor, too.
-    static HELD: RefCell<ManuallyDrop<Option<Held>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+    static HELD: RefCell<ManuallyDrop<Option<ForkGuards>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 extern "C" fn prepare() {
-    hold(Some(Held {
+    hold(Some(ForkGuards {
         _starting: runtime::starting(),
         _building: runtime::building(),
         watched: WATCHER.get().map(|watcher| watcher.hold_over_fork()),
@@ -101,7 +101,7 @@ extern "C" fn prepare() {
 }
 
 /// Keeps something for this OS thread; returns what was kept before.
-fn hold(new: Option<Held>) -> Option<Held> {
+fn hold(new: Option<ForkGuards>) -> Option<ForkGuards> {
     ManuallyDrop::into_inner(HELD.replace(ManuallyDrop::new(new)))
 }
 

@@ -5,7 +5,7 @@
 use crate::blocking::run_detached;
 use crate::message;
 use crate::orphan;
-use crate::poll::{JoinHandle, Slot};
+use crate::poll::{JoinHandle, JoinSlot};
 use crate::runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let slot = Arc::new(Slot::new());
+    let slot = Arc::new(JoinSlot::new());
     let handle = JoinHandle::new(slot.clone());
     let runtime = message::started(runtime::here()).hold();
     runtime.leave_outside();

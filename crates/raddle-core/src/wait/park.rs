@@ -545,12 +545,12 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
     object: usize,
     register: R,
 ) {
-    struct Waiting<R>(&'static Block, Option<R>);
+    struct Registration<R>(&'static Block, Option<R>);
     /// # Safety
-    /// `data` points to the `Waiting` on the stack of the one who waits.
+    /// `data` points to the `Registration` on the stack of the one who waits.
     unsafe fn saved<R: FnOnce(*mut Header) -> bool>(data: *mut ()) {
         // SAFETY: the frame is there until its owner is queued, which only the next lines bring about.
-        let waiting = unsafe { &mut *data.cast::<Waiting<R>>() };
+        let waiting = unsafe { &mut *data.cast::<Registration<R>>() };
         let block = waiting.0;
         let register = waiting.1.take().expect("it is run once");
         if !register(block.as_header()) {
@@ -562,7 +562,7 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
     }
     match caller(call.name()) {
         Caller::Process(block) => {
-            let mut waiting = Waiting(block, Some(register));
+            let mut waiting = Registration(block, Some(register));
             // SAFETY: `block` is what runs here, and leaves its stack by this only.
             let worker = unsafe { Here::of(&block.header) };
             worker.note_stop(call, object);

@@ -18,9 +18,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The right to begin one job of the line of the worker of this number. To drop it is to use it, so that a job whose
 /// process is refused a stack runs nevertheless.
-struct Turn(usize);
+struct JobTicket(usize);
 
-impl Drop for Turn {
+impl Drop for JobTicket {
     fn drop(&mut self) {
         let worker = Worker::current().expect("a turn is used on a worker");
         let job = worker.shared().lines[self.0].take();
@@ -41,7 +41,7 @@ pub(crate) fn run(job: impl FnOnce()) {
 pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + 'static) {
     match Worker::current().filter(|worker| std::ptr::eq(worker.shared(), runtime)) {
         Some(worker) => {
-            let turn = Turn(worker.index);
+            let turn = JobTicket(worker.index);
             runtime.lines[turn.0].push(order, Box::new(f));
             spawn_alone(move || drop(turn)).expect("who is on a worker has a runtime");
         }

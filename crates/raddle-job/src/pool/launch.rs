@@ -11,13 +11,13 @@ pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
     index: usize,
-    body: Body,
+    body: LoopBody,
 }
 
 /// A worker's loop. Unused it is kept, since it holds what others point to.
-struct Body(Option<Box<dyn FnOnce() + Send>>);
+struct LoopBody(Option<Box<dyn FnOnce() + Send>>);
 
-impl Drop for Body {
+impl Drop for LoopBody {
     fn drop(&mut self) {
         std::mem::forget(self.0.take());
     }
@@ -30,7 +30,7 @@ impl ThreadBuilder {
         stack_size: Option<usize>,
         body: Box<dyn FnOnce() + Send>,
     ) -> Self {
-        ThreadBuilder { name, stack_size, index, body: Body(Some(body)) }
+        ThreadBuilder { name, stack_size, index, body: LoopBody(Some(body)) }
     }
 
     /// The number of its worker, counted from 0.

@@ -18,7 +18,7 @@ use crate::protocol::rwlock::RwWord;
 use crate::protocol::semaphore::{Refused, SemaphoreWord};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
 use crate::protocol::turn::Turn;
-use crate::protocol::waitlist::{Place, WaitList};
+use crate::protocol::waitlist::{WaitEntry, WaitList};
 use loom::sync::Condvar;
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl Default for List {
 impl List {
     /// Enters, looks who is first, and leaves: true if it was still in.
     pub fn visit(&self, number: usize) -> bool {
-        let place = Place::new(Flag::new(&MODEL), number);
+        let place = WaitEntry::new(Flag::new(&MODEL), number);
         self.0.lock().push(&place);
         let first = self.0.lock().first().map(|first| first.need);
         let was_in = self.0.lock().remove(&place);

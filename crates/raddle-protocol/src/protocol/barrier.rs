@@ -31,28 +31,28 @@ const PHASE: u64 = 1 << 63;
 /// One who waits, in its frame. `W` says how it is woken.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Place<W> {
-    next: Link<Place<W>>,
+pub struct WaitNode<W> {
+    next: Link<WaitNode<W>>,
     /// How it is woken.
     pub who: W,
 }
 
-impl<W> Place<W> {
+impl<W> WaitNode<W> {
     /// The place of a member that has not come.
     #[inline]
     pub fn new(who: W) -> Self {
-        Place { next: Link::new(), who }
+        WaitNode { next: Link::new(), who }
     }
 
     /// What was linked behind it, in a list that the caller holds.
     #[inline]
-    pub(super) fn linked(&self) -> *mut Place<W> {
+    pub(super) fn linked(&self) -> *mut WaitNode<W> {
         self.next.get()
     }
 
     /// Links it before `next`. Nobody else sees it.
     #[inline]
-    pub(super) fn link(&self, next: *mut Place<W>) {
+    pub(super) fn link(&self, next: *mut WaitNode<W>) {
         self.next.set(next);
     }
 }
@@ -60,14 +60,14 @@ impl<W> Place<W> {
 /// All who wait for a phase that is complete. Whoever has it wakes them.
 #[derive(Debug)]
 #[must_use]
-pub struct Released<W>(*mut Place<W>);
+pub struct Released<W>(*mut WaitNode<W>);
 
 impl<W> Iterator for Released<W> {
-    type Item = *mut Place<W>;
+    type Item = *mut WaitNode<W>;
 
     /// The next, in the order in which they came. Its frame stays until it is woken.
     #[inline]
-    fn next(&mut self) -> Option<*mut Place<W>> {
+    fn next(&mut self) -> Option<*mut WaitNode<W>> {
         let place = self.0;
         // SAFETY: it waits until the holder of this list wakes it.
         self.0 = unsafe { place.as_ref() }?.next.get();
@@ -83,7 +83,7 @@ pub struct Phase(u64);
 #[derive(Debug)]
 pub struct Barrier<W> {
     word: AtomicU64,
-    waiting: [AtomicPtr<Place<W>>; 2],
+    waiting: [AtomicPtr<WaitNode<W>>; 2],
 }
 
 #[inline]
@@ -149,7 +149,7 @@ impl<W> Barrier<W> {
     /// # Safety
     /// `place` is the caller's own, in no list, and stays where it is until it is released.
     #[inline]
-    pub unsafe fn arrive(&self, place: *mut Place<W>) -> Option<Released<W>> {
+    pub unsafe fn arrive(&self, place: *mut WaitNode<W>) -> Option<Released<W>> {
         // Relaxed: the phase does not end before this member has arrived, and it has seen the last one end.
         let list = self.list(self.word.load(Ordering::Relaxed));
         let mut first = list.load(Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl<W> Barrier<W> {
     }
 
     #[inline]
-    fn list(&self, word: u64) -> &AtomicPtr<Place<W>> {
+    fn list(&self, word: u64) -> &AtomicPtr<WaitNode<W>> {
         &self.waiting[usize::from(word & PHASE != 0)]
     }
 
@@ -198,7 +198,7 @@ impl<W> Barrier<W> {
 
 /// The list in the order in which they came.
 #[inline]
-pub(super) fn reversed<W>(mut from: *mut Place<W>) -> *mut Place<W> {
+pub(super) fn reversed<W>(mut from: *mut WaitNode<W>) -> *mut WaitNode<W> {
     let mut to = std::ptr::null_mut();
     // SAFETY: each waits until the holder of the list wakes it.
     while let Some(place) = unsafe { from.as_ref() } {

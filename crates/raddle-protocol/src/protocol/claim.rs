@@ -15,7 +15,7 @@
 
 #![cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 
-use super::barrier::Place;
+use super::barrier::WaitNode;
 use crate::order;
 use crate::prim::{AtomicPtr, Link, Ordering};
 
@@ -32,9 +32,9 @@ pub enum Claimed {
 /// The word, and the holder's list.
 #[derive(Debug)]
 pub struct Claim<W> {
-    word: AtomicPtr<Place<W>>,
+    word: AtomicPtr<WaitNode<W>>,
     /// The holder's: those who waited when it last looked.
-    next: Link<Place<W>>,
+    next: Link<WaitNode<W>>,
 }
 
 // SAFETY: `next` is the holder's alone, and passes with the claim.
@@ -43,7 +43,7 @@ unsafe impl<W> Sync for Claim<W> {}
 unsafe impl<W> Send for Claim<W> {}
 
 #[inline]
-fn held<W>() -> *mut Place<W> {
+fn held<W>() -> *mut WaitNode<W> {
     std::ptr::without_provenance_mut(1)
 }
 
@@ -67,7 +67,7 @@ impl<W> Claim<W> {
     /// # Safety
     /// `place` is the caller's own, in no list, and stays where it is until its owner is the holder.
     #[inline]
-    pub unsafe fn claim(&self, place: *mut Place<W>) -> Claimed {
+    pub unsafe fn claim(&self, place: *mut WaitNode<W>) -> Claimed {
         let mut now = self.word.load(Ordering::Relaxed);
         loop {
             if now.is_null() {
@@ -90,7 +90,7 @@ impl<W> Claim<W> {
 
     /// The holder goes. If somebody waits, that one is the holder now: the caller wakes it.
     #[inline]
-    pub fn release(&self) -> Option<*mut Place<W>> {
+    pub fn release(&self) -> Option<*mut WaitNode<W>> {
         if self.next.get().is_null() {
             let (release, acquire) = (order::CLAIM_RELEASE(), order::CLAIM_TAKE());
             if self.word.compare_exchange(held(), std::ptr::null_mut(), release, Ordering::Relaxed).is_ok() {

@@ -8,7 +8,7 @@
 
 use crate::prim::const_fn;
 use crate::protocol::sleeper::TimedSleeper;
-use crate::protocol::waitlist::{Locked, Place, WaitList};
+use crate::protocol::waitlist::{Locked, WaitEntry, WaitList};
 
 const NOTIFIED: u32 = 0;
 
@@ -27,7 +27,7 @@ impl<S: TimedSleeper> CondWord<S> {
     /// Enters the list, runs `release`, waits. False if the deadline passed first.
     #[inline]
     pub fn wait(&self, sleeper: S, release: impl FnOnce()) -> bool {
-        let place = Place::new(sleeper, 0);
+        let place = WaitEntry::new(sleeper, 0);
         self.0.lock().push(&place);
         release();
         let notified = place.sleeper.wait_timed().is_some();

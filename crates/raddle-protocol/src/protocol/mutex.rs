@@ -68,12 +68,12 @@ pub const OVERTAKEN_MAX: u32 = 1;
 
 /// One who waits; lies in its frame.
 #[repr(align(16))]
-pub struct Node<S> {
+pub struct QueueNode<S> {
     /// Written by its owner before it is known, then the holder's.
-    older: Link<Node<S>>,
+    older: Link<QueueNode<S>>,
     /// The holder's: the way back, and in the newest node that was walked from, the oldest.
-    newer: Link<Node<S>>,
-    oldest: Link<Node<S>>,
+    newer: Link<QueueNode<S>>,
+    oldest: Link<QueueNode<S>>,
     /// The holder's: how many have passed.
     overtaken: Guarded<u32>,
     /// Written by its owner before the node is known or `WOKEN` is cleared; read by the one who sets `WOKEN`.
@@ -81,7 +81,7 @@ pub struct Node<S> {
     /// Of a node that is given up: its owner, or the one who has taken it out, looks at it no more.
     parted: AtomicBool,
     /// Of a node on the heap: its address as the box gave it, by which it is freed. Written before the node is known.
-    own_box: Link<Node<S>>,
+    own_box: Link<QueueNode<S>>,
 }
 
 /// Whether the data were left in a doubtful state by a panic.
@@ -89,20 +89,20 @@ pub type Poisoned = bool;
 
 /// The word.
 #[derive(Debug)]
-pub struct MutexWord<S>(AtomicPtr<Node<S>>);
+pub struct MutexWord<S>(AtomicPtr<QueueNode<S>>);
 
 #[inline]
-fn flags<S>(word: *mut Node<S>) -> usize {
+fn flags<S>(word: *mut QueueNode<S>) -> usize {
     word.addr() & FLAGS
 }
 
 #[inline]
-fn newest<S>(word: *mut Node<S>) -> *mut Node<S> {
+fn newest<S>(word: *mut QueueNode<S>) -> *mut QueueNode<S> {
     word.map_addr(|addr| addr & !FLAGS)
 }
 
 #[inline]
-fn with_flags<S>(word: *mut Node<S>, set: usize, cleared: usize) -> *mut Node<S> {
+fn with_flags<S>(word: *mut QueueNode<S>, set: usize, cleared: usize) -> *mut QueueNode<S> {
     word.map_addr(|addr| addr & !cleared | set)
 }
 
@@ -133,7 +133,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     }
 
     #[cold]
-    fn try_lock_seen(&self, mut seen: *mut Node<S>) -> Option<Poisoned> {
+    fn try_lock_seen(&self, mut seen: *mut QueueNode<S>) -> Option<Poisoned> {
         while flags(seen) & (LOCKED | RESERVED) == 0 {
             match self.exchange(seen, with_flags(seen, LOCKED, 0), order::MUTEX_LOCK()) {
                 Ok(()) => return Some(flags(seen) & POISONED != 0),
@@ -147,7 +147,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     /// told whether nobody else waits.
     #[cold]
     pub fn lock_slow(&self, call: &'static WaitCall, mut spin: impl FnMut(bool) -> bool) -> Poisoned {
-        let node = Node::new();
+        let node = QueueNode::new();
         if let Some(poisoned) = self.come(&node, call, &mut spin) {
             return poisoned;
         }
@@ -167,7 +167,7 @@ impl<S: TimedSleeper> MutexWord<S> {
         deadline: Option<Instant>,
         mut spin: impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
-        let node = Box::into_raw(Box::new(Node::new()));
+        let node = Box::into_raw(Box::new(QueueNode::new()));
         // SAFETY: it is there until it has left the queue, or its owner has said that it is gone.
         let me = unsafe { &*node };
         me.own_box.set(node);
@@ -175,7 +175,7 @@ impl<S: TimedSleeper> MutexWord<S> {
         while locked.is_none() {
             if !me.sleep_or_give_up(deadline) {
                 // SAFETY: it came from a box, and this is its owner's last look.
-                unsafe { Node::part(node) };
+                unsafe { QueueNode::part(node) };
                 return None;
             }
             locked = self.retry(me, call, &mut spin);
@@ -189,7 +189,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     #[inline]
     fn come(
         &self,
-        node: &Node<S>,
+        node: &QueueNode<S>,
         call: &'static WaitCall,
         spin: &mut impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
@@ -208,7 +208,7 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// Puts the caller's node into the queue of a lock that was just seen held. False if the word has changed.
     #[inline]
-    fn enqueue(&self, seen: *mut Node<S>, node: &Node<S>, call: &'static WaitCall) -> bool {
+    fn enqueue(&self, seen: *mut QueueNode<S>, node: &QueueNode<S>, call: &'static WaitCall) -> bool {
         node.arm(call);
         node.older.set(newest(seen));
         let me = std::ptr::from_ref(node).cast_mut().map_addr(|addr| addr | flags(seen));
@@ -219,7 +219,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     #[inline]
     fn retry(
         &self,
-        me: &Node<S>,
+        me: &QueueNode<S>,
         call: &'static WaitCall,
         spin: &mut impl FnMut(bool) -> bool,
     ) -> Option<Poisoned> {
@@ -239,7 +239,7 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// The oldest lost the race for a lock that was just seen held. False if the word has changed.
     #[inline]
-    fn sleep_again(&self, seen: *mut Node<S>, me: &Node<S>, call: &'static WaitCall) -> bool {
+    fn sleep_again(&self, seen: *mut QueueNode<S>, me: &QueueNode<S>, call: &'static WaitCall) -> bool {
         me.arm(call);
         self.exchange(seen, with_flags(seen, 0, WOKEN), order::MUTEX_ENQUEUE()).is_ok()
     }
@@ -264,7 +264,7 @@ impl<S: TimedSleeper> MutexWord<S> {
     /// Does what the owner of `node`, the oldest, would do, which has been woken but has given up. As
     /// [`give_back`](Self::give_back) at the end.
     #[inline]
-    fn stand_in(&self, node: NonNull<Node<S>>) -> Option<NonNull<Node<S>>> {
+    fn stand_in(&self, node: NonNull<QueueNode<S>>) -> Option<NonNull<QueueNode<S>>> {
         loop {
             let seen = self.0.load(Ordering::Relaxed);
             if flags(seen) & LOCKED == 0 {
@@ -275,7 +275,7 @@ impl<S: TimedSleeper> MutexWord<S> {
                     // SAFETY: as above: its owner has left it there, and it has said where its box is.
                     let own_box = unsafe { node.as_ref() }.own_box.get();
                     // SAFETY: it was given up, so it lies on the heap, and has left the queue.
-                    unsafe { Node::part(own_box) };
+                    unsafe { QueueNode::part(own_box) };
                     return self.give_back(false);
                 }
             } else if self.exchange(seen, with_flags(seen, 0, WOKEN), Ordering::Relaxed).is_ok() {
@@ -286,7 +286,7 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// Gives the lock back. Returns the oldest if it was to be woken and has given up.
     #[inline]
-    fn give_back(&self, poison: bool) -> Option<NonNull<Node<S>>> {
+    fn give_back(&self, poison: bool) -> Option<NonNull<QueueNode<S>>> {
         let set = if poison { POISONED } else { 0 };
         let mut counted = false;
         let mut seen = self.0.load(order::MUTEX_SEE_QUEUE());
@@ -304,7 +304,7 @@ impl<S: TimedSleeper> MutexWord<S> {
             match self.0.compare_exchange(seen, to, order::MUTEX_UNLOCK(), order::MUTEX_SEE_QUEUE()) {
                 Ok(_) => {
                     // It has not been woken, and leaves only when it has: it is there.
-                    let has_left = |oldest: &&Node<S>| flags(seen) & WOKEN == 0 && !oldest.wake();
+                    let has_left = |oldest: &&QueueNode<S>| flags(seen) & WOKEN == 0 && !oldest.wake();
                     return oldest.filter(has_left).map(NonNull::from);
                 }
                 Err(now) => seen = now,
@@ -314,7 +314,7 @@ impl<S: TimedSleeper> MutexWord<S> {
 
     /// The caller is the oldest and has just become the holder: it leaves the queue.
     #[inline]
-    fn take_out(&self, me: &Node<S>) {
+    fn take_out(&self, me: &QueueNode<S>) {
         loop {
             let seen = self.0.load(order::MUTEX_SEE_QUEUE());
             let oldest = find_oldest(newest(seen)).map(std::ptr::from_ref);
@@ -357,14 +357,19 @@ impl<S: TimedSleeper> MutexWord<S> {
     }
 
     #[inline]
-    fn exchange(&self, from: *mut Node<S>, to: *mut Node<S>, order: Ordering) -> Result<(), *mut Node<S>> {
+    fn exchange(
+        &self,
+        from: *mut QueueNode<S>,
+        to: *mut QueueNode<S>,
+        order: Ordering,
+    ) -> Result<(), *mut QueueNode<S>> {
         self.0.compare_exchange(from, to, order, Ordering::Relaxed).map(drop)
     }
 }
 
 /// The oldest node of a queue, by its holder. Notes the way back, and the result in the newest.
 #[inline]
-fn find_oldest<'q, S: TimedSleeper>(newest: *mut Node<S>) -> Option<&'q Node<S>> {
+fn find_oldest<'q, S: TimedSleeper>(newest: *mut QueueNode<S>) -> Option<&'q QueueNode<S>> {
     // SAFETY: a node in the queue belongs to one who sleeps, and is there until the holder, or it as the holder, takes
     // it out; its links are the holder's.
     let first = unsafe { newest.as_ref() }?;
@@ -384,10 +389,10 @@ fn find_oldest<'q, S: TimedSleeper>(newest: *mut Node<S>) -> Option<&'q Node<S>>
     Some(unsafe { &*first.oldest.get() })
 }
 
-impl<S: TimedSleeper> Node<S> {
+impl<S: TimedSleeper> QueueNode<S> {
     #[inline]
     fn new() -> Self {
-        Node {
+        QueueNode {
             older: Link::new(),
             newer: Link::new(),
             oldest: Link::new(),
@@ -443,7 +448,7 @@ impl<S: TimedSleeper> Node<S> {
     /// # Safety
     /// It lies on the heap. The caller is its owner, or has taken it out of the queue, and says so once.
     #[inline]
-    unsafe fn part(node: *mut Node<S>) {
+    unsafe fn part(node: *mut QueueNode<S>) {
         // SAFETY: it is there until both have parted.
         let left = unsafe { &*node };
         if !left.parted.swap(true, order::MUTEX_PART()) {

@@ -27,13 +27,13 @@ const STATE: usize = 3;
 
 /// One who waits for the end; lies in its frame.
 #[repr(align(8))]
-pub struct Node<S> {
-    next: Link<Node<S>>,
+pub struct WaitNode<S> {
+    next: Link<WaitNode<S>>,
     sleeper: S,
 }
 
 /// The word.
-pub struct OnceWord<S>(AtomicPtr<Node<S>>);
+pub struct OnceWord<S>(AtomicPtr<WaitNode<S>>);
 
 // SAFETY: nodes belong to threads that sleep, and are shown to one who selects their sleepers.
 unsafe impl<S: Sync> Sync for OnceWord<S> {}
@@ -56,7 +56,7 @@ pub enum Begun {
 }
 
 #[inline]
-fn state<S>(word: *mut Node<S>) -> usize {
+fn state<S>(word: *mut WaitNode<S>) -> usize {
     word.addr() & STATE
 }
 
@@ -131,8 +131,8 @@ impl<S: Sleeper> OnceWord<S> {
     }
 
     #[inline]
-    fn wait_for_change(&self, mut seen: *mut Node<S>, call: &'static WaitCall) {
-        let node = Node { next: Link::new(), sleeper: S::new(call) };
+    fn wait_for_change(&self, mut seen: *mut WaitNode<S>, call: &'static WaitCall) {
+        let node = WaitNode { next: Link::new(), sleeper: S::new(call) };
         let before = state(seen);
         while state(seen) == before {
             node.next.set(seen.map_addr(|addr| addr & !STATE));

@@ -37,7 +37,7 @@ use crate::call::WaitCall;
 use crate::order;
 use crate::prim::{AtomicUsize, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
-use crate::protocol::waitlist::{Locked, Place, WaitList};
+use crate::protocol::waitlist::{Locked, WaitEntry, WaitList};
 use std::time::Instant;
 
 const WRITER: usize = 1;
@@ -229,7 +229,7 @@ impl<S: TimedSleeper> RwWord<S> {
             if self.enter_soon(visit, &mut spin) {
                 return true;
             }
-            let place = Place::new(S::new(call), visit.need);
+            let place = WaitEntry::new(S::new(call), visit.need);
             if self.enter_or_queue(visit, &place) {
                 return true;
             }
@@ -267,7 +267,7 @@ impl<S: TimedSleeper> RwWord<S> {
 
     /// Enters, or puts `place` into the list while there is somebody who will see it when leaving.
     #[inline]
-    fn enter_or_queue(&self, visit: Visit, place: &Place<S>) -> bool {
+    fn enter_or_queue(&self, visit: Visit, place: &WaitEntry<S>) -> bool {
         let mut list = self.list.lock();
         loop {
             let (seen, relaxed) = (self.word.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -288,7 +288,7 @@ impl<S: TimedSleeper> RwWord<S> {
 
     /// The owner of `place` waits no longer.
     #[inline]
-    fn give_up(&self, place: &Place<S>) {
+    fn give_up(&self, place: &WaitEntry<S>) {
         let mut list = self.list.lock();
         list.remove(place);
         self.note(&list);
@@ -402,7 +402,7 @@ impl<S: TimedSleeper> RwWord<S> {
     fn call_along(&self) -> bool {
         let mut list = self.list.lock();
         let seen = self.word.load(Ordering::Relaxed);
-        let reads = |first: &Place<S>| first.need == TO_READ && seen & (WRITER | CLOSED) == 0;
+        let reads = |first: &WaitEntry<S>| first.need == TO_READ && seen & (WRITER | CLOSED) == 0;
         if !list.first().is_some_and(reads) {
             return false;
         }

@@ -17,7 +17,7 @@
 use crate::order;
 use crate::prim::{AtomicUsize, Ordering, const_fn};
 use crate::protocol::sleeper::TimedSleeper;
-use crate::protocol::waitlist::{Locked, Place, WaitList};
+use crate::protocol::waitlist::{Locked, WaitEntry, WaitList};
 
 const QUEUED: usize = 1;
 const CLOSED: usize = 2;
@@ -88,7 +88,7 @@ impl<S: TimedSleeper> SemaphoreWord<S> {
     /// Takes `count` permits, waiting for them until the deadline that the sleeper was made with.
     #[cold]
     pub fn take_slow(&self, count: usize, sleeper: S) -> Result<(), Refused> {
-        let place = Place::new(sleeper, count);
+        let place = WaitEntry::new(sleeper, count);
         let mut list = self.list.lock();
         // While the list is locked nobody sets or clears a flag but we.
         if list.is_empty()
@@ -109,7 +109,7 @@ impl<S: TimedSleeper> SemaphoreWord<S> {
     }
 
     /// Takes one who gives up out of the list.
-    fn leave(&self, place: &Place<S>) {
+    fn leave(&self, place: &WaitEntry<S>) {
         let mut list = self.list.lock();
         list.remove(place);
         if list.is_empty() {

@@ -1,4 +1,4 @@
-//! Owns: `Token`, the word behind `park` and `unpark`, with the generation that keeps an old handle harmless.
+//! Owns: `ParkToken`, the word behind `park` and `unpark`, with the generation that keeps an old handle harmless.
 //! May use: `order`, `prim`, `loom`, `raddle-syscall`.
 //! Never: a queue; the caller of a transition that returns `Wake` queues.
 //!
@@ -45,13 +45,13 @@ pub enum Notified {
 
 /// The word.
 #[derive(Debug)]
-pub struct Token(AtomicU64);
+pub struct ParkToken(AtomicU64);
 
-impl Token {
+impl ParkToken {
     /// No token, and nobody parked.
     #[inline]
     pub fn new() -> Self {
-        Token(AtomicU64::new(EMPTY))
+        ParkToken(AtomicU64::new(EMPTY))
     }
 
     /// The current life. Stable while the caller keeps the block alive.

@@ -27,9 +27,9 @@ const LOCKED: u32 = 1;
 const SOME: u32 = 2;
 
 /// One who waits, or a deadline of it; `S` is the sleeper, `need` what the lock wants to remember of it.
-pub struct Place<S> {
-    next: Link<Place<S>>,
-    prev: Link<Place<S>>,
+pub struct WaitEntry<S> {
+    next: Link<WaitEntry<S>>,
+    prev: Link<WaitEntry<S>>,
     /// In the list, and since which push: all of it under the lock.
     queued: Guarded<Option<u64>>,
     /// By whom it is woken.
@@ -38,19 +38,19 @@ pub struct Place<S> {
     pub need: usize,
 }
 
-impl<S> Place<S> {
+impl<S> WaitEntry<S> {
     /// A place in no list.
     #[inline]
     pub fn new(sleeper: S, need: usize) -> Self {
-        Place { next: Link::new(), prev: Link::new(), queued: Guarded::new(None), sleeper, need }
+        WaitEntry { next: Link::new(), prev: Link::new(), queued: Guarded::new(None), sleeper, need }
     }
 }
 
 /// The list.
 pub struct WaitList<S> {
     word: AtomicU32,
-    head: Link<Place<S>>,
-    tail: Link<Place<S>>,
+    head: Link<WaitEntry<S>>,
+    tail: Link<WaitEntry<S>>,
     pushed: Guarded<u64>,
 }
 
@@ -115,7 +115,7 @@ impl<S> Locked<'_, S> {
 
     /// Puts `place` at the end. It must leave the list, under the lock, before it goes.
     #[inline]
-    pub fn push(&mut self, place: &Place<S>) {
+    pub fn push(&mut self, place: &WaitEntry<S>) {
         let me = std::ptr::from_ref(place).cast_mut();
         let last = self.list.tail.get();
         // SAFETY: the list is locked.
@@ -134,7 +134,7 @@ impl<S> Locked<'_, S> {
 
     /// Puts `place` before all others. Else as [`push`](Self::push).
     #[inline]
-    pub fn push_front(&mut self, place: &Place<S>) {
+    pub fn push_front(&mut self, place: &WaitEntry<S>) {
         let me = std::ptr::from_ref(place).cast_mut();
         let first = self.list.head.get();
         // SAFETY: the list is locked. It is older than all that were pushed.
@@ -151,7 +151,7 @@ impl<S> Locked<'_, S> {
 
     /// The one who has waited longest.
     #[inline]
-    pub fn first(&self) -> Option<&Place<S>> {
+    pub fn first(&self) -> Option<&WaitEntry<S>> {
         // SAFETY: as in `push`.
         unsafe { self.list.head.get().as_ref() }
     }
@@ -165,7 +165,7 @@ impl<S> Locked<'_, S> {
 
     /// The one who has waited longest, if it came before `limit` were pushed.
     #[inline]
-    pub fn first_before(&self, limit: u64) -> Option<&Place<S>> {
+    pub fn first_before(&self, limit: u64) -> Option<&WaitEntry<S>> {
         // SAFETY: the list is locked.
         self.first().filter(|place| unsafe { place.queued.with(|q| q.is_some_and(|number| number < limit)) })
     }
@@ -181,7 +181,7 @@ impl<S> Locked<'_, S> {
 
     /// Takes `place` out, if it is still in. True if it was.
     #[inline]
-    pub fn remove(&mut self, place: &Place<S>) -> bool {
+    pub fn remove(&mut self, place: &WaitEntry<S>) -> bool {
         // SAFETY: the list is locked.
         if unsafe { place.queued.with_mut(Option::take) }.is_none() {
             return false;

@@ -3,7 +3,7 @@
 use crate::bed::Bed;
 use crate::{check, go};
 use loom::cell::UnsafeCell;
-use raddle_protocol::model::{Claim, Claimed, Place};
+use raddle_protocol::model::{Claim, Claimed, WaitNode};
 use std::sync::Arc;
 
 struct Shared {
@@ -21,7 +21,7 @@ impl Shared {
     fn use_it(&self) {
         if !self.claim.try_claim() {
             // Leaked, as frames of a model live to its end.
-            let place: &'static Place<Bed> = Box::leak(Box::new(Place::new(Bed::default())));
+            let place: &'static WaitNode<Bed> = Box::leak(Box::new(WaitNode::new(Bed::default())));
             let address = std::ptr::from_ref(place).cast_mut();
             // SAFETY: it is leaked.
             place.who.wait(|| unsafe { self.claim.claim(address) } == Claimed::Later);

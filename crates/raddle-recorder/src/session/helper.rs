@@ -9,7 +9,7 @@
 //! It uses the workers' public half, files.
 
 use crate::ends;
-use crate::session::output::{Output, Seen, about};
+use crate::session::output::{Collected, Output, about};
 use crate::session::{KEPT_MAX, Session};
 use crate::target;
 use crate::waits::Waits;
@@ -41,7 +41,7 @@ pub(crate) struct Control {
     pub(crate) written: u64,
     /// Signals that it has seen to.
     pub(crate) signals: usize,
-    pub(crate) seen: Seen,
+    pub(crate) seen: Collected,
     pub(crate) stream: Option<Output<File>>,
 }
 
@@ -63,7 +63,7 @@ impl Session {
         control.helper = helper.spawn(move || watch(&shared)).ok();
     }
 
-    pub(crate) fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Seen) -> io::Result<()> {
+    pub(crate) fn dump_seen(&self, shared: &Shared, path: &Path, seen: &mut Collected) -> io::Result<()> {
         let births = self.births.lock().unwrap_or_else(PoisonError::into_inner);
         target::write_whole(path, |file| {
             let mut output = Output::begin(file, &about(self, shared))?;

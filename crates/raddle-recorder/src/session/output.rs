@@ -21,7 +21,7 @@ const RECORDS_A_CHUNK: usize = 1 << 16;
 
 /// What the helper has seen, for the file.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Collected {
     pub(crate) clock: Vec<Reading>,
     pub(crate) samples: Vec<Sample>,
 }
@@ -65,7 +65,7 @@ impl<W: Write> Output<W> {
         session: &Session,
         shared: &Shared,
         births: &[Birth],
-        seen: &Seen,
+        seen: &Collected,
     ) -> io::Result<()> {
         self.done.resize(shared.workers().len(), Done::default());
         let clock = seen.clock.get(self.clock..).unwrap_or(&[]);

@@ -9,8 +9,8 @@
 
 use super::core::{CAN_RECEIVE, CAN_SEND, Core, Received, Sent, Side, Wakes};
 use super::error::{RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError};
-use super::list::{Entry, Left, Sleeper, Ticket};
-use super::place::Place;
+use super::list::{Left, Sleeper, Ticket, WaitEntry};
+use super::place::MessageSlot;
 use super::stash::Found;
 use crate::host::park::{caller, light_caller, may_wait, wait_shown};
 use crate::host::region;
@@ -130,7 +130,7 @@ impl<T> Chan<T> {
             }
         }
         let wait = Wait::on(const { &SEND }, &self.ends, Location::caller());
-        let (place, entry) = (Place::with(message), Entry::new());
+        let (place, entry) = (MessageSlot::with(message), WaitEntry::new());
         wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.send_or_wait(&place, &entry)
@@ -144,7 +144,7 @@ impl<T> Chan<T> {
 
     /// Tries once more, or puts the entry into the queue; true if it waits there.
     #[inline(never)]
-    fn send_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
+    fn send_or_wait(&self, place: &MessageSlot<T>, entry: &WaitEntry) -> bool {
         let (waits, wakes) = self.core.enter(|core| {
             // SAFETY: it has not been sent, so it is in its place.
             match core.send(unsafe { place.take() }) {
@@ -207,7 +207,7 @@ impl<T> Chan<T> {
         wait: &Wait<'_>,
     ) -> Result<(), SendTimeoutError<T>> {
         let _shown = wait.show();
-        let (place, entry) = (Place::with(message), Entry::new());
+        let (place, entry) = (MessageSlot::with(message), WaitEntry::new());
         let expired = self.wait_timed(wait.call(), Side::Send, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.send_or_wait(&place, &entry).then_some(&entry)
@@ -231,7 +231,7 @@ impl<T> Chan<T> {
         call: &'static WaitCall,
         side: Side,
         deadline: Option<Instant>,
-        enqueue: impl FnOnce(&Waiter) -> Option<&'a Entry>,
+        enqueue: impl FnOnce(&Waiter) -> Option<&'a WaitEntry>,
     ) -> bool {
         let waiter = Waiter::new(call);
         let Some(entry) = enqueue(&waiter) else { return false };
@@ -293,7 +293,7 @@ impl<T> Chan<T> {
     #[inline(always)]
     fn recv_waiting(&self, site: &'static Location<'static>) -> Option<Result<T, RecvError>> {
         let wait = Wait::on(const { &RECV }, &self.ends, site);
-        let (place, entry) = (Place::empty(), Entry::new());
+        let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
         wait_shown(&wait, |header| {
             entry.prepare(Sleeper::Parked(header), place.address(), 0);
             self.recv_or_wait(&place, &entry)
@@ -322,7 +322,7 @@ impl<T> Chan<T> {
         site: &'static Location<'static>,
     ) -> Option<Option<Result<T, RecvError>>> {
         let _shown = wait.show();
-        let (place, entry) = (Place::empty(), Entry::new());
+        let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
         let expired = self.wait_timed(wait.call(), Side::Receive, deadline, |waiter| {
             entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
             self.recv_or_wait(&place, &entry).then_some(&entry)
@@ -336,7 +336,7 @@ impl<T> Chan<T> {
 
     fn received(
         &self,
-        place: &Place<T>,
+        place: &MessageSlot<T>,
         left: Left,
         site: &'static Location<'static>,
     ) -> Option<Result<T, RecvError>> {
@@ -350,7 +350,7 @@ impl<T> Chan<T> {
 
     /// Tries once more, or puts the entry into the queue; true if it waits there.
     #[inline(never)]
-    fn recv_or_wait(&self, place: &Place<T>, entry: &Entry) -> bool {
+    fn recv_or_wait(&self, place: &MessageSlot<T>, entry: &WaitEntry) -> bool {
         // It may wait, or it would not be here; who runs here now is perhaps the next context.
         let (waits, wakes) = self.core.enter(|core| match core.receive(|| true) {
             Received::Message(message, wakes) => {

@@ -11,7 +11,7 @@
 //! A *reserved* place is kept for a selection that has agreed on a send and has not completed it. A *watcher* waits for
 //! an operation to become possible and takes nothing.
 
-use super::list::{Entry, Left, Taken, Ticket, WaitList};
+use super::list::{Left, Taken, Ticket, WaitEntry, WaitList};
 use super::stash::Stash;
 use crate::host::{Waiter, WakeRight};
 use raddle_protocol::protocol::short::Noted;
@@ -288,7 +288,7 @@ impl<T> Core<T> {
     ///
     /// # Safety
     /// As [`WaitList::push`]; a place of the entry holds a `T` if `side` sends, and can take one if it receives.
-    pub(super) unsafe fn wait(&mut self, side: Side, entry: &Entry) {
+    pub(super) unsafe fn wait(&mut self, side: Side, entry: &WaitEntry) {
         let (list, watchers) = match side {
             Side::Send => (&mut self.senders, &mut self.receive_watchers),
             Side::Receive => (&mut self.receivers, &mut self.send_watchers),
@@ -301,7 +301,7 @@ impl<T> Core<T> {
     }
 
     /// Takes an entry out that nobody has taken.
-    pub(super) fn leave(&mut self, side: Side, entry: &Entry) {
+    pub(super) fn leave(&mut self, side: Side, entry: &WaitEntry) {
         match side {
             Side::Send => self.senders.remove(entry),
             Side::Receive => self.receivers.remove(entry),

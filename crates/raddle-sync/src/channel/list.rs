@@ -1,4 +1,4 @@
-//! Owns: `Entry`, by which one who waits stands at a channel, and `WaitList`, the queue of them.
+//! Owns: `WaitEntry`, by which one who waits stands at a channel, and `WaitList`, the queue of them.
 //! May use: `host::waiter`, `raddle-core`, `raddle-protocol`.
 //! Never: a message; an entry only says where it goes.
 //!
@@ -45,9 +45,9 @@ pub(super) enum Sleeper {
 }
 
 /// One who waits, at one channel.
-pub(super) struct Entry {
-    next: Cell<*const Entry>,
-    previous: Cell<*const Entry>,
+pub(super) struct WaitEntry {
+    next: Cell<*const WaitEntry>,
+    previous: Cell<*const WaitEntry>,
     linked: Cell<bool>,
     sleeper: Cell<Sleeper>,
     outcome: Cell<u32>,
@@ -57,13 +57,13 @@ pub(super) struct Entry {
 }
 
 // SAFETY: an entry is shared while it is linked, and then touched under the channel's lock.
-unsafe impl Send for Entry {}
+unsafe impl Send for WaitEntry {}
 // SAFETY: as above.
-unsafe impl Sync for Entry {}
+unsafe impl Sync for WaitEntry {}
 
-impl Entry {
-    pub(super) fn new() -> Entry {
-        Entry {
+impl WaitEntry {
+    pub(super) fn new() -> WaitEntry {
+        WaitEntry {
             next: Cell::new(null()),
             previous: Cell::new(null()),
             linked: Cell::new(false),
@@ -130,7 +130,7 @@ impl Entry {
 }
 
 /// An entry that has just been taken out of its list, under the lock.
-pub(super) struct Taken<'a>(&'a Entry);
+pub(super) struct Taken<'a>(&'a WaitEntry);
 
 impl Taken<'_> {
     #[inline]
@@ -149,8 +149,8 @@ impl Taken<'_> {
 
 /// Those who wait, first come first served.
 pub(super) struct WaitList {
-    first: *const Entry,
-    last: *const Entry,
+    first: *const WaitEntry,
+    last: *const WaitEntry,
 }
 
 // SAFETY: the list is touched under the channel's lock only.
@@ -169,7 +169,7 @@ impl WaitList {
     /// # Safety
     /// The entry stays where it is until it is out of the list again, and is in no list now.
     #[inline]
-    pub(super) unsafe fn push(&mut self, entry: &Entry) {
+    pub(super) unsafe fn push(&mut self, entry: &WaitEntry) {
         entry.linked.set(true);
         entry.next.set(null());
         entry.previous.set(self.last);
@@ -183,7 +183,7 @@ impl WaitList {
 
     /// Takes an entry out, if it is in this list still.
     #[inline]
-    pub(super) fn remove(&mut self, entry: &Entry) {
+    pub(super) fn remove(&mut self, entry: &WaitEntry) {
         if !entry.linked.replace(false) {
             return;
         }
@@ -206,7 +206,7 @@ impl WaitList {
     }
 
     #[inline]
-    fn find(&self, wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+    fn find(&self, wanted: impl Fn(&WaitEntry) -> bool) -> Option<&WaitEntry> {
         let mut at = self.first;
         // SAFETY: what is in the list lives.
         while let Some(entry) = unsafe { at.as_ref() } {
@@ -226,8 +226,8 @@ impl WaitList {
 
     /// Takes the first out that is `wanted`.
     #[inline]
-    pub(super) fn take(&mut self, wanted: impl Fn(&Entry) -> bool) -> Option<Taken<'_>> {
-        let entry: *const Entry = self.find(wanted)?;
+    pub(super) fn take(&mut self, wanted: impl Fn(&WaitEntry) -> bool) -> Option<Taken<'_>> {
+        let entry: *const WaitEntry = self.find(wanted)?;
         // SAFETY: what was in the list lives until its owner has been inside the lock once more, or is woken.
         let entry = unsafe { &*entry };
         self.remove(entry);

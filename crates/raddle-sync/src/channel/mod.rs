@@ -47,7 +47,7 @@ pub use sender::Sender;
 use crate::host::choice::now;
 use chan::Chan;
 use clock::{Alarm, Tick};
-use receiver::Kind;
+use receiver::ReceiverFlavor;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ pub mod __private {
 
 fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let chan = Arc::new(Chan::new(capacity));
-    (Sender { chan: chan.clone() }, Receiver { kind: Kind::Chan(chan) })
+    (Sender { chan: chan.clone() }, Receiver { kind: ReceiverFlavor::Chan(chan) })
 }
 
 /// A channel that holds any number of messages: a send never waits.
@@ -96,17 +96,17 @@ pub fn after(duration: Duration) -> Receiver<Instant> {
 
 /// A channel that has one message, `when`, from then on. It is never disconnected.
 pub fn at(when: Instant) -> Receiver<Instant> {
-    Receiver { kind: Kind::Alarm(Arc::new(Alarm::new(when)), |time| time) }
+    Receiver { kind: ReceiverFlavor::Alarm(Arc::new(Alarm::new(when)), |time| time) }
 }
 
 /// A channel that has a message, the time, once each `duration`, the first after one; it holds at most one. It is never
 /// disconnected.
 pub fn tick(duration: Duration) -> Receiver<Instant> {
-    let tick = |tick| Receiver { kind: Kind::Tick(Arc::new(tick), |time| time) };
+    let tick = |tick| Receiver { kind: ReceiverFlavor::Tick(Arc::new(tick), |time| time) };
     Tick::new(duration).map_or_else(never, tick)
 }
 
 /// A channel that never has a message, and is never disconnected.
 pub fn never<T>() -> Receiver<T> {
-    Receiver { kind: Kind::Never }
+    Receiver { kind: ReceiverFlavor::Never }
 }

@@ -1,4 +1,4 @@
-//! Owns: `Place`, where a message lies in the frame of one who waits.
+//! Owns: `MessageSlot`, where a message lies in the frame of one who waits.
 //! May use: nothing.
 //! Never: knowing whether it is full; the protocol around it does.
 
@@ -6,15 +6,15 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
 /// Room for one message, which others fill or empty while its owner waits. Never drops what it holds.
-pub(super) struct Place<T>(UnsafeCell<MaybeUninit<T>>);
+pub(super) struct MessageSlot<T>(UnsafeCell<MaybeUninit<T>>);
 
-impl<T> Place<T> {
+impl<T> MessageSlot<T> {
     pub(super) fn empty() -> Self {
-        Place(UnsafeCell::new(MaybeUninit::uninit()))
+        MessageSlot(UnsafeCell::new(MaybeUninit::uninit()))
     }
 
     pub(super) fn with(message: T) -> Self {
-        Place(UnsafeCell::new(MaybeUninit::new(message)))
+        MessageSlot(UnsafeCell::new(MaybeUninit::new(message)))
     }
 
     #[inline]

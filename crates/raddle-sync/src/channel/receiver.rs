@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// assert!(r.recv().is_err());
 /// ```
 pub struct Receiver<T> {
-    pub(super) kind: Kind<T>,
+    pub(super) kind: ReceiverFlavor<T>,
 }
 
 /// What it is the end of. The clocks' messages are `Instant`s, which is what `T` is then; the function says so.
-pub(super) enum Kind<T> {
+pub(super) enum ReceiverFlavor<T> {
     Chan(Arc<Chan<T>>),
     Alarm(Arc<Alarm>, fn(Instant) -> T),
     Tick(Arc<Tick>, fn(Instant) -> T),
@@ -54,10 +54,10 @@ impl<T> Receiver<T> {
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         point("channel::Receiver::try_recv");
         match &self.kind {
-            Kind::Chan(chan) => chan.try_recv(),
-            Kind::Alarm(alarm, message) => alarm.try_recv().map(message).ok_or(TryRecvError::Empty),
-            Kind::Tick(tick, message) => tick.try_recv().map(message).ok_or(TryRecvError::Empty),
-            Kind::Never => Err(TryRecvError::Empty),
+            ReceiverFlavor::Chan(chan) => chan.try_recv(),
+            ReceiverFlavor::Alarm(alarm, message) => alarm.try_recv().map(message).ok_or(TryRecvError::Empty),
+            ReceiverFlavor::Tick(tick, message) => tick.try_recv().map(message).ok_or(TryRecvError::Empty),
+            ReceiverFlavor::Never => Err(TryRecvError::Empty),
         }
     }
 
@@ -79,7 +79,7 @@ impl<T> Receiver<T> {
     pub(super) fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
         point("channel::Receiver::recv");
         match &self.kind {
-            Kind::Chan(chan) => chan.recv(site),
+            ReceiverFlavor::Chan(chan) => chan.recv(site),
             _ => self.recv_clock(None).ok_or(RecvError),
         }
     }
@@ -110,16 +110,16 @@ impl<T> Receiver<T> {
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         point("channel::Receiver::recv_deadline");
         match &self.kind {
-            Kind::Chan(chan) => chan.recv_until(deadline),
+            ReceiverFlavor::Chan(chan) => chan.recv_until(deadline),
             _ => self.recv_clock(Some(deadline)).ok_or(RecvTimeoutError::Timeout),
         }
     }
 
     fn recv_clock(&self, deadline: Option<Instant>) -> Option<T> {
         match &self.kind {
-            Kind::Alarm(alarm, message) => alarm.recv(deadline).map(message),
-            Kind::Tick(tick, message) => tick.recv(deadline).map(message),
-            Kind::Never | Kind::Chan(_) => {
+            ReceiverFlavor::Alarm(alarm, message) => alarm.recv(deadline).map(message),
+            ReceiverFlavor::Tick(tick, message) => tick.recv(deadline).map(message),
+            ReceiverFlavor::Never | ReceiverFlavor::Chan(_) => {
                 sleep(deadline);
                 None
             }
@@ -129,9 +129,9 @@ impl<T> Receiver<T> {
     /// The clock, if it is the end of one.
     pub(super) fn clock(&self) -> Option<&dyn Clock> {
         match &self.kind {
-            Kind::Alarm(alarm, _) => Some(&**alarm),
-            Kind::Tick(tick, _) => Some(&**tick),
-            Kind::Chan(_) | Kind::Never => None,
+            ReceiverFlavor::Alarm(alarm, _) => Some(&**alarm),
+            ReceiverFlavor::Tick(tick, _) => Some(&**tick),
+            ReceiverFlavor::Chan(_) | ReceiverFlavor::Never => None,
         }
     }
 
@@ -143,8 +143,8 @@ impl<T> Receiver<T> {
     /// Whether there is no place in the channel. Always at a rendezvous.
     pub fn is_full(&self) -> bool {
         match &self.kind {
-            Kind::Chan(chan) => chan.is_full(),
-            Kind::Never => true,
+            ReceiverFlavor::Chan(chan) => chan.is_full(),
+            ReceiverFlavor::Never => true,
             _ => self.len() == 1,
         }
     }
@@ -152,7 +152,7 @@ impl<T> Receiver<T> {
     /// The messages in the channel.
     pub fn len(&self) -> usize {
         match &self.kind {
-            Kind::Chan(chan) => chan.len(),
+            ReceiverFlavor::Chan(chan) => chan.len(),
             _ => self.clock().is_some_and(Clock::is_ready).into(),
         }
     }
@@ -160,8 +160,8 @@ impl<T> Receiver<T> {
     /// The most messages that the channel holds; `None` if there is no bound.
     pub fn capacity(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Chan(chan) => chan.capacity(),
-            Kind::Never => Some(0),
+            ReceiverFlavor::Chan(chan) => chan.capacity(),
+            ReceiverFlavor::Never => Some(0),
             _ => Some(1),
         }
     }
@@ -180,10 +180,10 @@ impl<T> Receiver<T> {
     /// Whether both are ends of one channel. All of [`never`](super::never) are one.
     pub fn same_channel(&self, other: &Receiver<T>) -> bool {
         match (&self.kind, &other.kind) {
-            (Kind::Chan(one), Kind::Chan(other)) => Arc::ptr_eq(one, other),
-            (Kind::Alarm(one, _), Kind::Alarm(other, _)) => Arc::ptr_eq(one, other),
-            (Kind::Tick(one, _), Kind::Tick(other, _)) => Arc::ptr_eq(one, other),
-            (Kind::Never, Kind::Never) => true,
+            (ReceiverFlavor::Chan(one), ReceiverFlavor::Chan(other)) => Arc::ptr_eq(one, other),
+            (ReceiverFlavor::Alarm(one, _), ReceiverFlavor::Alarm(other, _)) => Arc::ptr_eq(one, other),
+            (ReceiverFlavor::Tick(one, _), ReceiverFlavor::Tick(other, _)) => Arc::ptr_eq(one, other),
+            (ReceiverFlavor::Never, ReceiverFlavor::Never) => true,
             _ => false,
         }
     }
@@ -192,7 +192,7 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         point("channel::Receiver::drop");
-        if let Kind::Chan(chan) = &self.kind {
+        if let ReceiverFlavor::Chan(chan) = &self.kind {
             chan.drop_end(Side::Receive);
         }
     }
@@ -201,13 +201,13 @@ impl<T> Drop for Receiver<T> {
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
         let kind = match &self.kind {
-            Kind::Chan(chan) => {
+            ReceiverFlavor::Chan(chan) => {
                 chan.add(Side::Receive);
-                Kind::Chan(chan.clone())
+                ReceiverFlavor::Chan(chan.clone())
             }
-            Kind::Alarm(alarm, message) => Kind::Alarm(alarm.clone(), *message),
-            Kind::Tick(tick, message) => Kind::Tick(tick.clone(), *message),
-            Kind::Never => Kind::Never,
+            ReceiverFlavor::Alarm(alarm, message) => ReceiverFlavor::Alarm(alarm.clone(), *message),
+            ReceiverFlavor::Tick(tick, message) => ReceiverFlavor::Tick(tick.clone(), *message),
+            ReceiverFlavor::Never => ReceiverFlavor::Never,
         };
         Receiver { kind }
     }

@@ -17,7 +17,7 @@
 use super::list::Ticket;
 use crate::host::WakeRight;
 
-enum State<T> {
+enum MessageState<T> {
     Promised(Option<WakeRight>),
     Here(T),
     Broken,
@@ -25,7 +25,7 @@ enum State<T> {
 
 /// The messages with tickets.
 pub(super) struct Stash<T> {
-    messages: Vec<(Ticket, State<T>)>,
+    messages: Vec<(Ticket, MessageState<T>)>,
     given: u64,
 }
 
@@ -48,54 +48,54 @@ impl<T> Stash<T> {
     }
 
     pub(super) fn promise(&mut self, ticket: Ticket) {
-        self.messages.push((ticket, State::Promised(None)));
+        self.messages.push((ticket, MessageState::Promised(None)));
     }
 
     pub(super) fn put(&mut self, ticket: Ticket, message: T) {
-        self.messages.push((ticket, State::Here(message)));
+        self.messages.push((ticket, MessageState::Here(message)));
     }
 
     fn position(&self, ticket: Ticket) -> Option<usize> {
         self.messages.iter().position(|(other, _)| *other == ticket)
     }
 
-    fn keep(&mut self, ticket: Ticket, state: State<T>) -> Option<WakeRight> {
+    fn keep(&mut self, ticket: Ticket, state: MessageState<T>) -> Option<WakeRight> {
         let at = self.position(ticket)?;
         match std::mem::replace(&mut self.messages[at].1, state) {
-            State::Promised(receiver) => receiver,
-            State::Here(_) | State::Broken => unreachable!("a ticket is for one message"),
+            MessageState::Promised(receiver) => receiver,
+            MessageState::Here(_) | MessageState::Broken => unreachable!("a ticket is for one message"),
         }
     }
 
     /// Keeps a promise. `Err` with the message if the receiver has gone.
     pub(super) fn fulfil(&mut self, ticket: Ticket, message: T) -> Result<Option<WakeRight>, T> {
         match self.position(ticket) {
-            Some(_) => Ok(self.keep(ticket, State::Here(message))),
+            Some(_) => Ok(self.keep(ticket, MessageState::Here(message))),
             None => Err(message),
         }
     }
 
     /// The sender will not send.
     pub(super) fn break_promise(&mut self, ticket: Ticket) -> Option<WakeRight> {
-        self.keep(ticket, State::Broken)
+        self.keep(ticket, MessageState::Broken)
     }
 
     /// Looks for the message, and takes it.
     pub(super) fn take(&mut self, ticket: Ticket) -> Found<T> {
         let Some(at) = self.position(ticket) else { return Found::Broken };
-        if matches!(self.messages[at].1, State::Promised(_)) {
+        if matches!(self.messages[at].1, MessageState::Promised(_)) {
             return Found::NotYet;
         }
         match self.messages.swap_remove(at).1 {
-            State::Here(message) => Found::Here(message),
-            State::Promised(_) | State::Broken => Found::Broken,
+            MessageState::Here(message) => Found::Here(message),
+            MessageState::Promised(_) | MessageState::Broken => Found::Broken,
         }
     }
 
     /// The receiver waits for the promised message; false if it has come, or will not come.
     pub(super) fn wait_for(&mut self, ticket: Ticket, receiver: impl FnOnce() -> WakeRight) -> bool {
         match self.position(ticket).map(|at| &mut self.messages[at].1) {
-            Some(State::Promised(waiting)) => {
+            Some(MessageState::Promised(waiting)) => {
                 *waiting = Some(receiver());
                 true
             }
@@ -106,7 +106,7 @@ impl<T> Stash<T> {
     /// The receiver will not receive: the sender learns it, if it has not sent. What has been sent stays here.
     pub(super) fn give_up(&mut self, ticket: Ticket) {
         if let Some(at) = self.position(ticket)
-            && !matches!(self.messages[at].1, State::Here(_))
+            && !matches!(self.messages[at].1, MessageState::Here(_))
         {
             self.messages.swap_remove(at);
         }

@@ -8,7 +8,7 @@ use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait, WaitReason};
 use raddle_core::worker::choice::point;
-use raddle_protocol::protocol::barrier::{self, Phase, Place};
+use raddle_protocol::protocol::barrier::{self, Phase, WaitNode};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
@@ -107,8 +107,8 @@ impl Barrier {
             self.arrived = None;
             return;
         }
-        let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
-        let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
+        let place = WaitNode::new(Who::Frame(Cell::new(std::ptr::null_mut())));
+        let place: *mut WaitNode<Who> = std::ptr::from_ref(&place).cast_mut();
         let inner: *const Inner = &raw const *self.inner;
         park::wait_registered(SYNC.call(), |header| {
             // SAFETY: the caller's own place, which nobody sees yet.
@@ -194,7 +194,7 @@ impl Barrier {
     }
 }
 
-fn wake(place: *mut Place<Who>) {
+fn wake(place: *mut WaitNode<Who>) {
     // SAFETY: who completes a phase wakes each that was in its list, once. Nobody who has come gives up for good.
     unsafe { late::end(place) };
 }

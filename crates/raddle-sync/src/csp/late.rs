@@ -16,7 +16,7 @@
 use raddle_core::wait::{WaitCall, Waiter, WakeRight};
 use raddle_core::worker;
 use raddle_protocol::header::Header;
-use raddle_protocol::protocol::barrier::Place;
+use raddle_protocol::protocol::barrier::WaitNode;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,10 +32,10 @@ pub(super) enum Who {
 
 /// One who waits with a deadline.
 #[derive(Default)]
-pub(super) struct Late(Mutex<State>);
+pub(super) struct Late(Mutex<LateState>);
 
 #[derive(Default)]
-struct State {
+struct LateState {
     given: bool,
     gone: bool,
     /// The wait that is under way. It leaves before its frame goes.
@@ -43,17 +43,17 @@ struct State {
 }
 
 // SAFETY: a waiter may be selected from any thread, under the lock that it was shown under.
-unsafe impl Send for State {}
+unsafe impl Send for LateState {}
 
 impl Late {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LateState> {
         // Nothing inside panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place on the heap for it. Whoever takes it out of its list [ends](end) it.
-    pub(super) fn place(self: &Arc<Late>) -> *mut Place<Who> {
-        Box::into_raw(Box::new(Place::new(Who::Late(self.clone()))))
+    pub(super) fn place(self: &Arc<Late>) -> *mut WaitNode<Who> {
+        Box::into_raw(Box::new(WaitNode::new(Who::Late(self.clone()))))
     }
 
     /// Waits until it is given, at most until `deadline`, or until the caller is cancelled; true if it was. May be
@@ -100,7 +100,7 @@ impl Late {
 ///
 /// # Safety
 /// The caller has taken the place out of its list, and uses it no more.
-pub(super) unsafe fn end(place: *mut Place<Who>) -> bool {
+pub(super) unsafe fn end(place: *mut WaitNode<Who>) -> bool {
     // SAFETY: it is there: in the frame of one who waits for this, or on the heap.
     match &unsafe { &*place }.who {
         Who::Frame(header) => {

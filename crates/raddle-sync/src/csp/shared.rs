@@ -12,7 +12,7 @@ use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait, WaitReason};
 use raddle_core::worker::choice::point;
-use raddle_protocol::protocol::barrier::Place;
+use raddle_protocol::protocol::barrier::WaitNode;
 use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -92,8 +92,8 @@ impl<E> Shared<E> {
             if region::current().is_some() {
                 return self.claim_in_region(Location::caller());
             }
-            let place = Place::new(Who::Frame(Cell::new(std::ptr::null_mut())));
-            let place: *mut Place<Who> = std::ptr::from_ref(&place).cast_mut();
+            let place = WaitNode::new(Who::Frame(Cell::new(std::ptr::null_mut())));
+            let place: *mut WaitNode<Who> = std::ptr::from_ref(&place).cast_mut();
             let claim = &self.0.claim;
             let shown = Wait::on(const { &CLAIM }, &self.0.claimant, Location::caller());
             let _shown = shown.show();

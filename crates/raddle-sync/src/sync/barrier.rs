@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 /// assert_eq!(leaders, 1);
 /// ```
 pub struct Barrier {
-    state: Monitor<State>,
+    state: Monitor<BarrierState>,
     changed: Condition,
     threads: usize,
 }
@@ -56,7 +56,7 @@ impl Subject for Barrier {
     }
 }
 
-struct State {
+struct BarrierState {
     arrived: usize,
     phase: usize,
 }
@@ -69,7 +69,7 @@ impl Barrier {
     #[must_use]
     #[inline]
     pub const fn new(n: usize) -> Barrier {
-        let state = Monitor::new(State { arrived: 0, phase: 0 });
+        let state = Monitor::new(BarrierState { arrived: 0, phase: 0 });
         Barrier { state, changed: Condition::new(), threads: n }
     }
 

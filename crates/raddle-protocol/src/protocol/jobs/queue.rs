@@ -31,13 +31,13 @@ pub struct JobQueue {
     open: bool,
     /// So many waiting jobs are enough.
     enough: usize,
-    line: Line,
+    line: ContendedLine,
 }
 
 /// What only promoters and takers write, away from the word that every fork reads.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Line {
+struct ContendedLine {
     locked: AtomicBool,
     waiting: AtomicUsize,
     taken: AtomicUsize,
@@ -58,7 +58,7 @@ impl JobQueue {
             wanted: AtomicBool::new(open),
             open,
             enough: if all { usize::MAX } else { ENOUGH },
-            line: Line {
+            line: ContendedLine {
                 locked: AtomicBool::new(false),
                 waiting: AtomicUsize::new(0),
                 taken: AtomicUsize::new(0),

@@ -10,8 +10,8 @@ use super::super::chan::Chan;
 use super::super::clock::Clock;
 use super::super::core::{CAN_RECEIVE, CAN_SEND, Core, Received, Sent, Side, Wakes};
 use super::super::error::{RecvError, SendError};
-use super::super::list::{Entry, Left, Sleeper};
-use super::super::receiver::{Kind, Receiver};
+use super::super::list::{Left, Sleeper, WaitEntry};
+use super::super::receiver::{Receiver, ReceiverFlavor};
 use super::super::sender::Sender;
 use crate::host::park::may_wait;
 use crate::host::{Thing, Waiter};
@@ -61,16 +61,16 @@ pub(super) trait Operation {
     ///
     /// # Safety
     /// Entry, waiter and room stay where they are until the entry has been selected or taken out.
-    unsafe fn enqueue(&self, entry: &Entry, waiter: &Waiter, room: &Room, outcome: u32) -> bool;
+    unsafe fn enqueue(&self, entry: &WaitEntry, waiter: &Waiter, room: &Room, outcome: u32) -> bool;
     /// Takes the entry out of the queue, if it is there.
-    fn dequeue(&self, entry: &Entry);
+    fn dequeue(&self, entry: &WaitEntry);
     /// As `enqueue`, to be told that it has become possible.
     ///
     /// # Safety
     /// As `enqueue`.
-    unsafe fn watch(&self, entry: &Entry, waiter: &Waiter, outcome: u32) -> bool;
+    unsafe fn watch(&self, entry: &WaitEntry, waiter: &Waiter, outcome: u32) -> bool;
     /// Takes the entry out, if it is there.
-    fn unwatch(&self, entry: &Entry);
+    fn unwatch(&self, entry: &WaitEntry);
     /// It was agreed on and will not be completed.
     fn cancel(&self, left: Left);
 }
@@ -80,7 +80,7 @@ static NEVER: AtomicU32 = AtomicU32::new(0);
 
 /// # Safety
 /// As [`Operation::enqueue`].
-unsafe fn watch<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter, outcome: u32) -> bool {
+unsafe fn watch<T>(chan: &Chan<T>, side: Side, entry: &WaitEntry, waiter: &Waiter, outcome: u32) -> bool {
     entry.prepare(Sleeper::Waiter(waiter), std::ptr::null_mut(), outcome);
     chan.core.enter(|core| {
         let possible = core.can(side, waiter);
@@ -94,7 +94,7 @@ unsafe fn watch<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter, o
 
 /// # Safety
 /// As [`Operation::enqueue`].
-unsafe fn enqueue<T>(chan: &Chan<T>, side: Side, entry: &Entry, waiter: &Waiter) -> bool {
+unsafe fn enqueue<T>(chan: &Chan<T>, side: Side, entry: &WaitEntry, waiter: &Waiter) -> bool {
     chan.core.enter(|core| {
         let possible = core.can(side, waiter);
         if !possible {
@@ -132,23 +132,23 @@ impl<T> Operation for Sender<T> {
         Some(left)
     }
 
-    unsafe fn enqueue(&self, entry: &Entry, waiter: &Waiter, _room: &Room, outcome: u32) -> bool {
+    unsafe fn enqueue(&self, entry: &WaitEntry, waiter: &Waiter, _room: &Room, outcome: u32) -> bool {
         // No place: the message does not exist yet.
         entry.prepare(Sleeper::Waiter(waiter), std::ptr::null_mut(), outcome);
         // SAFETY: passed on to the caller.
         unsafe { enqueue(&self.chan, Side::Send, entry, waiter) }
     }
 
-    fn dequeue(&self, entry: &Entry) {
+    fn dequeue(&self, entry: &WaitEntry) {
         self.chan.core.enter(|core| core.leave(Side::Send, entry));
     }
 
-    unsafe fn watch(&self, entry: &Entry, waiter: &Waiter, outcome: u32) -> bool {
+    unsafe fn watch(&self, entry: &WaitEntry, waiter: &Waiter, outcome: u32) -> bool {
         // SAFETY: passed on to the caller.
         unsafe { watch(&self.chan, Side::Send, entry, waiter, outcome) }
     }
 
-    fn unwatch(&self, entry: &Entry) {
+    fn unwatch(&self, entry: &WaitEntry) {
         self.chan.core.enter(|core| core.watchers(Side::Send).remove(entry));
     }
 
@@ -188,13 +188,15 @@ pub(super) fn complete_send<T>(sender: &Sender<T>, left: Left, message: T) -> Re
 impl<T> Receiver<T> {
     fn chan(&self) -> Option<&Chan<T>> {
         match &self.kind {
-            Kind::Chan(chan) => Some(chan),
+            ReceiverFlavor::Chan(chan) => Some(chan),
             _ => None,
         }
     }
 
     fn claim_clock(&self, room: &Room) -> Option<Left> {
-        let (Kind::Alarm(_, message) | Kind::Tick(_, message)) = &self.kind else { return None };
+        let (ReceiverFlavor::Alarm(_, message) | ReceiverFlavor::Tick(_, message)) = &self.kind else {
+            return None;
+        };
         let now: Instant = self.clock().and_then(Clock::try_recv)?;
         // SAFETY: a clock's messages are `Instant`s, for which there is room, and it is empty.
         unsafe { room.place::<T>().write(message(now)) };
@@ -224,17 +226,17 @@ fn claim_message<T>(core: &mut Core<T>, room: &Room) -> Option<(Left, Wakes)> {
 impl<T> Operation for Receiver<T> {
     fn note(&self) -> Option<(&AtomicU32, u32)> {
         match &self.kind {
-            Kind::Chan(chan) => Some((chan.core.note_word(), CAN_RECEIVE)),
-            Kind::Never => Some((&NEVER, CAN_RECEIVE)),
-            Kind::Alarm(..) | Kind::Tick(..) => None,
+            ReceiverFlavor::Chan(chan) => Some((chan.core.note_word(), CAN_RECEIVE)),
+            ReceiverFlavor::Never => Some((&NEVER, CAN_RECEIVE)),
+            ReceiverFlavor::Alarm(..) | ReceiverFlavor::Tick(..) => None,
         }
     }
 
     fn thing(&self) -> Option<Thing> {
         match &self.kind {
-            Kind::Chan(chan) => chan.thing(),
-            Kind::Never => None,
-            Kind::Alarm(..) | Kind::Tick(..) => Some(Thing::TIME),
+            ReceiverFlavor::Chan(chan) => chan.thing(),
+            ReceiverFlavor::Never => None,
+            ReceiverFlavor::Alarm(..) | ReceiverFlavor::Tick(..) => Some(Thing::TIME),
         }
     }
 
@@ -244,10 +246,10 @@ impl<T> Operation for Receiver<T> {
 
     fn channel(&self) -> *const () {
         match &self.kind {
-            Kind::Chan(chan) => Arc::as_ptr(chan).cast(),
-            Kind::Alarm(alarm, _) => Arc::as_ptr(alarm).cast(),
-            Kind::Tick(tick, _) => Arc::as_ptr(tick).cast(),
-            Kind::Never => std::ptr::null(),
+            ReceiverFlavor::Chan(chan) => Arc::as_ptr(chan).cast(),
+            ReceiverFlavor::Alarm(alarm, _) => Arc::as_ptr(alarm).cast(),
+            ReceiverFlavor::Tick(tick, _) => Arc::as_ptr(tick).cast(),
+            ReceiverFlavor::Never => std::ptr::null(),
         }
     }
 
@@ -265,7 +267,7 @@ impl<T> Operation for Receiver<T> {
         Some(left)
     }
 
-    unsafe fn enqueue(&self, entry: &Entry, waiter: &Waiter, room: &Room, outcome: u32) -> bool {
+    unsafe fn enqueue(&self, entry: &WaitEntry, waiter: &Waiter, room: &Room, outcome: u32) -> bool {
         // The time of a clock is a deadline of the whole selection.
         let Some(chan) = self.chan() else { return true };
         entry.prepare(Sleeper::Waiter(waiter), room.place::<T>().cast(), outcome);
@@ -273,18 +275,18 @@ impl<T> Operation for Receiver<T> {
         unsafe { enqueue(chan, Side::Receive, entry, waiter) }
     }
 
-    fn dequeue(&self, entry: &Entry) {
+    fn dequeue(&self, entry: &WaitEntry) {
         if let Some(chan) = self.chan() {
             chan.core.enter(|core| core.leave(Side::Receive, entry));
         }
     }
 
-    unsafe fn watch(&self, entry: &Entry, waiter: &Waiter, outcome: u32) -> bool {
+    unsafe fn watch(&self, entry: &WaitEntry, waiter: &Waiter, outcome: u32) -> bool {
         // SAFETY: passed on to the caller.
         self.chan().is_none_or(|chan| unsafe { watch(chan, Side::Receive, entry, waiter, outcome) })
     }
 
-    fn unwatch(&self, entry: &Entry) {
+    fn unwatch(&self, entry: &WaitEntry) {
         if let Some(chan) = self.chan() {
             chan.core.enter(|core| core.watchers(Side::Receive).remove(entry));
         }

@@ -9,7 +9,7 @@
 //! also takes entries out whose owners were selected elsewhere, so it gets further each time.
 
 use super::super::core::Side;
-use super::super::list::{Entry, Left};
+use super::super::list::{Left, WaitEntry};
 use super::operation::{Operation, Room};
 use crate::host::choice::{now, point};
 use crate::host::region;
@@ -44,7 +44,7 @@ pub struct Case<'a> {
     /// The number that its user knows it by.
     pub(super) index: usize,
     note: Option<(&'a AtomicU32, u32)>,
-    entry: Entry,
+    entry: WaitEntry,
     room: Room,
     /// The case whose wait is registered at this place of the order.
     turn: Cell<usize>,
@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
     pub(super) fn new(operation: &'a dyn Operation, side: Side, index: usize) -> Self {
         let end = CaseEnd { channel: operation.channel(), side };
         let (note, turn) = (operation.note(), Cell::new(0));
-        Case { operation, end, index, note, entry: Entry::new(), room: Room::new(), turn }
+        Case { operation, end, index, note, entry: WaitEntry::new(), room: Room::new(), turn }
     }
 
     pub(super) fn copy(&self) -> Case<'a> {

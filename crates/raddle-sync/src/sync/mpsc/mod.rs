@@ -18,7 +18,7 @@
 mod shared;
 
 use crate::host::choice::{point, settle};
-use shared::Shared;
+use shared::MpscShared;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -33,30 +33,30 @@ use super::sleepers::deadline;
 /// A channel that never makes a sender wait.
 #[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = Shared::new(None);
+    let shared = MpscShared::new(None);
     (Sender { shared: shared.clone() }, Receiver { shared, not_sync: PhantomData })
 }
 
 /// A channel for at most `bound` messages that wait; with 0, a sender waits until its message is received.
 #[must_use]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let shared = Shared::new(Some(bound));
+    let shared = MpscShared::new(Some(bound));
     (SyncSender { shared: shared.clone() }, Receiver { shared, not_sync: PhantomData })
 }
 
 /// An end of a [`channel`], by which any number of threads send.
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<MpscShared<T>>,
 }
 
 /// An end of a [`sync_channel`], by which any number of threads send.
 pub struct SyncSender<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<MpscShared<T>>,
 }
 
 /// The end by which one thread receives.
 pub struct Receiver<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<MpscShared<T>>,
     not_sync: PhantomData<std::cell::Cell<()>>,
 }
 

@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(super) struct Shared<T> {
+pub(super) struct MpscShared<T> {
     state: Monitor<State<T>>,
     /// For the receiver: a message, or the end of the last sender.
     message: Condition,
@@ -56,7 +56,7 @@ impl<T> State<T> {
 const SEND: CallOn<Condition> = CallOn::new("SyncSender::send", WaitReason::Send);
 const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv", WaitReason::Receive);
 
-impl<T> Shared<T> {
+impl<T> MpscShared<T> {
     pub(super) fn new(bound: Option<usize>) -> Arc<Self> {
         let state = State {
             queue: VecDeque::new(),
@@ -68,7 +68,7 @@ impl<T> Shared<T> {
             receiver_waits: false,
         };
         let (message, room) = (Condition::new(), Condition::new());
-        Arc::new(Shared { state: Monitor::new(state), message, room, bound })
+        Arc::new(MpscShared { state: Monitor::new(state), message, room, bound })
     }
 
     #[track_caller]
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_channel_that_has_emptied_keeps_little_memory() {
-        let shared = Shared::new(None);
+        let shared = MpscShared::new(None);
         (0..100_000_u32).for_each(|message| shared.send(message).expect("the receiver is there"));
         let mut state = shared.state.lock();
         (0..100_000).for_each(|message| assert_eq!(state.take(), Some(message)));

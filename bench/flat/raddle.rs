@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bench_raddle::{joined, runtime};
 use raddle::sync::Barrier;
-use raddle::{Future, csp, thread};
+use raddle::{Fork, csp, thread};
 use raddle_measure::{Job, Plan, Sample, program};
 
 fn main() -> ExitCode {
@@ -34,8 +34,8 @@ fn as_futures(count: u64, batch: u64, plan: Plan) -> Result<Vec<Sample>, String>
     plan.time(count, || {
         let mut sum = 0;
         for first in (0..count).step_by(batch as usize) {
-            made.extend((first..first + batch).map(|index| raddle::future(move || black_box(index))));
-            sum += made.drain(..).map(Future::get).sum::<u64>();
+            made.extend((first..first + batch).map(|index| raddle::fork(move || black_box(index))));
+            sum += made.drain(..).map(Fork::join).sum::<u64>();
         }
         sum
     })

@@ -128,7 +128,7 @@ impl Victim {
     }
 }
 
-/// When a fork of a `join`, a `scope` or a `future` lies open to thieves.
+/// When a fork made by `join`, `scope` or `fork` lies open to thieves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Futures {
     /// The oldest few of a computation do, at a bounded rate; the others are calls that nobody else sees.

@@ -8,7 +8,7 @@ mod child;
 mod watch;
 
 use child::{assert_aborted, assert_said, assert_success, in_child, in_child_with, stderr};
-use raddle::{BuildError, Runtime, csp, future, task};
+use raddle::{BuildError, Runtime, csp, task};
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
@@ -156,14 +156,14 @@ fn a_refused_stack_makes_a_job_run_on_its_workers() {
             limit_address_space(24 << 20);
             // More than were reserved with the first of this size, on which this runs.
             let all = parked(80, 8 << 20);
-            let begins = future(|| 6 * 7);
-            let waits = future(|| csp::sleep(Duration::from_millis(1)));
+            let begins = raddle::fork(|| 6 * 7);
+            let waits = raddle::fork(|| csp::sleep(Duration::from_millis(1)));
             // Both are everybody's from here on.
             csp::yield_now();
             csp::yield_now();
             assert!(begins.is_finished() && waits.is_finished());
-            assert_eq!(begins.get(), 42);
-            let panic = catch_unwind(AssertUnwindSafe(|| waits.get())).unwrap_err();
+            assert_eq!(begins.join(), 42);
+            let panic = catch_unwind(AssertUnwindSafe(|| waits.join())).unwrap_err();
             eprintln!("it panicked: {}", panic.downcast_ref::<String>().unwrap());
             all.iter().for_each(|h| h.process().unpark());
         });

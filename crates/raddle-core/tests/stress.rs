@@ -504,7 +504,7 @@ fn threads_come_and_go_without_a_trace() {
     });
 }
 
-/// A tree of joins with scopes, futures, loops and waits in it; its value is known.
+/// A tree of joins with scopes, forks, loops and waits in it; its value is known.
 fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
     if depth == 0 {
         progress.note();
@@ -522,12 +522,12 @@ fn jobs_a_lot(depth: u32, progress: &Progress) -> u64 {
             sum.into_inner()
         }
         1 => {
-            let half = raddle::future(csp::yield_now);
+            let half = raddle::fork(csp::yield_now);
             let (a, b) = raddle::join(below, || {
                 csp::yield_now();
                 below()
             });
-            half.get();
+            half.join();
             a + b
         }
         2 => {
@@ -551,13 +551,13 @@ fn forks_a_lot() {
 
 #[test]
 fn futures_a_lot_asked_for_by_others() {
-    everywhere("futures a lot", |rt, progress| {
+    everywhere("forks a lot", |rt, progress| {
         rt.run(|| {
-            let made: Vec<_> = (0..300_u64).map(|n| raddle::future(move || n)).collect();
+            let made: Vec<_> = (0..300_u64).map(|n| raddle::fork(move || n)).collect();
             let (ours, theirs): (Vec<_>, Vec<_>) =
                 made.into_iter().enumerate().partition(|(n, _)| n.is_multiple_of(3));
-            let asks = csp::spawn(move || theirs.into_iter().map(|(_, future)| future.get()).sum::<u64>());
-            let sum: u64 = ours.into_iter().map(|(_, future)| future.get()).sum();
+            let asks = csp::spawn(move || theirs.into_iter().map(|(_, fork)| fork.join()).sum::<u64>());
+            let sum: u64 = ours.into_iter().map(|(_, fork)| fork.join()).sum();
             assert_eq!(sum + asks.join().unwrap(), 44_850);
             progress.note();
         });

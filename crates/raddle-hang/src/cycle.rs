@@ -19,7 +19,7 @@ pub(crate) enum Who {
 pub(crate) struct Cycle(pub(crate) Vec<Who>);
 
 impl Waiting {
-    /// Who alone could end it: a child that is joined, whoever runs a job, or has a future.
+    /// Who alone could end it: a child that is joined, whoever runs a job, or has a fork.
     pub(crate) fn awaited(&self) -> Option<usize> {
         let awaits = if self.call == "join" { self.subject } else { self.awaits };
         (awaits != 0).then_some(awaits)

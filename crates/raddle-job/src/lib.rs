@@ -1,4 +1,4 @@
-//! Owns: work that may run in parallel and costs a call when it does not: `join`, scopes, futures, loops, pools.
+//! Owns: work that may run in parallel and costs a call when it does not: `join`, forks, scopes, loops, pools.
 //! May use: nothing.
 //! Never: foreign work on the stack of one who waits.
 //!
@@ -10,10 +10,12 @@ mod job;
 mod pool;
 
 pub use job::{
-    BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
+    BroadcastContext, FnContext, Fork, Scope, ScopeFifo, broadcast, fork, in_place_scope,
     in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo,
 };
+#[allow(deprecated, reason = "programs that use the former names still compile")]
+pub use job::{Future, future};
 #[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
 pub use pool::{Configuration, initialize};
 pub use pool::{

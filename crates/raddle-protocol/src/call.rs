@@ -14,8 +14,8 @@ pub enum WaitReason {
     Sleep,
     /// It joins something.
     Join,
-    /// It wants the result of a future.
-    Future,
+    /// It wants the result of a fork.
+    Fork,
     /// It is in a blocking call.
     Blocking,
     /// It sends to a channel that has no place.

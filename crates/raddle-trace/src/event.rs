@@ -166,8 +166,8 @@ pub enum StopReason {
     Lock = 9,
     /// It waits at a barrier.
     Barrier = 10,
-    /// It waits for the result of a future.
-    Future = 11,
+    /// It waits for the result of a fork.
+    Fork = 11,
     /// It is in a blocking call, on a spare OS thread.
     Blocking = 12,
     /// It used up its time slice and is ready.
@@ -196,7 +196,7 @@ impl StopReason {
         StopReason::Select,
         StopReason::Lock,
         StopReason::Barrier,
-        StopReason::Future,
+        StopReason::Fork,
         StopReason::Blocking,
         StopReason::Preempted,
         StopReason::Wait,
@@ -234,7 +234,7 @@ impl StopReason {
             StopReason::Select | StopReason::MeetOne => "waited in an alternation",
             StopReason::Lock => "waited for a lock",
             StopReason::Barrier => "waited at a barrier",
-            StopReason::Future => "waited for a future",
+            StopReason::Fork => "waited for a fork",
             StopReason::Blocking => "was in a blocking call",
             StopReason::Preempted => "was preempted",
             StopReason::Wait => "waited",

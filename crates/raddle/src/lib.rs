@@ -23,7 +23,7 @@
 //! |---|---|---|---|---|---|
 //! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
 //! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
-//! | future, fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns a fork, 6 a future |
+//! | fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns in [`join`], else 6 |
 //! | task (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
 //! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
@@ -31,8 +31,9 @@
 //! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
 //! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
 //! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
-//! **task** is a Rust future: `async` code, no stack, and it moves freely. A **fork** of [`join`], a job of a
-//! [`scope`](fn@scope), a [`future()`] is a call that an idle worker may take; one that was taken is a light process.
+//! **task** is a Rust future: `async` code, no stack, and it moves freely. A **fork**,
+//! made by [`join`], a [`scope`](fn@scope) or [`fork()`], is a call that an idle worker may take; one that was taken
+//! is a light process.
 //!
 //! # Coming from
 //!
@@ -137,12 +138,14 @@ pub use raddle_hang as hang;
 #[cfg(feature = "hang")]
 pub use raddle_hang::dump;
 pub use raddle_job::{
-    BroadcastContext, FnContext, Future, Scope, ScopeFifo, broadcast, future, in_place_scope,
+    BroadcastContext, FnContext, Fork, Scope, ScopeFifo, broadcast, fork, in_place_scope,
     in_place_scope_fifo, join, join_context, par_for, par_for_each, par_map, scope, scope_fifo, spawn,
     spawn_broadcast, spawn_fifo,
 };
 #[allow(deprecated, reason = "a path swap compiles, with the warning that it had")]
 pub use raddle_job::{Configuration, initialize};
+#[allow(deprecated, reason = "programs that use the former names still compile")]
+pub use raddle_job::{Future, future};
 pub use raddle_job::{
     ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
     current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,

@@ -95,7 +95,7 @@ fn stop_reason(reason: WaitReason) -> StopReason {
         WaitReason::Park => StopReason::Park,
         WaitReason::Sleep => StopReason::Sleep,
         WaitReason::Join => StopReason::Join,
-        WaitReason::Future => StopReason::Future,
+        WaitReason::Fork => StopReason::Fork,
         WaitReason::Blocking => StopReason::Blocking,
         WaitReason::Send => StopReason::Send,
         WaitReason::Receive => StopReason::Receive,

@@ -49,7 +49,7 @@ pub(super) struct Heart {
     next_look: Cell<u32>,
     /// Up to here the time has been spent.
     spent_ns: Cell<u64>,
-    /// Whether futures come first at the next promotion.
+    /// Whether forks in the bag come first at the next promotion.
     futures_turn: Cell<bool>,
     roused_ns: Cell<u64>,
     rouse_every_ns: Cell<u64>,
@@ -113,7 +113,7 @@ impl LocalWorker {
         }
     }
 
-    /// Promotes the oldest fork or the oldest future, that of the kind whose turn it is if there are both.
+    /// Promotes the oldest fork of the list or of the bag, that of the kind whose turn it is if there are both.
     pub(super) fn promote_one(&self, forks: &Forks, futures_first: bool) -> bool {
         let future_first = futures_first && jobs::promote_oldest(self, forks);
         future_first || self.promote_oldest_fork(forks) || jobs::promote_oldest(self, forks)

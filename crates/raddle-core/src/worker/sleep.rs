@@ -41,7 +41,7 @@ impl LocalWorker {
             // A waker that an alarm has called may have spawned.
             found = found.or_else(|| self.my_fresh().pop());
             found = found.or_else(|| self.my_later().pop());
-            // It may have made a future.
+            // It may have made a fork.
             found = found.or_else(|| self.take_own_job());
             if found.is_none() && searching {
                 found = self.search(now);

@@ -282,16 +282,16 @@ fn who_leaves_for_a_call_lets_go_of_its_forks() {
 fn forks_of_a_call_are_everybodys_at_once() {
     in_both(|| {
         let (sender, receiver) = channel();
-        let earlier = raddle::future(|| 3);
+        let earlier = raddle::fork(|| 3);
         let (scoped, inner) = (sender.clone(), sender.clone());
         let (all, joined) = raddle::scope(|s| {
             blocking(move || {
-                let later = raddle::future(move || sender.send(1).unwrap());
+                let later = raddle::fork(move || sender.send(1).unwrap());
                 s.spawn(move |_| scoped.send(2).unwrap());
                 raddle::scope(|s| s.spawn(|_| inner.send(4).unwrap()));
                 let mut all: Vec<i32> = receiver.iter().take(3).collect();
-                later.get();
-                all.push(earlier.get());
+                later.join();
+                all.push(earlier.join());
                 all.sort_unstable();
                 (all, raddle::join(|| 5, csp::yield_now).0)
             })

@@ -60,7 +60,7 @@ pub(super) fn cycle_while_others_run() {
     until_input_ends();
 }
 
-/// Half of a join, and a future, have been taken, and wait for what nobody brings.
+/// Half of a join, and a fork, have been taken, and wait for what nobody brings.
 pub(super) fn jobs() {
     runtime(1).run(|| {
         let begun = AtomicBool::new(false);
@@ -73,14 +73,14 @@ pub(super) fn jobs() {
             begun.store(true, Ordering::Relaxed);
             let taken = Arc::new(AtomicBool::new(false));
             let is_taken = taken.clone();
-            let promised = raddle::future(move || {
+            let promised = raddle::fork(move || {
                 taken.store(true, Ordering::Relaxed);
                 csp::park();
             });
             while !is_taken.load(Ordering::Relaxed) {
                 csp::yield_now();
             }
-            promised.get();
+            promised.join();
         };
         raddle::join(until_begun, never_ends);
     });
@@ -132,7 +132,7 @@ fn who_waits_for_a_job_waits_for_its_process() {
     let here = "crates/raddle-hang/tests/it/cycles.rs:N";
     assert!(text.starts_with(&format!("raddle: deadlock: job #N waits in park at {here}\n")), "{text}");
     assert!(text.contains(&format!("waits in raddle::join at {here}, for #N\n")), "{text}");
-    assert!(text.contains(&format!("job #N waits in Future::get at {here}, for #N\n")), "{text}");
+    assert!(text.contains(&format!("job #N waits in Fork::join at {here}, for #N\n")), "{text}");
 }
 
 /// One has been handed a lock and has not run since: the one before it does not hold it any more.

@@ -8,7 +8,7 @@
 use crate::child::program;
 use crate::runtime;
 use raddle::sync::{Barrier, Condvar, McsLock, Mutex};
-use raddle::{blocking, channel, csp, future, join, thread};
+use raddle::{blocking, channel, csp, fork, join, thread};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -167,7 +167,7 @@ fn philosophers() {
     });
 }
 
-/// Halves of joins that wait for each other's messages, and futures that are asked for by others.
+/// Halves of joins that wait for each other's messages, and forks that are asked for by others.
 fn jobs_that_wait() {
     let until = Instant::now() + Duration::from_millis(700);
     runtime(2).run(|| {
@@ -175,9 +175,9 @@ fn jobs_that_wait() {
             let (mut to, mut from) = csp::channel();
             let sends = move || {
                 csp::sleep(Duration::from_millis(1));
-                to.send(future(|| csp::sleep(Duration::from_millis(2)))).unwrap();
+                to.send(fork(|| csp::sleep(Duration::from_millis(2)))).unwrap();
             };
-            join(sends, move || from.recv().unwrap().get());
+            join(sends, move || from.recv().unwrap().join());
         }
     });
 }

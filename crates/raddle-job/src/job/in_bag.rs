@@ -1,11 +1,11 @@
-//! Owns: how the closure of a future lies in its flow's bag.
+//! Owns: how the closure of a fork lies in its flow's bag.
 //! May use: `raddle-core`, `raddle-protocol`.
-//! Never: a future run; who asks for it, or takes its job, does.
+//! Never: running a fork; who asks for it, or takes its job, does.
 //!
-//! A private future is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot,
+//! A private fork is its word and its closure, in 16 bytes, 32, or a box. Promoted, its closure moves into a slot,
 //! the *record*, in which job and handle meet from then on; the word tells the handle where that is.
 
-use super::future::act;
+use super::fork::act;
 use raddle_core::worker::LocalWorker;
 use raddle_core::worker::jobs::{PlaceAct, Slot, What};
 use raddle_protocol::protocol::bag::{Chunk, Place};

@@ -1,4 +1,4 @@
-//! Owns: futures: work that may run in parallel and costs a call when it does not.
+//! Owns: forks: work that may run in parallel and costs a call when it does not.
 //! May use: nothing.
 //! Never: foreign work on the stack of one who waits.
 //!
@@ -11,8 +11,8 @@
 //! |---|---|
 //! | `flow` | the list of the running flow: where a call of `join` finds it, and who makes it |
 //! | `join` | two closures, the second of which may be taken |
-//! | `future` | a value that is computed when it is asked for, or before |
-//! | `in_bag` | how a future lies in a bag; `raddle::jobs` has the rooms |
+//! | `fork` | a value that is computed when it is asked for, or before |
+//! | `in_bag` | how a fork lies in a bag; `raddle::jobs` has the rooms |
 //! | `scope` | any number of jobs, and the wait for all of them |
 //! | `waits` | what a report says of those who wait |
 //! | `scope_fifo` | the same, in the order in which they were spawned |
@@ -22,7 +22,7 @@
 
 mod broadcast;
 mod flow;
-mod future;
+mod fork;
 mod in_bag;
 mod join;
 mod par;
@@ -33,7 +33,9 @@ mod waits;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub(crate) use broadcast::{broadcast_in, spawn_broadcast_in};
-pub use future::{Future, future};
+pub use fork::{Fork, fork};
+#[allow(deprecated, reason = "programs that use the former names still compile")]
+pub use fork::{Future, future};
 pub use join::{FnContext, join, join_context};
 pub use par::{par_for, par_for_each, par_map};
 pub(crate) use scope::scope_here;

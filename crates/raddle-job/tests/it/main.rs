@@ -1,4 +1,4 @@
-//! What a user of joins, futures, scopes and pools may rely on, grouped by behaviour.
+//! What a user of joins, forks, scopes and pools may rely on, grouped by behaviour.
 #![cfg(not(loom))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 

@@ -1,17 +1,17 @@
-//! Owns: `Bag`, where a flow's private futures lie, and `Chunk`, the page that they lie in.
+//! Owns: `Bag`, where a flow's private forks with a handle lie, and `Chunk`, the page that they lie in.
 //! May use: nothing.
 //! Never: memory of its own; chunks are given to it and come back from it.
 //!
-//! A future that nobody asks for is written once and read once, so that with a million of them alive the bytes are
+//! A fork that nobody asks for is written once and read once, so that with a million of them alive the bytes are
 //! what they cost (PERF: bench `flat`: 64 bytes each, in a list, 16 to 25 ns; 16 bytes, 4 to 6). Here one is its word
 //! and its closure, without links: places are handed out one after the other, in chunks of one page. Only the flow that
-//! has made a future looks at its place by plain loads and stores; others meet it in the word (`promise`).
+//! has made a fork looks at its place by plain loads and stores; others meet it in the word (`promise`).
 //!
 //! | field of a chunk | who may touch it |
 //! |---|---|
 //! | `home` | written when a bag takes the chunk; then whoever has a handle reads it |
 //! | `live`, `scanned`, `stride`, `older`, `younger` | the flow whose bag it is in; of a free chunk: its holder |
-//! | `shares` | anybody: one for the bag, and one for each handle to a promoted future; the last one gives it back |
+//! | `shares` | anybody: one for the bag, and one for each handle to a promoted fork; the last one gives it back |
 
 use super::promise::Promise;
 use super::shares::Shares;
@@ -25,7 +25,7 @@ const HEAD_BYTES: usize = 64;
 /// Bytes of a place of each size.
 const STRIDES: [usize; 2] = [16, 32];
 
-/// One future's place: its word, and room for its closure behind.
+/// One fork's place: its word, and room for its closure behind.
 #[repr(C, align(16))]
 pub struct Place {
     /// Whether somebody has asked for it.
@@ -44,11 +44,11 @@ impl Place {
 /// A page of places of one size.
 #[repr(C, align(64))]
 pub struct Chunk {
-    /// The header of the flow that makes futures here.
+    /// The header of the flow that makes forks here.
     home: Cell<*const ()>,
-    /// Places that are not used yet, or hold a private future.
+    /// Places that are not used yet, or hold a private fork.
     live: Cell<usize>,
-    /// Below this there is no private future.
+    /// Below this there is no private fork.
     scanned: Cell<*mut Place>,
     stride: Cell<usize>,
     /// The page that was filled before this one.
@@ -81,7 +81,7 @@ impl Chunk {
         place.map_addr(|a| a & !(CHUNK_BYTES - 1)).cast()
     }
 
-    /// Whose the future is.
+    /// Whose the fork is.
     ///
     /// # Safety
     /// `place` is in use.
@@ -91,10 +91,10 @@ impl Chunk {
         unsafe { &*Chunk::of(place) }.home.get()
     }
 
-    /// Who has the handle to a promoted future will not look at its place again: the chunk, if it is free now.
+    /// Who has the handle to a promoted fork will not look at its place again: the chunk, if it is free now.
     ///
     /// # Safety
-    /// `place` is in use, and its future was promoted.
+    /// `place` is in use, and its fork was promoted.
     #[inline]
     pub unsafe fn let_go(place: *mut Place) -> Option<*mut Chunk> {
         let chunk = Chunk::of(place);
@@ -141,7 +141,7 @@ impl Cursor {
     }
 }
 
-/// The private futures of one flow.
+/// The private forks of one flow that have a handle; those of `join` and scopes are in a list (`jobs`).
 #[derive(Debug)]
 pub struct Bag {
     cursors: [Cursor; 2],
@@ -202,7 +202,7 @@ impl Bag {
         first
     }
 
-    /// The future at `place` is private no more. False if it was the last of its chunk: then [`clear`](Self::clear) is
+    /// The fork at `place` is private no more. False if it was the last of its chunk: then [`clear`](Self::clear) is
     /// called, when its closure has been taken out.
     ///
     /// # Safety
@@ -216,7 +216,7 @@ impl Bag {
         live != 0
     }
 
-    /// The chunk of `place` has no private future any more: it is used again, or comes back if nobody else looks at it.
+    /// The chunk of `place` has no private fork any more: it is used again, or comes back if nobody else looks at it.
     ///
     /// # Safety
     /// `place` was in this bag, and [`leave`](Self::leave) was false.
@@ -268,7 +268,7 @@ impl Bag {
         head.shares.leave().then_some(chunk)
     }
 
-    /// The oldest private future, and what to do with it.
+    /// The oldest private fork, and what to do with it.
     #[inline]
     pub fn oldest<W>(&self) -> Option<(*mut Place, *mut ())> {
         let mut chunk = self.oldest.get();
@@ -288,7 +288,7 @@ impl Bag {
         None
     }
 
-    /// The future at `place` is about to be promoted: its handle keeps the chunk from now on, too.
+    /// The fork at `place` is about to be promoted: its handle keeps the chunk from now on, too.
     ///
     /// # Safety
     /// `place` is in this bag, and was used.

@@ -1,12 +1,12 @@
-//! Owns: `Promise`, the word of a future that lies in a bag: whether its flow still has it, and who asks for it.
+//! Owns: `Promise`, the word of a fork that lies in a bag: whether its flow still has it, and who asks for it.
 //! May use: `order`, `prim::model`, `prim::real`, `loom`.
 //! Never: a locked instruction of the flow that made it, unless it promotes.
 //!
-//! A future has one handle. While its maker has that, nobody else touches the word: the maker finds the future private
+//! A fork has one handle. While its maker has that, nobody else touches the word: the maker finds the fork private
 //! and takes it by a plain load. When another flow has the handle, that one may ask for the value, or drop the handle;
-//! and the maker may promote the future. These three meet in the word, each by a compare-and-swap.
+//! and the maker may promote the fork. These three meet in the word, each by a compare-and-swap.
 //!
-//! | word | the future | who changes it |
+//! | word | the fork | who changes it |
 //! |---|---|---|
 //! | 0 | has run, or its place is free | its flow |
 //! | act | is private: nobody has asked for it | its flow; who has the handle |
@@ -34,7 +34,7 @@ const MARKS: usize = DROPPED | ASKED | PROMOTED;
 #[repr(transparent)]
 pub struct Promise(AtomicPtr<()>);
 
-/// Who asks for a future that another flow has: lies in its frame while it waits.
+/// Who asks for a fork that another flow has: lies in its frame while it waits.
 #[derive(Debug)]
 pub struct Asker<W> {
     /// What the word was: the asker has taken its place there.
@@ -46,13 +46,13 @@ pub struct Asker<W> {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Asked {
-    /// It will be woken when the future, promoted, has run.
+    /// It will be woken when the fork, promoted, has run.
     Waits,
-    /// The future is a job: its record.
+    /// The fork is a job: its record.
     Promoted(*mut ()),
 }
 
-/// Who else looks at a private future.
+/// Who else looks at a private fork.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Interest<W> {
     /// It has its handle, which is somewhere.
@@ -82,21 +82,21 @@ fn unmarked(word: *mut ()) -> *mut () {
 }
 
 impl Promise {
-    /// Of a future with this act. (Chunks are not made word by word.)
+    /// Of a fork with this act. (Chunks are not made word by word.)
     #[cfg(loom)]
     #[inline]
     pub fn new(act: *mut ()) -> Self {
         Promise(AtomicPtr::new(act))
     }
 
-    /// A future is made here, by the flow that has the place.
+    /// A fork is made here, by the flow that has the place.
     #[inline(always)]
     pub fn make(&self, act: *mut ()) {
         // Relaxed: the handle tells others of it, and its way to them publishes.
         self.0.store(act, Ordering::Relaxed);
     }
 
-    /// The act of a future that is private; `None` if it was promoted. Its flow calls, and has the handle.
+    /// The act of a fork that is private; `None` if it was promoted. Its flow calls, and has the handle.
     #[inline(always)]
     pub fn private(&self) -> Option<*mut ()> {
         // Relaxed: whatever it is, the caller has written it.
@@ -110,19 +110,19 @@ impl Promise {
         self.0.store(null_mut(), Ordering::Relaxed);
     }
 
-    /// The act of a future that can be promoted. Its flow calls.
+    /// The act of a fork that can be promoted. Its flow calls.
     #[inline]
     pub fn act<W>(&self) -> Option<*mut ()> {
         let word = self.0.load(order::PROMISE_HEED());
         match marks(word) {
             PROMOTED => None,
-            // SAFETY: an asker waits until its future has been promoted, which only the caller does.
+            // SAFETY: an asker waits until its fork has been promoted, which only the caller does.
             ASKED => Some(unsafe { &*unmarked(word).cast::<Asker<W>>() }.act.get()),
             _ => Some(unmarked(word)).filter(|act| !act.is_null()),
         }
     }
 
-    /// Promotes a private future. Whoever is interested sees `record` from now on, made ready for them by `ready`,
+    /// Promotes a private fork. Whoever is interested sees `record` from now on, made ready for them by `ready`,
     /// which may be called again if somebody comes meanwhile. Its flow calls.
     #[inline]
     pub fn promote<W>(&self, record: *mut (), mut ready: impl FnMut(&Interest<W>)) -> Interest<W> {

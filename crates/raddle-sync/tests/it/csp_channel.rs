@@ -316,8 +316,8 @@ fn a_flow_may_wait_for_one_of_its_own_forks() {
         let (mut to, mut from) = csp::channel();
         let both = raddle::join(|| from.recv(), || to.send(3));
         assert_eq!(both, (Ok(3), Ok(())));
-        let late = raddle::future(move || to.send(4));
+        let late = raddle::fork(move || to.send(4));
         assert_eq!(from.recv_timeout(Duration::from_secs(60)), Ok(4));
-        late.get().unwrap();
+        late.join().unwrap();
     });
 }

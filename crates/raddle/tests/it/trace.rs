@@ -192,10 +192,10 @@ fn forks_are_recorded_from_their_promotion_on() {
         a + b
     }
     let (log, analysis) = traced("jobs", Balance::Steal, || {
-        let futures: Vec<_> = (0..10).map(|n| raddle::future(move || n)).collect();
+        let forks: Vec<_> = (0..10).map(|n| raddle::fork(move || n)).collect();
         // Who lets others run lets go of what it has.
         csp::yield_now();
-        assert_eq!(futures.into_iter().map(raddle::Future::get).sum::<u64>(), 45);
+        assert_eq!(forks.into_iter().map(raddle::Fork::join).sum::<u64>(), 45);
         assert_eq!(both(20), 22);
     });
     let jobs = analysis.jobs;

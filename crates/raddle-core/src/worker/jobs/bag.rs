@@ -1,6 +1,6 @@
-//! Owns: what happens when a future in a flow's bag becomes a job.
+//! Owns: what happens when a fork in a flow's bag becomes a job.
 //! May use: `tracer`, `worker`, `raddle-protocol`, `raddle-trace`.
-//! Never: a future run; who asks for it, or takes its job, does.
+//! Never: running a fork; who asks for it, or takes its job, does.
 
 use super::chunks;
 use crate::tracer::number_of_job;
@@ -24,7 +24,7 @@ pub enum What {
     Promote(*mut *mut Node),
 }
 
-/// What is to be done with the future whose word is `act`.
+/// What is to be done with the fork whose word is `act`.
 ///
 /// # Safety
 /// It was put into a place of a bag, and came from the word of that place.
@@ -34,11 +34,11 @@ pub unsafe fn as_act(act: *mut ()) -> PlaceAct {
     unsafe { std::mem::transmute::<*mut (), PlaceAct>(act) }
 }
 
-/// Promotes the oldest future of a flow that runs on `worker`, or has just left it. False if there is none.
+/// Promotes the oldest fork of a flow that runs on `worker`, or has just left it. False if there is none.
 pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
     let Some((place, act)) = forks.bag.oldest::<Header>() else { return false };
     let mut record: *mut Node = null_mut();
-    // SAFETY: it came from the word of a private future.
+    // SAFETY: it came from the word of a private fork.
     let act = unsafe { as_act(act) };
     // SAFETY: private, and so not taken; it is in the bag of the flow that calls.
     unsafe { act(place, What::Promote(&raw mut record)) };
@@ -70,7 +70,7 @@ pub fn promote_oldest(worker: &LocalWorker, forks: &Forks) -> bool {
     true
 }
 
-/// Who had the handle to the promoted future at `place` will not look there again.
+/// Who had the handle to the promoted fork at `place` will not look there again.
 ///
 /// # Safety
 /// The caller has had the handle, or has just promoted what nobody has a handle to; and it says so once.

@@ -1,4 +1,4 @@
-//! Owns: where the chunks come from that bags keep futures in, and where they go.
+//! Owns: where the chunks come from that bags keep forks in, and where they go.
 //! May use: `worker`, `raddle-protocol`.
 //! Never: giving memory back; a chunk that was used is used again.
 

@@ -1,9 +1,9 @@
-//! Owns: where jobs lie before somebody runs them: slots, pages of futures, and the lines of spawned jobs.
+//! Owns: where jobs lie before somebody runs them: slots, pages of forks, and the lines of spawned jobs.
 //! May use: nothing.
 //! Never: running a job, or knowing what it computes.
 //!
 //! A worker keeps free slots and pages of its own, and promotes what its flows have forked; so these are the
-//! scheduler's. What a fork, a future or a scope is, the crate `raddle-job` says.
+//! scheduler's. What a fork or a scope is, the crate `raddle-job` says.
 
 mod bag;
 mod chunks;

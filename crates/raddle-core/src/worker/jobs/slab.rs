@@ -1,4 +1,4 @@
-//! Owns: `Slot`, the room for a future that outlives the call that made it, and where slots come from.
+//! Owns: `Slot`, the room for a fork that outlives the call that made it, and where slots come from.
 //! May use: `worker`, `raddle-protocol`.
 //! Never: giving memory back; a slot that was used is used again.
 //!
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const CHAIN: usize = 256;
 const WORDS: usize = 2;
 
-/// The room for one future.
+/// The room for one fork.
 #[repr(C, align(64))]
 pub struct Slot {
     node: MaybeUninit<Node>,
@@ -56,7 +56,7 @@ impl Slot {
         slot.cast()
     }
 
-    /// Whose the future is.
+    /// Whose the fork is.
     ///
     /// # Safety
     /// `node` begins a slot in use.
@@ -167,7 +167,7 @@ fn cut() -> Box<[*mut Slot]> {
 /// One worker's free slots.
 ///
 /// An array of their addresses, not a list through them: a list makes each take wait for a load from the slot that the
-/// one before it took (2 ns of 7 for a future, PERF: bench `flat`).
+/// one before it took (2 ns of 7 for a fork, PERF: bench `flat`).
 #[derive(Debug)]
 pub struct Slots {
     count: Cell<usize>,

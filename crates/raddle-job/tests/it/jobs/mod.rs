@@ -1,10 +1,10 @@
-//! `scope`, `spawn`, `future` and the loops: what rayon-core promises of the first two, and that all of them may wait.
+//! `scope`, `spawn`, `fork` and the loops: what rayon-core promises of the first two, and that all of them may wait.
 
 use crate::child::{assert_said, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle::{
-    Future, Scope, blocking, csp, future, in_place_scope, join, par_for, par_for_each, par_map, scope,
+    Fork, Scope, blocking, csp, fork, in_place_scope, join, par_for, par_for_each, par_map, scope,
     scope_fifo, task, thread,
 };
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-mod futures;
+mod forks;
 mod loops;
 mod scopes;
 

@@ -16,7 +16,7 @@ pub struct Forks {
     top: Cell<*mut Node>,
     /// Stands before the oldest; of its fields only `younger` is used.
     base: Node,
-    /// Its futures, which are not in the list.
+    /// Its forks that have a handle, which are not in the list.
     pub bag: Bag,
 }
 

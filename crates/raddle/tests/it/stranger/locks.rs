@@ -161,18 +161,18 @@ fn two_lazy_values_need_each_other() {
     hangs(program, &["'logger'", "'config'", "call_once", "held by"]);
 }
 
-/// A future needs a lock that is held when its value is asked for.
+/// A fork needs a lock that is held when its value is asked for.
 #[test]
 fn a_future_is_joined_under_a_lock() {
     fn program(way: Way) {
         let total = Arc::new(Mutex::new(40));
         let part = total.clone();
-        let sum = raddle::future(move || *part.lock().unwrap() + 1);
+        let sum = raddle::fork(move || *part.lock().unwrap() + 1);
         if way == Planted {
             let mut total = total.lock().unwrap();
-            *total += sum.get();
+            *total += sum.join();
         } else {
-            let part = sum.get();
+            let part = sum.join();
             *total.lock().unwrap() += part;
         }
     }

@@ -1,10 +1,10 @@
-//! Owns: `future` and `Future`: a value that is computed at the latest when it is asked for.
+//! Owns: `fork` and `Fork`: a value that is computed at the latest when it is asked for.
 //! May use: `raddle-core`, `raddle-protocol`, `raddle-trace`.
-//! Never: a future run on the stack of another flow than the one that made it and now asks for it.
+//! Never: a fork run on the stack of another flow than the one that made it and now asks for it.
 
 use super::flow::{self, Flow};
 use super::in_bag;
-use super::waits::{GET, GET_PRIVATE, Promised};
+use super::waits::{JOIN_FORK, JOIN_PRIVATE_FORK, Promised};
 use raddle_core::trace::{name_this_job, note_job, number_of_job};
 use raddle_core::wait::Wait;
 use raddle_core::wait::park;
@@ -22,10 +22,10 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
-/// A value that is being computed, or will be when it is asked for; see [`future`].
+/// The handle of a forked call: its value is being computed, or will be when it is asked for; see [`fork`].
 ///
 /// Dropping it does not stop the computation: it runs when a worker is idle, or when its maker waits or ends.
-pub struct Future<T> {
+pub struct Fork<T> {
     at: At,
     value: PhantomData<T>,
 }
@@ -51,7 +51,7 @@ impl At {
         }
     }
 
-    /// The record of a future that is no longer private.
+    /// The record of a fork that is no longer private.
     ///
     /// # Safety
     /// The caller has the handle.
@@ -63,7 +63,7 @@ impl At {
         }
     }
 
-    /// The handle of a promoted future is used up.
+    /// The handle of a promoted fork is used up.
     fn let_go(self) {
         if let Ok(place) = self.place() {
             // SAFETY: this is the handle, and it is used up.
@@ -73,24 +73,27 @@ impl At {
 }
 
 // SAFETY: the handle is the right to the value, and to nothing else.
-unsafe impl<T: Send> Send for Future<T> {}
+unsafe impl<T: Send> Send for Fork<T> {}
 // SAFETY: a shared handle only looks at the join word.
-unsafe impl<T> Sync for Future<T> {}
+unsafe impl<T> Sync for Fork<T> {}
 
-/// Promises the value of `f`, which an idle worker may compute meanwhile; nothing is started for it.
+/// Forks a call of `f`, which an idle worker may run while the caller goes on; [`join`](Fork::join) gives its value.
 ///
-/// If nobody has taken it, [`get`](Future::get) calls `f` like a function; so a million futures cost a few nanoseconds
-/// each. It also becomes everybody's when its maker waits, or ends. What was taken runs as a light process.
+/// Nothing is started for it: if nobody has taken it, `join` calls `f` like a function, so that a million forks cost a
+/// few nanoseconds each. When the caller waits, or ends, its forks are offered to all workers. One that was taken runs
+/// as a light process. Unlike Rust's futures, it needs no executor, and may wait.
+///
+/// [`raddle::join`](crate::join) and scopes fork calls that borrow.
 ///
 /// # Panics
 /// On an OS thread, if the default runtime cannot be started.
 ///
 /// ```
-/// let squares: Vec<_> = (0..100_u64).map(|n| raddle::future(move || n * n)).collect();
-/// assert_eq!(squares.into_iter().map(|square| square.get()).sum::<u64>(), 328_350);
+/// let squares: Vec<_> = (0..100_u64).map(|n| raddle::fork(move || n * n)).collect();
+/// assert_eq!(squares.into_iter().map(|square| square.join()).sum::<u64>(), 328_350);
 /// ```
 #[inline]
-pub fn future<F, T>(f: F) -> Future<T>
+pub fn fork<F, T>(f: F) -> Fork<T>
 where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
@@ -101,9 +104,27 @@ where
     }
 }
 
+/// [`Fork`], by its former name.
+#[deprecated(since = "0.1.0", note = "renamed to `Fork`, since it is not a Rust `Future`")]
+pub type Future<T> = Fork<T>;
+
+/// [`fork`], by its former name.
+///
+/// # Panics
+/// As `fork`.
+#[deprecated(since = "0.1.0", note = "renamed to `fork`, since it makes no Rust `Future`")]
+#[inline]
+pub fn future<F, T>(f: F) -> Fork<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    fork(f)
+}
+
 #[cold]
 #[inline(never)]
-fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Future<T> {
+fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Fork<T> {
     match flow::with_own_list() {
         Some(flow) => make(flow, f),
         None => make_record(f),
@@ -111,26 +132,26 @@ fn make_without_list<F: FnOnce() -> T, T>(f: F) -> Future<T> {
 }
 
 #[inline(always)]
-fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Future<T> {
+fn make<F: FnOnce() -> T, T>(flow: Flow<'_>, f: F) -> Fork<T> {
     // SAFETY: it is gone when the closure is there, and nothing leaves its stack meanwhile.
     let here = unsafe { flow.here() };
     let place = in_bag::put(&here, flow.forks(), flow.home(), f);
     flow.poll();
-    Future { at: At(place.cast()), value: PhantomData }
+    Fork { at: At(place.cast()), value: PhantomData }
 }
 
 /// In a task's poll, or on an OS thread.
-fn make_record<F: FnOnce() -> T, T>(f: F) -> Future<T> {
+fn make_record<F: FnOnce() -> T, T>(f: F) -> Fork<T> {
     let node = Slot::make(std::ptr::null(), act::<F, T>, f);
     // SAFETY: just made.
     unsafe { Node::renew_join(node) };
-    // SAFETY: as above; the slot stays until the future has been run and its handle is gone.
+    // SAFETY: as above; the slot stays until the fork has been run and its handle is gone.
     unsafe { flow::place(None, node) };
-    Future { at: At::record(node), value: PhantomData }
+    Fork { at: At::record(node), value: PhantomData }
 }
 
 /// # Safety
-/// `node` begins a slot of a future made of an `F`, and `how` is as the lists promise.
+/// `node` begins a slot of a fork made of an `F`, and `how` is as the lists promise.
 pub(super) unsafe fn act<F: FnOnce() -> T, T>(node: *mut Node, how: How) {
     match how {
         How::Promote => {}
@@ -169,7 +190,7 @@ unsafe fn run_taken<F: FnOnce() -> T, T>(node: *mut Node) {
 }
 
 /// # Safety
-/// `node` begins the slot of a future that was taken and has ended; this is the last look at it.
+/// `node` begins the slot of a fork that was taken and has ended; this is the last look at it.
 unsafe fn take_result<T>(node: *mut Node) -> std::thread::Result<T> {
     // SAFETY: passed on to the caller.
     let result = unsafe { Slot::take::<std::thread::Result<T>>(node) };
@@ -178,15 +199,15 @@ unsafe fn take_result<T>(node: *mut Node) -> std::thread::Result<T> {
     result
 }
 
-impl<T> Future<T> {
-    /// The value: computed here if nobody has taken the future, else waited for. A process that waits leaves its
+impl<T> Fork<T> {
+    /// The value: computed here if nobody has taken the fork, else waited for. A process that waits leaves its
     /// worker.
     ///
     /// # Panics
     /// As the closure; and inside a task, which must not wait, if there is something to wait for.
     #[inline]
     #[track_caller]
-    pub fn get(self) -> T {
+    pub fn join(self) -> T {
         let at = self.at;
         std::mem::forget(self);
         if let (Some(flow), Ok(place)) = (Flow::current(), at.place()) {
@@ -199,11 +220,11 @@ impl<T> Future<T> {
             }
         }
         // SAFETY: the handle was ours.
-        unsafe { Self::get_elsewhere(at, Location::caller()) }
+        unsafe { Self::join_elsewhere(at, Location::caller()) }
     }
 
     /// # Safety
-    /// `place` is in the bag of the running flow, which has made this future; it is private, and `act` is what to do.
+    /// `place` is in the bag of the running flow, which has made this fork; it is private, and `act` is what to do.
     /// The handle is used up.
     #[inline(always)]
     unsafe fn run_here(flow: Flow<'_>, place: *mut Place, act: *mut ()) -> T {
@@ -215,7 +236,7 @@ impl<T> Future<T> {
         // SAFETY: as above.
         if unsafe { flow.forks().bag.leave(place) } {
             // SAFETY: as above. The place may be used again as soon as the closure has been taken out of it: its chunk
-            // holds others, and only this flow makes futures there.
+            // holds others, and only this flow makes forks there.
             unsafe { act(place, What::Here(out.as_mut_ptr().cast())) };
         } else {
             // SAFETY: as above.
@@ -231,7 +252,7 @@ impl<T> Future<T> {
     /// The handle is used up by this call.
     #[cold]
     #[inline(never)]
-    unsafe fn get_elsewhere(at: At, site: &'static Location<'static>) -> T {
+    unsafe fn join_elsewhere(at: At, site: &'static Location<'static>) -> T {
         // SAFETY: the handle was ours.
         let record = match unsafe { at.promoted() } {
             Some(record) => record,
@@ -251,9 +272,9 @@ impl<T> Future<T> {
         // SAFETY: as above.
         let word: &JoinWord<Header> = unsafe { &(*record).join };
         if !word.is_done() {
-            let wait = Wait::on(const { &GET }, word, site);
+            let wait = Wait::on(const { &JOIN_FORK }, word, site);
             let _shown = wait.show();
-            park::wait_registered_on(GET.call(), record.addr(), |getter| {
+            park::wait_registered_on(JOIN_FORK.call(), record.addr(), |getter| {
                 word.register(getter) == Registered::Waits
             });
         }
@@ -263,7 +284,7 @@ impl<T> Future<T> {
     }
 
     /// # Safety
-    /// The calling flow has made the future and has it back; the handle is used up.
+    /// The calling flow has made the fork and has it back; the handle is used up.
     unsafe fn run_record_here(record: *mut Node) -> T {
         struct Free(*mut Node);
         impl Drop for Free {
@@ -280,7 +301,17 @@ impl<T> Future<T> {
         unsafe { out.assume_init() }
     }
 
-    /// Whether somebody else has computed the value, so that [`get`](Self::get) neither waits nor computes.
+    /// [`join`](Self::join), by its former name.
+    ///
+    /// # Panics
+    /// As `join`.
+    #[deprecated(since = "0.1.0", note = "renamed to `join`")]
+    #[track_caller]
+    pub fn get(self) -> T {
+        self.join()
+    }
+
+    /// Whether somebody else has computed the value, so that [`join`](Self::join) neither waits nor computes.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the handle is ours.
         let record = unsafe { self.at.promoted() };
@@ -289,13 +320,13 @@ impl<T> Future<T> {
     }
 }
 
-/// Whether the running flow has made the future, and may look for its job where it was promoted to.
+/// Whether the running flow has made the fork, and may look for its job where it was promoted to.
 ///
 /// Control blocks are used again, in other runtimes, too: the flow may only have the address of the one that did. Then
 /// the queue may be gone with its runtime, and so it is looked at only if it is one of the caller's own.
 ///
 /// # Safety
-/// `record` is one of a promoted future, whose handle the caller has.
+/// `record` is one of a promoted fork, whose handle the caller has.
 unsafe fn may_be_had_back(record: *mut Node) -> bool {
     // SAFETY: the record is in use as long as the handle.
     let Some(flow) = flow::at_home(unsafe { Slot::home(record) }) else { return false };
@@ -304,10 +335,10 @@ unsafe fn may_be_had_back(record: *mut Node) -> bool {
     flow.shared().workers().iter().any(|worker| std::ptr::eq(&raw const worker.jobs, queue))
 }
 
-/// Runs the future whose chunk has no other private one, and sees to the chunk.
+/// Runs the fork whose chunk has no other private one, and sees to the chunk.
 ///
 /// # Safety
-/// As [`Future::run_here`]; the future has left the bag, and its closure has not been taken out.
+/// As [`Fork::run_here`]; the fork has left the bag, and its closure has not been taken out.
 #[cold]
 #[inline(never)]
 unsafe fn run_last(flow: Flow<'_>, place: *mut Place, act: PlaceAct, out: *mut ()) {
@@ -329,7 +360,7 @@ unsafe fn run_last(flow: Flow<'_>, place: *mut Place, act: PlaceAct, out: *mut (
     unsafe { act(place, What::Here(out)) };
 }
 
-/// Waits until a future that another flow has, privately, was promoted and has run. Its record.
+/// Waits until a fork that another flow has, privately, was promoted and has run. Its record.
 ///
 /// # Safety
 /// The caller has the handle.
@@ -340,9 +371,9 @@ unsafe fn wait_for_promoted(at: At, site: &'static Location<'static>) -> *mut No
     let asker = Asker::<Header>::new();
     // SAFETY: as above.
     let maker = Promised { maker: unsafe { Chunk::home(place) } };
-    let wait = Wait::on(const { &GET_PRIVATE }, &maker, site);
+    let wait = Wait::on(const { &JOIN_PRIVATE_FORK }, &maker, site);
     let _shown = wait.show();
-    park::wait_registered(GET_PRIVATE.call(), |getter| match promise.ask(&asker, getter) {
+    park::wait_registered(JOIN_PRIVATE_FORK.call(), |getter| match promise.ask(&asker, getter) {
         Asked::Waits => true,
         Asked::Promoted(record) => {
             // SAFETY: the record is in use as long as the handle.
@@ -353,7 +384,7 @@ unsafe fn wait_for_promoted(at: At, site: &'static Location<'static>) -> *mut No
     promise.record().expect("who waited was woken by the job's end").cast()
 }
 
-impl<T> Drop for Future<T> {
+impl<T> Drop for Fork<T> {
     fn drop(&mut self) {
         let record = match self.at.place() {
             // SAFETY: a place is in use as long as the handle.
@@ -371,8 +402,8 @@ impl<T> Drop for Future<T> {
     }
 }
 
-impl<T> fmt::Debug for Future<T> {
+impl<T> fmt::Debug for Fork<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Future").field("finished", &self.is_finished()).finish_non_exhaustive()
+        f.debug_struct("Fork").field("finished", &self.is_finished()).finish_non_exhaustive()
     }
 }

@@ -100,7 +100,7 @@ const TSAN_RUNTIME: Need = Need {
 };
 
 /// Every group, in the order in which they run: the cheap ones that fail most often first; then what takes longest, so
-/// that side by side the lanes end at about the same time.
+/// that side by side the threads end at about the same time.
 pub(crate) const GROUPS: &[Group] = &[
     Group { name: "fmt", what: "the code is formatted", needs: &[], steps: &["cargo fmt --all --check"] },
     Group {

@@ -15,13 +15,13 @@ mod failing;
 mod graph;
 mod groups;
 mod house;
-mod lanes;
 mod link_shared;
 mod plate;
 mod recipes;
 mod report;
 mod run;
 mod setup;
+mod side_by_side;
 mod structure;
 #[cfg(test)]
 mod tidy;
@@ -86,8 +86,9 @@ struct TestArgs {
     #[arg(long)]
     list: bool,
     /// Run so many groups side by side; each then shows its output when it is done
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
-    lanes: u8,
+    #[arg(short, long, alias = "lanes", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=16))]
+    jobs: u8,
 }
 
 fn group_names() -> PossibleValuesParser {
@@ -113,9 +114,9 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Test(args) => {
             let chosen = groups::choose(&args.groups);
-            let rows = match usize::from(args.lanes) {
+            let rows = match usize::from(args.jobs) {
                 1 => run::run_groups(&chosen, &mut report::say)?,
-                lanes => lanes::run_side_by_side(&chosen, lanes, &mut report::say)?,
+                jobs => side_by_side::run(&chosen, jobs, &mut report::say)?,
             };
             report::say(&report::table(&rows));
             Ok(report::exit_code(&rows, args.require_all))

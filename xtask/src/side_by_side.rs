@@ -2,9 +2,9 @@
 //! May use: `failing`, `groups`, `run`, `anyhow`.
 //! Never: the output of two groups mixed, or what passed shown: of a group that fails, what failed is shown in the end.
 //!
-//! Cargo uses all cores while it compiles, and few while it links or while a test waits for time to pass. A second lane
-//! fills those gaps. Two groups that build into the same folder would only wait for each other's lock, so a lane
-//! prefers a group whose folder nobody builds into.
+//! Cargo uses all cores while it compiles, and few while it links or while a test waits for time to pass. A second
+//! group fills those gaps. Two groups that build into the same folder would only wait for each other's lock, so a
+//! thread prefers a group whose folder nobody builds into.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,18 +29,18 @@ fn folder(group: &Group) -> &'static str {
     named.unwrap_or("target")
 }
 
-/// Runs `groups`, at most `lanes` at a time; the rows in the order of `groups`.
-pub(crate) fn run_side_by_side(
+/// Runs `groups`, at most `jobs` at a time; the rows in the order of `groups`.
+pub(crate) fn run(
     groups: &[&'static Group],
-    lanes: usize,
+    jobs: usize,
     say: &mut (dyn FnMut(&str) + Send),
 ) -> anyhow::Result<Vec<Row>> {
     let waiting = groups.iter().copied().enumerate().collect();
     let work = Mutex::new(Work { waiting, folders_in_use: Vec::new(), rows: Vec::new() });
     let say = Mutex::new(say);
     std::thread::scope(|scope| {
-        for _ in 0..lanes {
-            scope.spawn(|| lane(&work, &say));
+        for _ in 0..jobs {
+            scope.spawn(|| run_all(&work, &say));
         }
     });
     let mut rows = work.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
@@ -52,7 +52,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lane(work: &Mutex<Work>, say: &Mutex<&mut (dyn FnMut(&str) + Send)>) {
+fn run_all(work: &Mutex<Work>, say: &Mutex<&mut (dyn FnMut(&str) + Send)>) {
     loop {
         // A statement of its own: the guard must not live through the body.
         let chosen = next(&mut lock(work));
@@ -111,14 +111,14 @@ mod tests {
     fn rows_keep_the_order_and_outputs_do_not_mix() {
         let mut shown = String::new();
         static RED: Group = Group { name: "red", what: "", needs: &[], steps: &["echo r1; echo r2; false"] };
-        let rows = run_side_by_side(&[&A, &RED, &B], 2, &mut |text| shown.push_str(text)).expect("sh starts");
+        let rows = run(&[&A, &RED, &B], 2, &mut |text| shown.push_str(text)).expect("sh starts");
         assert_eq!(rows.iter().map(|row| row.group).collect::<Vec<_>>(), ["a", "red", "b"]);
         assert!(shown.contains("[a] has passed") && shown.contains("[b] has passed"), "{shown}");
         assert!(shown.contains("r1\nr2\n") && !shown.contains("a1\n"), "{shown}");
     }
 
     #[test]
-    fn a_lane_prefers_a_folder_that_nobody_uses() {
+    fn a_thread_prefers_a_folder_that_nobody_uses() {
         let mut work = Work {
             waiting: [&A, &B, &FAR].into_iter().enumerate().collect(),
             folders_in_use: Vec::new(),

@@ -31,7 +31,7 @@ pub fn of_ring(run: &mut Run, folder: &Path) -> Result<(), String> {
     };
     progress("tracing the ring");
     let one = traced(&path, folder, 1, 0)?;
-    for (segments, name) in [(0, "without placement"), (STAGES, "with each thread beside strangers")] {
+    for (segments, name) in [(0, "without placement"), (STAGES, "with each thread beside unrelated ones")] {
         let found = diff(&one, &traced(&path, folder, 2, segments)?);
         run.notes.push(format!(
             "`raddle trace diff` of {MESSAGES} messages on one worker and on two, {name}: {}",

@@ -22,12 +22,12 @@ pub(crate) type Subject = Arc<dyn Fn() + Send + Sync>;
 /// Runs of one closure.
 pub(crate) struct Runs {
     subject: Subject,
-    bed: Option<(Runtime, Arc<Board>)>,
+    idle: Option<(Runtime, Arc<Board>)>,
 }
 
 impl Runs {
     pub(crate) fn of(subject: Subject) -> Runs {
-        Runs { subject, bed: None }
+        Runs { subject, idle: None }
     }
 
     /// Runs the closure as the first process, until nothing can run any more or something has failed.
@@ -35,7 +35,7 @@ impl Runs {
     /// # Panics
     /// If no runtime can be built.
     pub(crate) fn run(&mut self, plan: &Plan, asked: Asked) -> RunEnd {
-        let (runtime, board) = self.bed.take().unwrap_or_else(bed);
+        let (runtime, board) = self.idle.take().unwrap_or_else(new_runtime);
         board.order(plan.chooser(), asked);
         let f = self.subject.clone();
         spawn_first(runtime.shared(), move || {
@@ -48,14 +48,14 @@ impl Runs {
             return RunEnd { cause: Some(Cause::Held(PATIENCE.as_secs())), ..RunEnd::default() };
         };
         if outcome.is_clean {
-            self.bed = Some((runtime, board));
+            self.idle = Some((runtime, board));
         }
         outcome
     }
 }
 
 /// A runtime that waits for orders.
-fn bed() -> (Runtime, Arc<Board>) {
+fn new_runtime() -> (Runtime, Arc<Board>) {
     let board = Arc::new(Board::default());
     let runtime = Runtime::builder().explored(Arc::new(ByOrder(board.clone()))).build();
     (runtime.unwrap_or_else(|error| panic!("no runtime to explore in: {error}")), board)

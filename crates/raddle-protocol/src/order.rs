@@ -116,7 +116,7 @@ mod rows {
             "the next holder would not see what the last one did";
 
         INBOX_PUSH: AcqRel, pairs with "INBOX_TAKE (release), and IDLE_SLEEPER_FENCE before `try_sleep` (acquire)",
-            "the owner would follow a link that it does not see yet; the pusher would see an old bed and wake nobody";
+            "the owner would follow a link that it does not see yet; the pusher would see an old word and wake nobody";
         INBOX_TAKE: Acquire, pairs with "INBOX_PUSH",
             "the owner would follow a link that it does not see yet";
 
@@ -145,28 +145,28 @@ mod rows {
         IDLE_ALL_ASLEEP: Acquire, pairs with "IDLE_ANNOUNCE",
             "a runtime would end while a letter that an announcer sent before lies in an inbox";
         IDLE_ANNOUNCE: Release, pairs with "IDLE_KNOCK and IDLE_ALL_ASLEEP",
-            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
+            "the one knocker would use up the wish for knocks without seeing the sleep word of whoever wished";
         IDLE_CANCEL: Release, pairs with "IDLE_SLEEPER_FENCE, which comes after the announcement",
             "who announces itself last would take one who is up already for a sleeper, and sleep without a time-out";
         IDLE_KNOCK: Acquire, pairs with "IDLE_ANNOUNCE",
-            "the one knocker would use up the wish for knocks without seeing the bed of whoever wished";
+            "the one knocker would use up the wish for knocks without seeing the sleep word of whoever wished";
 
         GATE_CLOSE: Release, pairs with "GATE_SEE_CLOSED",
-            "one who was called earlier, and comes now, would not see what the looker wants of it";
+            "one who was called earlier, and comes now, would not see what the inspector wants of it";
         GATE_SEE_CLOSED: Acquire, pairs with "GATE_CLOSE",
-            "one who was called earlier, and comes now, would not see what the looker wants of it";
+            "one who was called earlier, and comes now, would not see what the inspector wants of it";
         GATE_ARRIVE: Release, pairs with "GATE_SEE_ARRIVED",
-            "the looker would read what one who stands still is seen to be writing";
+            "the inspector would read what one who stands still is seen to be writing";
         GATE_SEE_ARRIVED: Acquire, pairs with "GATE_ARRIVE",
-            "the looker would read what one who stands still is seen to be writing";
+            "the inspector would read what one who stands still is seen to be writing";
         GATE_COUNT: Release, pairs with "GATE_SEE_COUNT",
-            "the looker would see that somebody has come, not who, and sleep until another comes";
+            "the inspector would see that somebody has come, not who, and sleep until another comes";
         GATE_SEE_COUNT: Acquire, pairs with "GATE_COUNT",
-            "the looker would see that somebody has come, not who, and sleep until another comes";
+            "the inspector would see that somebody has come, not who, and sleep until another comes";
         GATE_OPEN: Release, pairs with "GATE_SEE_OPEN",
-            "who goes on would write what the looker still reads";
+            "who goes on would write what the inspector still reads";
         GATE_SEE_OPEN: Acquire, pairs with "GATE_OPEN",
-            "who goes on would write what the looker still reads";
+            "who goes on would write what the inspector still reads";
 
         JOBS_LOCK: Acquire, pairs with "JOBS_UNLOCK",
             "a thief would run a job whose frame it does not see yet, or follow a link that is being changed";
@@ -187,9 +187,9 @@ mod rows {
             "whoever comes second frees the block, and must see all that the first one did with it";
 
         PROMISE_PROMOTE: Release, pairs with "PROMISE_SEE",
-            "who has the handle of a future would look at its job's record before it is made";
+            "who has the handle of a fork would look at its job's record before it is made";
         PROMISE_SEE: Acquire, pairs with "PROMISE_PROMOTE",
-            "who has the handle of a future would look at its job's record before it is made";
+            "who has the handle of a fork would look at its job's record before it is made";
         PROMISE_ASK: Release, pairs with "PROMISE_HEED",
             "the flow would look at an asker, or queue a context, that it does not see yet; or use a place again while \
              who has dropped the handle still looks at it";
@@ -198,7 +198,7 @@ mod rows {
              who has dropped the handle still looks at it";
 
         SHARES_LEAVE: AcqRel, pairs with "SHARES_LEAVE and SHARES_ALONE",
-            "who uses a chunk of futures next would write what one that has left still reads";
+            "who uses a chunk of forks next would write what one that has left still reads";
         SHARES_ALONE: Acquire, pairs with "SHARES_LEAVE",
             "a flow would use a chunk again while one that has left still reads it";
 
@@ -207,13 +207,13 @@ mod rows {
         RENDEZVOUS_LOOK: Acquire, pairs with "RENDEZVOUS_ENTER",
             "the second to arrive would copy to or from a frame, or queue a context, that it does not see yet";
         RENDEZVOUS_TAKE: Acquire, pairs with "RENDEZVOUS_ENTER",
-            "a party that has gone and come back would be served by what its frame held before";
+            "a waiter that has gone and come back would be served by what its frame held before";
         RENDEZVOUS_ANSWER: Release, pairs with "RENDEZVOUS_ANSWERED",
-            "a party that looks out would go on before its value was copied";
+            "a waiter that looks out would go on before its value was copied";
         RENDEZVOUS_ANSWERED: Acquire, pairs with "RENDEZVOUS_ANSWER",
-            "a party that looks out would go on before its value was copied";
+            "a waiter that looks out would go on before its value was copied";
         RENDEZVOUS_END: AcqRel, pairs with "RENDEZVOUS_ENTER (acquire) and RENDEZVOUS_END_SEEN (release)",
-            "who ends would not see the party that it tells; who frees would not come after the other end's last look";
+            "who ends would not see the waiter that it wakes; who frees would not come after the other end's last look";
         RENDEZVOUS_END_SEEN: Acquire, pairs with "RENDEZVOUS_END",
             "who frees the channel would not come after the other end's last look at it";
 

@@ -22,7 +22,7 @@ use raddle_core::decisions::{Look, QUANTUM_NS, Seen};
 
 use super::Costs;
 
-/// A looker's first doze, as `crates/raddle-core/src/worker/sleep.rs` has it.
+/// The watcher's first doze, as `crates/raddle-core/src/worker/sleep.rs` has it.
 const FIRST_DOZE_NS: u64 = 25_000;
 
 /// The simulated batch.

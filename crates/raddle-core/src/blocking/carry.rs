@@ -35,11 +35,11 @@ pub(crate) fn host_storage() -> usize {
 /// A thread's way there and back; in its own frame.
 pub(super) struct Trip {
     block: &'static Block,
-    seat: Cell<*const Seat>,
+    host: Cell<*const HostContext>,
 }
 
 /// The spare OS thread's own flow of control; in its own frame.
-struct Seat {
+struct HostContext {
     context: UnsafeCell<Context>,
     storage: usize,
 }
@@ -47,7 +47,7 @@ struct Seat {
 impl Trip {
     /// A trip of the thread that runs here.
     pub(super) fn new(block: &'static Block) -> Trip {
-        Trip { block, seat: Cell::new(std::ptr::null()) }
+        Trip { block, host: Cell::new(std::ptr::null()) }
     }
 
     /// Leaves the worker. True if the caller then runs on a spare OS thread, from which it must come back; false if
@@ -61,13 +61,13 @@ impl Trip {
         // SAFETY: as above; the trip lies in the frame of one who waits.
         unsafe { worker.leave_workers(self.block, set_out, data) };
         // SAFETY: null, or in the frame of the spare, which waits for the way back.
-        let seat = unsafe { self.seat.get().as_ref() };
-        match seat {
-            Some(seat) => HOST.set(seat.storage),
+        let host = unsafe { self.host.get().as_ref() };
+        match host {
+            Some(host) => HOST.set(host.storage),
             // SAFETY: a worker has resumed it.
             None => unsafe { Here::of(&self.block.header) }.arrive(),
         }
-        seat.is_some()
+        host.is_some()
     }
 
     /// Back to a worker.
@@ -75,10 +75,10 @@ impl Trip {
     pub(super) fn come_back(&self) {
         HOST.set(0);
         // SAFETY: the spare waits, in its frame, for this transfer.
-        let seat = unsafe { &*self.seat.get() };
+        let host = unsafe { &*self.host.get() };
         let own = self.block.header.is(FOREIGN).then(ControlWords::here);
-        // SAFETY: the seat's context was suspended by the transfer that came here, with that storage.
-        unsafe { transfer_with(self.block.context.get(), seat.context.get(), seat.storage) };
+        // SAFETY: the host's context was suspended by the transfer that came here, with that storage.
+        unsafe { transfer_with(self.block.context.get(), host.context.get(), host.storage) };
         if let Some(own) = own {
             self.block.take_up_controls(own);
         }
@@ -109,11 +109,11 @@ unsafe fn set_out(trip: *mut ()) {
 /// # Safety
 /// `trip` points to the `Trip` of a thread that has left its stack, and this is the one to hold it.
 unsafe fn host(trip: *mut ()) {
-    let seat = Seat { context: UnsafeCell::new(Context::empty()), storage: tls::base() };
+    let host = HostContext { context: UnsafeCell::new(Context::empty()), storage: tls::base() };
     // SAFETY: the frame is there until its owner goes on, and its owner is held by this.
     let trip = unsafe { &*trip.cast::<Trip>() };
     let block = trip.block;
-    trip.seat.set(&raw const seat);
+    trip.host.set(&raw const host);
     let flags = &block.header.flags;
     flags.set(flags.get() | AWAY);
     // It has let go of its forks; a join of the call is an OS thread's.
@@ -122,7 +122,7 @@ unsafe fn host(trip: *mut ()) {
     current::set(block.as_header().cast());
     let controls = block.header.is(FOREIGN).then(ControlWords::here);
     // SAFETY: the thread is saved, and held by this; it comes back here before it goes anywhere else.
-    unsafe { transfer_with(seat.context.get(), block.context.get(), block.storage_base()) };
+    unsafe { transfer_with(host.context.get(), block.context.get(), block.storage_base()) };
     if let Some(controls) = controls {
         controls.exchange();
     }

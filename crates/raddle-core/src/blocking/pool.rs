@@ -8,7 +8,7 @@
 //!
 //! It uses a lock of the standard library, for a few instructions.
 
-use super::spare::{self, Bed, BlockingCall};
+use super::spare::{self, BlockingCall, Mailbox};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ const SPARES_MAX: usize = 512;
 static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 pub(crate) struct Pool {
-    idle: Vec<Arc<Bed>>,
+    idle: Vec<Arc<Mailbox>>,
     /// Not empty only while spares live, and all of them work: each looks here before it becomes idle.
     waiting: VecDeque<BlockingCall>,
     /// That have said that they live.
@@ -38,7 +38,7 @@ pub(crate) fn lock() -> PoolGuard {
 
 /// What is to be done with a job, outside of the lock.
 enum Put {
-    Given(Arc<Bed>, BlockingCall),
+    Given(Arc<Mailbox>, BlockingCall),
     Waits,
     Start(BlockingCall),
 }
@@ -61,8 +61,8 @@ impl Pool {
     }
 
     fn put(&mut self, job: BlockingCall) -> Put {
-        if let Some(bed) = self.idle.pop() {
-            return Put::Given(bed, job);
+        if let Some(mailbox) = self.idle.pop() {
+            return Put::Given(mailbox, job);
         }
         // Not behind those that start: all of them may be refused.
         if self.living > 0 && self.living + self.starting >= SPARES_MAX {
@@ -81,7 +81,7 @@ impl Pool {
         }
         // Those that live are at work, or have become idle meanwhile.
         match self.idle.pop() {
-            Some(bed) => Put::Given(bed, job),
+            Some(mailbox) => Put::Given(mailbox, job),
             None => {
                 self.waiting.push_back(job);
                 Put::Waits
@@ -110,7 +110,7 @@ fn submit_to(
         put = lock().put_refused(refused);
     }
     match put {
-        Put::Given(bed, job) => bed.give(job),
+        Put::Given(mailbox, job) => mailbox.give(job),
         Put::Waits => {}
         Put::Start(job) => return Err(job),
     }
@@ -125,19 +125,19 @@ pub(super) fn arrive() {
 }
 
 /// The next job for a spare that has done one; none if it is to wait, and then it is on the list.
-pub(super) fn next_or_idle(bed: &Arc<Bed>) -> Option<BlockingCall> {
+pub(super) fn next_or_idle(mailbox: &Arc<Mailbox>) -> Option<BlockingCall> {
     let mut pool = lock();
     let next = pool.waiting.pop_front();
     if next.is_none() {
-        pool.idle.push(bed.clone());
+        pool.idle.push(mailbox.clone());
     }
     next
 }
 
 /// A spare's time is over. False if it has just been given a job.
-pub(super) fn leave(bed: &Arc<Bed>) -> bool {
+pub(super) fn leave(mailbox: &Arc<Mailbox>) -> bool {
     let mut pool = lock();
-    let Some(at) = pool.idle.iter().position(|idle| Arc::ptr_eq(idle, bed)) else { return false };
+    let Some(at) = pool.idle.iter().position(|idle| Arc::ptr_eq(idle, mailbox)) else { return false };
     pool.idle.remove(at);
     pool.living -= 1;
     true

@@ -49,12 +49,12 @@ pub(crate) fn run_detached(f: impl FnOnce() + Send + 'static) {
 
 /// Where an idle spare waits for a job.
 #[derive(Default)]
-pub(super) struct Bed {
+pub(super) struct Mailbox {
     job: Mutex<Option<BlockingCall>>,
     given: Condvar,
 }
 
-impl Bed {
+impl Mailbox {
     /// Wakes the spare. Called once by whoever took it off the list.
     pub(super) fn give(&self, job: BlockingCall) {
         *self.job.lock().unwrap_or_else(PoisonError::into_inner) = Some(job);
@@ -74,31 +74,31 @@ impl Bed {
 
 /// Starts a spare with its first job; gives the job back if the system refuses.
 pub(super) fn start(job: BlockingCall) -> Result<(), BlockingCall> {
-    // A closure that is refused is dropped: what is in the bed is not.
-    let bed = Arc::new(Bed::default());
-    let own = bed.clone();
-    bed.give(job);
+    // A closure that is refused is dropped: what is in the mailbox is not.
+    let mailbox = Arc::new(Mailbox::default());
+    let own = mailbox.clone();
+    mailbox.give(job);
     match thread::Builder::new().name("raddle-spare".into()).spawn(move || work(&own)) {
         Ok(_detached) => Ok(()),
-        Err(_refused) => Err(bed.take(Duration::ZERO).expect("nobody took it")),
+        Err(_refused) => Err(mailbox.take(Duration::ZERO).expect("nobody took it")),
     }
 }
 
-fn work(bed: &Arc<Bed>) {
+fn work(mailbox: &Arc<Mailbox>) {
     let _registration = Registration::new(Role::Spare);
     pool::arrive();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
     let _alternate = AltStack::for_this_thread();
     let _host = tls::Host::here();
     loop {
-        let Some(job) = bed.take(IDLE_MAX) else {
-            if pool::leave(bed) {
+        let Some(job) = mailbox.take(IDLE_MAX) else {
+            if pool::leave(mailbox) {
                 return;
             }
             continue;
         };
         do_one(job);
-        while let Some(next) = pool::next_or_idle(bed) {
+        while let Some(next) = pool::next_or_idle(mailbox) {
             do_one(next);
         }
     }

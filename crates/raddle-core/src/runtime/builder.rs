@@ -515,7 +515,7 @@ fn allowed_processors() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// The calling OS thread's time-outs end when they should: the kernel adds 50 us else, twice a looker's first doze.
+/// The calling OS thread's time-outs end when they should: the kernel adds 50 us else, twice the watcher's first doze.
 fn sleep_precisely() {
     let slack_ns = 1;
     // A refusal leaves the doze longer, no more.

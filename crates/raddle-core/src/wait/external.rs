@@ -59,9 +59,9 @@ impl External {
 
 /// Blocks the OS thread until whoever got the header by `register` wakes it. If `register` returns false, nobody will.
 pub fn wait(register: impl FnOnce(*mut Header) -> bool) {
-    let bed = External::new();
-    if register(bed.header()) {
-        let woken = bed.sleep(None);
+    let parker = External::new();
+    if register(parker.header()) {
+        let woken = parker.sleep(None);
         debug_assert!(woken, "there is no deadline to pass");
     }
 }
@@ -79,10 +79,10 @@ fn in_process() -> bool {
 /// `header` is that of an [`External`] whose owner sleeps or is about to, and this is its one wake.
 unsafe fn wake(header: *mut Header) {
     // SAFETY: the owner does not leave before `woken` is set; the header is its first field.
-    let bed = unsafe { &*header.cast::<External>() };
-    let word: *const AtomicU32 = &raw const bed.woken;
+    let parker = unsafe { &*header.cast::<External>() };
+    let word: *const AtomicU32 = &raw const parker.woken;
     note_wake();
     // Release pairs with the acquire in `sleep`. After it the owner's frame may be gone.
-    bed.woken.store(1, Ordering::Release);
+    parker.woken.store(1, Ordering::Release);
     futex_wake_one(word);
 }

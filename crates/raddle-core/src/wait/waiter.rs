@@ -46,9 +46,9 @@ pub struct Waiter {
     /// The process that waits; none for an OS thread (or a process that unwinds, and so blocks its worker).
     process: Option<&'static Block>,
     number: WaitNumber,
-    /// An OS thread's own word, and its bed.
+    /// An OS thread's own word, and its parker.
     own: Selection,
-    bed: External,
+    parker: External,
 }
 
 /// The right, and the duty, to queue one who waits. Empty if it had not parked.
@@ -58,7 +58,7 @@ pub struct WakeRight(Option<NonNull<Header>>);
 
 // SAFETY: the right to wake something is a right that any thread may use.
 unsafe impl Send for WakeRight {}
-// SAFETY: what other threads touch is the selection and, by the right to wake, the bed.
+// SAFETY: what other threads touch is the selection and, by the right to wake, the parker.
 unsafe impl Sync for Waiter {}
 // SAFETY: as above; it is not moved once it has been shown to others.
 unsafe impl Send for Waiter {}
@@ -97,7 +97,7 @@ impl Waiter {
         }
         let own = Selection::new();
         let number = process.map_or(&own, |block| &block.selection).begin();
-        Waiter { process, number, own, bed: External::new() }
+        Waiter { process, number, own, parker: External::new() }
     }
 
     #[inline]
@@ -107,7 +107,7 @@ impl Waiter {
 
     /// Who waits: the same for all waits of one process, and never null.
     pub(crate) fn header(&self) -> *mut Header {
-        self.process.map_or(self.bed.header(), Block::as_header)
+        self.process.map_or(self.parker.header(), Block::as_header)
     }
 
     /// Ends the wait with `outcome`, if nobody was first. Under the lock of the queue in which it stands; the right is
@@ -193,12 +193,12 @@ impl Waiter {
     }
 
     fn wait_in_thread(&self, deadline: Option<Instant>) {
-        if !self.own.park() || self.bed.sleep(deadline) {
+        if !self.own.park() || self.parker.sleep(deadline) {
             return;
         }
         if self.own.select(self.number, EXPIRED) == Selected::Lost {
             // Selected at the last moment: the wake is on its way to this frame.
-            let woken = self.bed.sleep(None);
+            let woken = self.parker.sleep(None);
             debug_assert!(woken, "there is no deadline to pass");
         }
     }

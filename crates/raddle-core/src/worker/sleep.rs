@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Debug builds only: work that lies so long at a sleeping worker was not announced to it.
 const SUSPECT: Duration = Duration::from_secs(2);
-/// A looker's first doze; doubles up to the tick.
+/// The watcher's first doze; doubles up to the tick.
 const FIRST_DOZE_NS: u64 = 25_000;
 /// So often is looked for what comes from another worker before the clock is read: about a microsecond.
 const LOOKS: u32 = 64;
@@ -112,7 +112,7 @@ impl LocalWorker {
         None
     }
 
-    /// Announces, looks once more, sleeps. The looker's doze doubles.
+    /// Announces, looks once more, sleeps. The watcher's doze doubles.
     fn sleep_once(&self, was_searcher: bool, doze: &mut u64) -> Woken {
         let shared = self.shared();
         let watch = shared.idle.announce(self.index, was_searcher);
@@ -120,7 +120,7 @@ impl LocalWorker {
             return shared.idle.cancel(self.index, watch);
         }
         shared.note_quiet();
-        let looks = (watch == Watch::Looker && shared.policy.looks()).then_some(*doze);
+        let looks = (watch == Watch::Watcher && shared.policy.looks()).then_some(*doze);
         if looks.is_some_and(|doze| doze >= KNOCK_DOZE_NS) {
             shared.idle.ask_for_knocks();
         }
@@ -135,8 +135,8 @@ impl LocalWorker {
 
     /// Sleeps. In a debug build, a sleep that nobody ends looks for a wake that was lost.
     ///
-    /// Work that lies here for [`SUSPECT`] while this worker's bed still says asleep was published by somebody who
-    /// should have changed the bed since: a bug of ours, and the one kind that a test would only see as a hang.
+    /// Work that lies here for [`SUSPECT`] while this worker's word still says asleep was published by somebody who
+    /// should have changed the word since: a bug of ours, and the one kind that a test would only see as a hang.
     fn sleep_watched(&self, watch: Watch, at_most: Option<Duration>) -> Woken {
         let idle = &self.shared().idle;
         if !cfg!(debug_assertions) || at_most.is_some_and(|t| t < SUSPECT) {

@@ -63,7 +63,7 @@ const PROGRAMS: [(&str, fn()); 22] = [
     ("lock_of_std", slow::lock_of_std),
     ("cycle_while_others_run", cycles::cycle_while_others_run),
     ("hangs_late", noticed::hangs_late),
-    ("last_stranger_ends", noticed::last_stranger_ends),
+    ("last_unrelated_thread_ends", noticed::last_unrelated_thread_ends),
     ("reader_stalls", dumps::reader_stalls),
     ("jobs", cycles::jobs),
     ("deep_down", told::deep_down),

@@ -32,9 +32,9 @@ pub(super) fn hangs_late() {
 }
 
 /// As `hangs_late`, but what ends is an OS thread that has never used anything of ours.
-pub(super) fn last_stranger_ends() {
-    let stranger = || std::thread::sleep(Duration::from_millis(700));
-    drop(std::thread::spawn(stranger));
+pub(super) fn last_unrelated_thread_ends() {
+    let busy = || std::thread::sleep(Duration::from_millis(700));
+    drop(std::thread::spawn(busy));
     runtime(1).run(csp::park);
 }
 
@@ -52,7 +52,7 @@ fn tasks_that_nobody_wakes_are_a_deadlock() {
 
 #[test]
 fn a_deadlock_is_found_whenever_the_last_one_goes_to_sleep() {
-    for program in ["hangs_late", "last_stranger_ends"] {
+    for program in ["hangs_late", "last_unrelated_thread_ends"] {
         let output = in_program(program, &[]);
         assert_eq!(output.status.code(), Some(3), "{program}: {output:?}");
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const PROGRAMS: [(&str, fn()); 12] = [
     ("a_sender_that_sleeps", a_sender_that_sleeps),
-    ("a_relay_of_strangers", a_relay_of_strangers),
+    ("a_relay_of_unrelated_threads", a_relay_of_unrelated_threads),
     ("a_long_call", a_long_call),
     ("a_long_sleep_in_a_lock", a_long_sleep_in_a_lock),
     ("deadlines", deadlines),
@@ -48,7 +48,7 @@ fn a_sender_that_sleeps() {
 }
 
 /// OS threads that use nothing of ours, of which each starts the next and ends: the list of them is never at rest.
-fn a_relay_of_strangers() {
+fn a_relay_of_unrelated_threads() {
     fn pass_on(until: Instant, last: channel::Sender<u32>) {
         std::thread::sleep(Duration::from_millis(1));
         if Instant::now() > until {

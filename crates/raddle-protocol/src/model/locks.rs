@@ -13,7 +13,7 @@ use crate::protocol::clh::{ClhNode, ClhQueue};
 use crate::protocol::condvar::CondWord;
 use crate::protocol::mcs::{McsNode, McsQueue};
 use crate::protocol::mutex::MutexWord;
-use crate::protocol::once::{Begun, OnceWord};
+use crate::protocol::once::{BeginOutcome, OnceWord};
 use crate::protocol::rwlock::RwWord;
 use crate::protocol::semaphore::{Refused, SemaphoreWord};
 use crate::protocol::sleeper::{Sleeper, TimedSleeper};
@@ -291,7 +291,7 @@ impl Default for Once {
 impl Once {
     /// Whether it is the caller's to do; `None` if it is done.
     pub fn begin(&self) -> Option<()> {
-        (self.0.begin(&MODEL, true) != Begun::Complete).then_some(())
+        (self.0.begin(&MODEL, true) != BeginOutcome::Complete).then_some(())
     }
 
     /// See the protocol.
@@ -311,7 +311,7 @@ impl Once {
 }
 
 /// Where one sleeps until its turn is near.
-pub(super) struct Bed {
+pub(super) struct Parked {
     context: Saved,
     /// Orders a waker before the one it queues, and only these two.
     queued: loom::sync::Mutex<bool>,
@@ -322,7 +322,7 @@ pub(super) struct Bed {
 struct NearAt(u32);
 
 impl Turn for NearAt {
-    type Who = Bed;
+    type Who = Parked;
 
     fn is_near(&self, before: u32) -> bool {
         before <= self.0
@@ -336,31 +336,31 @@ impl Turn for NearAt {
         loom::thread::yield_now();
     }
 
-    fn sleep(&mut self, enter: impl FnOnce(*mut Bed) -> bool) {
+    fn sleep(&mut self, enter: impl FnOnce(*mut Parked) -> bool) {
         let (queued, bell) = (loom::sync::Mutex::new(false), Condvar::new());
         // Leaked, as frames of a model live to its end.
-        let bed: &'static Bed = Box::leak(Box::new(Bed { context: Saved::default(), queued, bell }));
-        bed.context.save();
-        if !enter(std::ptr::from_ref(bed).cast_mut()) {
-            return bed.context.resume();
+        let parked: &'static Parked = Box::leak(Box::new(Parked { context: Saved::default(), queued, bell }));
+        parked.context.save();
+        if !enter(std::ptr::from_ref(parked).cast_mut()) {
+            return parked.context.resume();
         }
-        let mut queued = bed.queued.lock().expect("nobody panics");
+        let mut queued = parked.queued.lock().expect("nobody panics");
         while !*queued {
-            queued = bed.bell.wait(queued).expect("nobody panics");
+            queued = parked.bell.wait(queued).expect("nobody panics");
         }
     }
 
-    unsafe fn wake(who: *mut Bed) {
-        // SAFETY: the beds of a model live to its end.
-        let bed = unsafe { &*who };
-        bed.context.resume();
-        *bed.queued.lock().expect("nobody panics") = true;
-        bed.bell.notify_one();
+    unsafe fn wake(who: *mut Parked) {
+        // SAFETY: what is parked in a model lives to its end.
+        let parked = unsafe { &*who };
+        parked.context.resume();
+        *parked.queued.lock().expect("nobody panics") = true;
+        parked.bell.notify_one();
     }
 }
 
 /// The lock of Mellor-Crummey and Scott; those sleep before whom there are more than so many.
-pub struct Mcs(McsQueue<Bed>, u32);
+pub struct Mcs(McsQueue<Parked>, u32);
 
 impl Mcs {
     /// A free one.
@@ -389,7 +389,7 @@ impl Mcs {
 }
 
 /// The lock of Craig, Landin and Hagersten; those may sleep before whom there are more than so many.
-pub struct Clh(ClhQueue<Bed>, u32);
+pub struct Clh(ClhQueue<Parked>, u32);
 
 impl Clh {
     /// A free one.

@@ -11,8 +11,8 @@
 //! for an earlier one does no harm: who comes to a closed gate stands there, whoever called it. After 2^31 closings a
 //! number comes again.
 //!
-//! What the looker wrote before it closed the gate, who comes sees; what those did who have arrived, the looker sees;
-//! and they see that it is done before they go on.
+//! What the inspector wrote before it closed the gate, who comes sees; what those did who have arrived, the inspector
+//! sees; and they see that it is done before they go on.
 
 #![cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 

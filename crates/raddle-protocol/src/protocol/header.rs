@@ -10,7 +10,7 @@
 //! | field | who may touch it, and when |
 //! |---|---|
 //! | `link` | whoever holds the runnable: the queue that it is in, else the one who took it out |
-//! | `flags` | written while exactly one party holds the runnable (made, first dispatched); read by that party |
+//! | `flags` | written while exactly one thread holds the runnable (made, first dispatched); read by that thread |
 //! | `worker` | as `flags`: the worker that it last ran on, or is bound to |
 //! | `kind` | never written after construction |
 //! | `number` | as `flags`; 0 until a trace first asks for it |

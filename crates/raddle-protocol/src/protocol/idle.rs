@@ -10,7 +10,7 @@
 //! * [`IdleSet::wake_owner`]: mail for one worker, which the inbox's own word says is asleep: no fence.
 //! * [`IdleSet::notify`]: work for anybody, published rarely: a full fence, and a futex call if somebody sleeps.
 //! * [`IdleSet::knock`]: a spawn, which happens every 20 ns: one relaxed load of a word that changes once in a
-//!   millisecond; at worst the knock comes late by the looker's doze.
+//!   millisecond; at worst the knock comes late by the watcher's doze.
 
 use crate::order;
 use crate::prim::{AtomicU32, AtomicU64, Ordering, futex_wait, futex_wake_one};
@@ -20,9 +20,9 @@ use std::time::Duration;
 /// Somebody sleeps and nobody will look soon: who spawns should knock.
 const KNOCK: u64 = 1;
 /// One of the sleepers has a time-out and will look around.
-const LOOKER: u64 = 2;
-/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a bed and has
-/// not counted yet, borrows from above and never disturbs a flag.
+const WATCHER: u64 = 2;
+/// The counts stand above the flags, and wrap: a count that is briefly negative, because a waker moved a sleep word and
+/// has not counted yet, borrows from above and never disturbs a flag.
 const ONE_SEARCHER: u64 = 1 << 16;
 const ONE_SLEEPER: u64 = 1 << 40;
 
@@ -60,7 +60,7 @@ pub enum Woken {
 #[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
 pub enum Watch {
     /// Somebody is busy and nobody else looks: sleep at most a doze, then look around.
-    Looker,
+    Watcher,
     /// Another one looks.
     OffDuty,
     /// Everybody sleeps: no time-out but for a timer.
@@ -70,7 +70,7 @@ pub enum Watch {
 /// One worker's futex word, alone on its line.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Bed(AtomicU32);
+struct SleepWord(AtomicU32);
 
 /// Who sleeps and who searches, of a fixed set of workers.
 #[derive(Debug)]
@@ -78,13 +78,13 @@ pub struct IdleSet {
     word: AtomicU64,
     /// How often anybody has lain down.
     announcements: AtomicU64,
-    beds: Box<[Bed]>,
+    sleep_words: Box<[SleepWord]>,
 }
 
-/// Who stops looking, or searching, leaves the rest of the sleepers without a looker: the next spawner is to knock.
+/// Who stops looking, or searching, leaves the rest of the sleepers without a watcher: the next spawner is to knock.
 #[inline]
 fn asking_if_nobody_looks(word: u64) -> u64 {
-    if sleepers(word) > 0 && word & LOOKER == 0 { word | KNOCK } else { word }
+    if sleepers(word) > 0 && word & WATCHER == 0 { word | KNOCK } else { word }
 }
 
 impl IdleSet {
@@ -92,15 +92,15 @@ impl IdleSet {
     #[inline]
     pub fn new(workers: usize) -> Self {
         assert!(workers > 0 && workers < 1 << 23, "the counts have 24 bits, one of them for the sign");
-        let beds = (0..workers).map(|_| Bed(AtomicU32::new(AWAKE))).collect();
-        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), beds }
+        let sleep_words = (0..workers).map(|_| SleepWord(AtomicU32::new(AWAKE))).collect();
+        IdleSet { word: AtomicU64::new(0), announcements: AtomicU64::new(0), sleep_words }
     }
 
     /// How many there are.
     #[cfg(not(loom))]
     #[inline]
     pub fn workers(&self) -> usize {
-        self.beds.len()
+        self.sleep_words.len()
     }
 
     /// How many sleep at a glance.
@@ -139,19 +139,19 @@ impl IdleSet {
     /// more, and calls [`cancel`](Self::cancel) if it finds something, [`sleep`](Self::sleep) if not.
     #[inline]
     pub fn announce(&self, worker: usize, was_searcher: bool) -> Watch {
-        self.beds[worker].0.store(ASLEEP, Ordering::Relaxed);
+        self.sleep_words[worker].0.store(ASLEEP, Ordering::Relaxed);
         // Relaxed: published by the announcement that follows.
         self.announcements.fetch_add(1, Ordering::Relaxed);
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
             let searched = if was_searcher { ONE_SEARCHER } else { 0 };
             let mut to = seen.wrapping_add(ONE_SLEEPER).wrapping_sub(searched);
-            let watch = if sleepers(to) == self.beds.len() as i64 {
+            let watch = if sleepers(to) == self.sleep_words.len() as i64 {
                 to |= KNOCK;
                 Watch::NobodyBusy
-            } else if seen & LOOKER == 0 {
-                to |= LOOKER;
-                Watch::Looker
+            } else if seen & WATCHER == 0 {
+                to |= WATCHER;
+                Watch::Watcher
             } else {
                 Watch::OffDuty
             };
@@ -172,11 +172,11 @@ impl IdleSet {
     /// All are counted as asleep; but one that was woken is counted until its waker comes to it, and may be up already.
     #[inline]
     fn unless_somebody_gets_up(&self, nobody_busy: Watch) -> Watch {
-        if self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP) {
+        if self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP) {
             return nobody_busy;
         }
-        let before = self.word.fetch_or(LOOKER, Ordering::Relaxed);
-        if before & LOOKER == 0 { Watch::Looker } else { Watch::OffDuty }
+        let before = self.word.fetch_or(WATCHER, Ordering::Relaxed);
+        if before & WATCHER == 0 { Watch::Watcher } else { Watch::OffDuty }
     }
 
     /// If everybody is asleep: a number that is another as soon as anybody has lain down anew.
@@ -186,20 +186,21 @@ impl IdleSet {
     #[inline]
     pub fn all_asleep(&self) -> Option<u64> {
         // All changes of the word are read-modify-writes, so every announcement before the last one is seen, too.
-        let all_counted = || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.beds.len() as i64;
+        let all_counted =
+            || sleepers(self.word.load(order::IDLE_ALL_ASLEEP())) == self.sleep_words.len() as i64;
         let announcements = self.announcements.load(Ordering::Relaxed);
-        let all_lie = || self.beds.iter().all(|bed| bed.0.load(Ordering::Relaxed) == ASLEEP);
+        let all_say_asleep = || self.sleep_words.iter().all(|word| word.0.load(Ordering::Relaxed) == ASLEEP);
         let unchanged = || self.announcements.load(Ordering::Relaxed) == announcements;
-        (all_counted() && all_lie() && unchanged()).then_some(announcements)
+        (all_counted() && all_say_asleep() && unchanged()).then_some(announcements)
     }
 
     /// Whether one of the sleepers looks around from time to time.
     #[inline]
     pub fn is_watched(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & LOOKER != 0
+        self.word.load(Ordering::Relaxed) & WATCHER != 0
     }
 
-    /// The looker's doze will be a long one: whoever spawns may knock.
+    /// The watcher's doze will be a long one: whoever spawns may knock.
     #[inline]
     pub fn ask_for_knocks(&self) {
         self.word.fetch_or(KNOCK, Ordering::Relaxed);
@@ -208,8 +209,8 @@ impl IdleSet {
     /// Gets up again without having slept, or when the doze is over.
     #[inline]
     pub fn cancel(&self, worker: usize, watch: Watch) -> Woken {
-        let bed = &self.beds[worker].0;
-        let state = bed.swap(AWAKE, Ordering::Relaxed);
+        let word = &self.sleep_words[worker].0;
+        let state = word.swap(AWAKE, Ordering::Relaxed);
         let woken = match state {
             WOKEN_TO_SEARCH => Woken::ToSearch,
             WOKEN_BY_MAIL => Woken::ByMail,
@@ -218,7 +219,7 @@ impl IdleSet {
         let left = if woken == Woken::ByItself { ONE_SLEEPER } else { 0 };
         let update = |word: u64| {
             let word = word.wrapping_sub(left);
-            Some(if watch == Watch::Looker { asking_if_nobody_looks(word & !LOOKER) } else { word })
+            Some(if watch == Watch::Watcher { asking_if_nobody_looks(word & !WATCHER) } else { word })
         };
         let _always_some = self.word.fetch_update(order::IDLE_CANCEL(), Ordering::Relaxed, update);
         woken
@@ -227,18 +228,18 @@ impl IdleSet {
     /// Sleeps for a while, and stays announced as asleep. False if it has been woken.
     #[inline]
     pub fn doze(&self, worker: usize, at_most: Duration) -> bool {
-        let bed = &self.beds[worker].0;
-        futex_wait(bed, ASLEEP, Some(at_most));
-        bed.load(Ordering::Relaxed) == ASLEEP
+        let word = &self.sleep_words[worker].0;
+        futex_wait(word, ASLEEP, Some(at_most));
+        word.load(Ordering::Relaxed) == ASLEEP
     }
 
     /// Sleeps until woken, or until `at_most` has passed. The caller has marked its inbox asleep and takes the mark
     /// back afterwards.
     #[inline]
     pub fn sleep(&self, worker: usize, watch: Watch, at_most: Option<Duration>) -> Woken {
-        let bed = &self.beds[worker].0;
-        if bed.load(Ordering::Relaxed) == ASLEEP {
-            futex_wait(bed, ASLEEP, at_most);
+        let word = &self.sleep_words[worker].0;
+        if word.load(Ordering::Relaxed) == ASLEEP {
+            futex_wait(word, ASLEEP, at_most);
         }
         self.cancel(worker, watch)
     }
@@ -290,7 +291,7 @@ impl IdleSet {
     #[inline]
     pub fn wake_all(&self) {
         order::IDLE_NOTIFIER_FENCE();
-        for worker in 0..self.beds.len() {
+        for worker in 0..self.sleep_words.len() {
             self.wake(worker, WOKEN_TO_SEARCH);
         }
     }
@@ -299,33 +300,34 @@ impl IdleSet {
     #[cfg(not(loom))]
     #[inline]
     pub fn is_asleep(&self, worker: usize) -> bool {
-        self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP
+        self.sleep_words[worker].0.load(Ordering::Relaxed) == ASLEEP
     }
 
     /// Some worker that sleeps, for who wants to hand it something.
     #[inline]
     pub fn some_sleeper(&self, but_not: usize) -> Option<usize> {
-        let asleep =
-            |&worker: &usize| worker != but_not && self.beds[worker].0.load(Ordering::Relaxed) == ASLEEP;
-        (0..self.beds.len()).find(asleep)
+        let asleep = |&worker: &usize| {
+            worker != but_not && self.sleep_words[worker].0.load(Ordering::Relaxed) == ASLEEP
+        };
+        (0..self.sleep_words.len()).find(asleep)
     }
 
     #[inline]
     fn wake_any(&self) -> bool {
-        (0..self.beds.len()).any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
+        (0..self.sleep_words.len()).any(|worker| self.wake(worker, WOKEN_TO_SEARCH))
     }
 
-    /// Whoever moves a bed away from `ASLEEP` also moves the counts.
+    /// Whoever moves a sleep word away from `ASLEEP` also moves the counts.
     #[inline]
     fn wake(&self, worker: usize, how: u32) -> bool {
-        let bed = &self.beds[worker].0;
+        let word = &self.sleep_words[worker].0;
         let relaxed = Ordering::Relaxed;
-        if bed.load(relaxed) != ASLEEP || bed.compare_exchange(ASLEEP, how, relaxed, relaxed).is_err() {
+        if word.load(relaxed) != ASLEEP || word.compare_exchange(ASLEEP, how, relaxed, relaxed).is_err() {
             return false;
         }
         let joins = if how == WOKEN_TO_SEARCH { ONE_SEARCHER } else { 0 };
         self.word.fetch_add(joins.wrapping_sub(ONE_SLEEPER), Ordering::Relaxed);
-        futex_wake_one(bed);
+        futex_wake_one(word);
         true
     }
 }

@@ -14,7 +14,8 @@
 //! Because "I am asleep" stands in the very word that a pusher must change, there is no store-then-load handshake
 //! to get wrong: either the push comes first and `try_sleep` fails, or the sleep comes first and the push returns
 //! that it found a sleeper. A separate flag was considered: it costs a full fence on both sides. A pusher that finds
-//! `ASLEEP` goes on to the sleeper's bed (`idle.rs`), which was made before the mark was set: so the push acquires too.
+//! `ASLEEP` goes on to the sleeper's sleep word (`idle.rs`), which was made before the mark was set: so the push
+//! acquires too.
 //!
 //! Taking everything at once and reversing keeps first-in-first-out order and has no ABA problem: nobody ever
 //! compares against a list element that it did not just read, and a push onto a list that was taken and refilled in

@@ -15,7 +15,7 @@
 //! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
 //! | [`promise`] | the flow that made a fork ↔ who has its handle | private, asked for, dropped, promoted |
-//! | [`rendezvous`] | the two ends of a channel | empty, a party that waits, closed, poisoned |
+//! | [`rendezvous`] | the two ends of a channel | empty, a waiter, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
 //! | [`shares`] | who hands places out ↔ who looks at them | how many look |
 //! | [`short`] | whoever shares a channel | free or held, and a note beside it |

@@ -40,10 +40,10 @@ unsafe impl<S: Sync> Sync for OnceWord<S> {}
 // SAFETY: as above.
 unsafe impl<S: Sync> Send for OnceWord<S> {}
 
-/// What the one who wants it done must do.
+/// What the caller of `begin` must do.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Begun {
+pub enum BeginOutcome {
     /// It is done.
     Complete,
     /// Do it, then `finish`. An attempt before has panicked if `poisoned`.
@@ -99,18 +99,18 @@ impl<S: Sleeper> OnceWord<S> {
 
     /// Waits until it is done, or is the caller's to do.
     #[cold]
-    pub fn begin(&self, call: &'static WaitCall, forced: bool) -> Begun {
+    pub fn begin(&self, call: &'static WaitCall, forced: bool) -> BeginOutcome {
         loop {
             // Relaxed: what was done is seen by `is_complete`, what an attempt left by the exchange.
             let seen = self.0.load(Ordering::Relaxed);
             match state(seen) {
-                COMPLETE if self.is_complete() => return Begun::Complete,
-                POISONED if !forced => return Begun::Poisoned,
+                COMPLETE if self.is_complete() => return BeginOutcome::Complete,
+                POISONED if !forced => return BeginOutcome::Poisoned,
                 RUNNING => self.wait_for_change(seen, call),
                 before => {
                     let to = seen.map_addr(|addr| addr & !STATE | RUNNING);
                     if self.0.compare_exchange(seen, to, order::ONCE_BEGIN(), Ordering::Relaxed).is_ok() {
-                        return Begun::Yours { poisoned: before == POISONED };
+                        return BeginOutcome::Yours { poisoned: before == POISONED };
                     }
                 }
             }

@@ -2,29 +2,29 @@
 //! May use: `order`, `loom`.
 //! Never: the value that is handed over, nor a queue: the word says whose turn it is to copy and to wake.
 //!
-//! A channel has two ends and each end one user at a time, so at most one party waits, and a word has room for it. The
-//! first to arrive puts its party's address in; the second finds it, copies between the two frames, empties the word
-//! and wakes the first (the one-word channel of the transputer and of CCSP).
+//! A channel has two ends and each end one user at a time, so at most one of them waits, and a word has room for it.
+//! The first to arrive puts the address of its *waiter* in, which lies in its frame; the second finds it, copies
+//! between the two frames, empties the word and wakes the first (the one-word channel of the transputer and of CCSP).
 //!
 //! | word | meaning | who leaves it, and how |
 //! |---|---|---|
 //! | `EMPTY` | nobody waits, both ends live | either end: `wait`, `offer`, `close`, `poison` |
-//! | a party's address | the party waits *firmly*: only its peer ends that | the peer: `clear`, `close`, `poison` |
+//! | a waiter's address | it waits *firmly*: only its peer ends that | the peer: `clear`, `close`, `poison` |
 //! | the address + 1 | it waits *loosely*: for others, too | the peer: `take`, `close`, `poison`; itself: `withdraw` |
 //! | the address + 2 | it waits *hotly*: it looks out | the peer: `take_hot`, `close`, `poison`; itself: `cool` |
 //! | `CLOSED` | one end is gone | the other end, as it goes: it frees |
 //! | `POISONED` | both ends live, and may not be used | either end, as it goes: `POISONED_HALF` |
 //! | `POISONED_HALF` | poisoned, and one end is gone | the other end, as it goes: it frees |
 //!
-//! A firm party's frame stays until it is woken, so its peer empties the word with a plain store: nobody else may
-//! change it. A loose party may go at any time. Whoever changes the word from its address to anything else *holds* the
+//! A firm waiter's frame stays until it is woken, so its peer empties the word with a plain store: nobody else may
+//! change it. A loose waiter may go at any time. Whoever changes the word from its address to anything else *holds* the
 //! frame (by `take`, `close` or `poison`), and its owner, whose `withdraw` then fails, waits until the holder has let
 //! go of it: that is the [`alternation`](super::alternation) word's part.
 //!
-//! A hot party has not left its stack: it looks at its [`Answer`], for a moment, since its peer runs on another worker
+//! A hot waiter has not left its stack: it looks at its [`Answer`], for a moment, since its peer runs on another worker
 //! and is about to come. Whoever takes it out of the word answers when it is done with the frame, and wakes nobody:
 //! that costs three moves of a cache line from worker to worker (the word, the frame, the answer) where a wake
-//! costs eight. A party that has looked for long enough turns firm by `cool`; if that fails it is held, and its
+//! costs eight. A waiter that has looked for long enough turns firm by `cool`; if that fails it is held, and its
 //! answer is near.
 //!
 //! Alternatives: CCSP and KRoC let a sender that finds an alternation wait in the word and only trigger the guard; the
@@ -58,13 +58,13 @@ pub enum Seen<P> {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Ended<P> {
-    /// The other end lives; its party, if one waited, is now the caller's to tell.
+    /// The other end lives; its waiter, if one waited, is now the caller's to tell.
     First(Seen<P>),
     /// The other end had gone: the caller frees the channel.
     Second,
 }
 
-/// The word. `P` is a party that waits; its address is a multiple of 8.
+/// The word. `P` is a waiter; its address is a multiple of 8.
 #[derive(Debug)]
 pub struct Rendezvous<P>(AtomicPtr<P>);
 
@@ -81,8 +81,8 @@ fn mark<P>(address: usize) -> *mut P {
 }
 
 #[inline]
-fn tagged<P>(party: *mut P, tag: usize) -> *mut P {
-    party.map_addr(|address| address | tag)
+fn tagged<P>(waiter: *mut P, tag: usize) -> *mut P {
+    waiter.map_addr(|address| address | tag)
 }
 
 #[inline(always)]
@@ -101,7 +101,7 @@ fn seen<P>(word: *mut P) -> Seen<P> {
 #[derive(Debug)]
 pub struct Unusual;
 
-/// What a hot party looks at: whether whoever took it is done with its frame.
+/// What a hot waiter looks at: whether whoever took it is done with its frame.
 #[derive(Debug)]
 pub struct Answer(AtomicBool);
 
@@ -132,7 +132,7 @@ impl<P> Rendezvous<P> {
         Rendezvous(AtomicPtr::new(std::ptr::null_mut()))
     }
 
-    /// What lies there now. What a party has in its frame can be seen after this.
+    /// What lies there now. What a waiter has in its frame can be seen after this.
     #[inline(always)]
     pub fn look(&self) -> Seen<P> {
         seen(self.0.load(order::RENDEZVOUS_LOOK()))
@@ -160,29 +160,29 @@ impl<P> Rendezvous<P> {
 
     /// Waits firmly, if nobody is there; else says who is.
     #[inline(always)]
-    pub fn wait(&self, party: *mut P) -> Result<(), Seen<P>> {
-        self.enter(party)
+    pub fn wait(&self, waiter: *mut P) -> Result<(), Seen<P>> {
+        self.enter(waiter)
     }
 
     /// Waits loosely, if nobody is there; else says who is.
     #[inline]
-    pub fn offer(&self, party: *mut P) -> Result<(), Seen<P>> {
-        self.enter(tagged(party, LOOSE))
+    pub fn offer(&self, waiter: *mut P) -> Result<(), Seen<P>> {
+        self.enter(tagged(waiter, LOOSE))
     }
 
     /// Waits hotly, if nobody is there; else says who is.
     #[inline]
-    pub fn look_out(&self, party: *mut P) -> Result<(), Seen<P>> {
-        self.enter(tagged(party, HOT))
+    pub fn look_out(&self, waiter: *mut P) -> Result<(), Seen<P>> {
+        self.enter(tagged(waiter, HOT))
     }
 
-    /// The caller's own hot party waits firmly from now on. False if somebody holds it, and will answer.
+    /// The caller's own hot waiter waits firmly from now on. False if somebody holds it, and will answer.
     #[inline]
     #[must_use]
-    pub fn cool(&self, party: *mut P) -> bool {
-        // As on entering: who finds a firm party may queue its context, which has been saved since it looked out.
+    pub fn cool(&self, waiter: *mut P) -> bool {
+        // As on entering: who finds a firm waiter may queue its context, which has been saved since it looked out.
         let (release, relaxed) = (order::RENDEZVOUS_ENTER(), Ordering::Relaxed);
-        self.0.compare_exchange(tagged(party, HOT), party, release, relaxed).is_ok()
+        self.0.compare_exchange(tagged(waiter, HOT), waiter, release, relaxed).is_ok()
     }
 
     #[inline(always)]
@@ -194,27 +194,27 @@ impl<P> Rendezvous<P> {
         }
     }
 
-    /// The firm party that was seen is served. By its peer.
+    /// The firm waiter that was seen is served. By its peer.
     #[inline(always)]
     pub fn clear(&self) {
         // Relaxed: the next to look are this very end and, once it has been woken, the other.
         self.0.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Takes hold of a loose party that was seen. False if it has gone.
+    /// Takes hold of a loose waiter that was seen. False if it has gone.
     ///
-    /// The party may have gone and come back since it was seen, so that this must see its frame anew.
+    /// The waiter may have gone and come back since it was seen, so that this must see its frame anew.
     #[inline]
     #[must_use]
-    pub fn take(&self, party: *mut P) -> bool {
-        self.hold(tagged(party, LOOSE))
+    pub fn take(&self, waiter: *mut P) -> bool {
+        self.hold(tagged(waiter, LOOSE))
     }
 
-    /// Takes hold of a hot party that was seen. False if it has turned firm.
+    /// Takes hold of a hot waiter that was seen. False if it has turned firm.
     #[inline]
     #[must_use]
-    pub fn take_hot(&self, party: *mut P) -> bool {
-        self.hold(tagged(party, HOT))
+    pub fn take_hot(&self, waiter: *mut P) -> bool {
+        self.hold(tagged(waiter, HOT))
     }
 
     #[inline]
@@ -223,12 +223,12 @@ impl<P> Rendezvous<P> {
         self.0.compare_exchange(word, empty, acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the caller's own loose party back. False if somebody holds it.
+    /// Takes the caller's own loose waiter back. False if somebody holds it.
     #[inline]
     #[must_use]
-    pub fn withdraw(&self, party: *mut P) -> bool {
+    pub fn withdraw(&self, waiter: *mut P) -> bool {
         let (empty, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
-        self.0.compare_exchange(tagged(party, LOOSE), empty, relaxed, relaxed).is_ok()
+        self.0.compare_exchange(tagged(waiter, LOOSE), empty, relaxed, relaxed).is_ok()
     }
 
     /// The caller's end goes.

@@ -12,7 +12,7 @@
 //! | `PARKED` | its context is saved and it waits | `select` |
 //! | 3 and more | somebody selected the outcome `state - 3` | the owner: `end` |
 //!
-//! An alarm may outlive the wait that it was set for. It carries the number of the wait, finds a stranger's, and does
+//! An alarm may outlive the wait that it was set for. It carries the number of the wait, finds a later one, and does
 //! nothing; for that the word of a process lies in its control block, which is never freed. 40 bits of numbers wrap
 //! after half a day of waits of 40 ns each, and then an alarm must hit the very wait: it would be an early time-out.
 //!
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_alarm_finds_a_stranger() {
+    fn a_late_alarm_finds_a_later_wait() {
         let word = Selection::new();
         let first = word.begin();
         word.end();

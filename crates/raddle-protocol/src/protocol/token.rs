@@ -15,7 +15,7 @@
 //! time, nothing to exchange (PERF: one of three locked instructions of a hand-over; benches `handoff`, `chain`).
 //!
 //! A handle carries the generation that it was made with. When the block ends its life the generation goes up, so a
-//! handle that outlives its process finds a stranger's number and does nothing. The block's memory is never given
+//! handle that outlives its process finds another generation and does nothing. The block's memory is never given
 //! back (see `crates/raddle-core/src/block/pool.rs`), so looking is always allowed. 62 bits do not wrap.
 
 use crate::order;

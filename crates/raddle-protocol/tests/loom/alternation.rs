@@ -1,6 +1,6 @@
 //! The alternation's word: peers that choose at once, one who chooses for itself, and a guard in a channel's word.
 
-use crate::bed::Bed;
+use crate::parked::Parked;
 use crate::{ALL, check, go};
 use loom::cell::UnsafeCell;
 use raddle_protocol::model::{Alternation, Rendezvous, Seen};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[repr(align(8))]
 struct Frame {
     word: Alternation,
-    bed: Bed,
+    parked: Parked,
     places: [UnsafeCell<u32>; 2],
 }
 
@@ -23,7 +23,7 @@ impl Frame {
     fn new(guards: u32) -> Arc<Frame> {
         let frame = Frame {
             word: Alternation::new(),
-            bed: Bed::default(),
+            parked: Parked::default(),
             places: [UnsafeCell::new(0), UnsafeCell::new(0)],
         };
         frame.word.open(guards);
@@ -36,7 +36,7 @@ impl Frame {
         self.places[guard as usize].with_mut(|p| unsafe { *p = 10 + guard });
         let choice = self.word.choose(guard);
         if choice.wake {
-            self.bed.wake();
+            self.parked.wake();
         }
         choice.won
     }
@@ -44,7 +44,7 @@ impl Frame {
     /// As `Chooser::leave`; then the frame is used for something else. The guard that was chosen, and what came.
     fn leave(&self, withdrawn: u32) -> (u32, u32) {
         let chosen = self.word.left(withdrawn).unwrap_or_else(|| {
-            self.bed.wait(|| self.word.leave(withdrawn));
+            self.parked.wait(|| self.word.leave(withdrawn));
             self.word.result()
         });
         // SAFETY: as above.
@@ -64,7 +64,7 @@ fn one_of_two_is_chosen() {
     check(Some(3), || {
         let frame = Frame::new(2);
         let peers = [peer(&frame, 0), peer(&frame, 1)];
-        frame.bed.wait(|| frame.word.wait());
+        frame.parked.wait(|| frame.word.wait());
         let (chosen, value) = frame.leave(0);
         assert_eq!(value, 10 + chosen);
         let won = peers.map(|peer| peer.join().unwrap());
@@ -91,19 +91,19 @@ fn a_channel_against_an_alarm() {
     check(Some(3), || {
         let frame = Frame::new(2);
         let word = Arc::new(Rendezvous::<Frame>::new());
-        let party = Arc::as_ptr(&frame).cast_mut();
-        assert!(word.offer(party).is_ok());
+        let waiter = Arc::as_ptr(&frame).cast_mut();
+        assert!(word.offer(waiter).is_ok());
         let alarm = peer(&frame, 1);
         let sender = {
             let word = word.clone();
             go(move || match word.look() {
                 // SAFETY: taken, so the frame stays.
-                Seen::Loose(party) if word.take(party) => unsafe { &*party }.choose(0),
+                Seen::Loose(waiter) if word.take(waiter) => unsafe { &*waiter }.choose(0),
                 _ => false,
             })
         };
-        frame.bed.wait(|| frame.word.wait());
-        let withdrawn = u32::from(word.withdraw(party));
+        frame.parked.wait(|| frame.word.wait());
+        let withdrawn = u32::from(word.withdraw(waiter));
         let (chosen, value) = frame.leave(withdrawn);
         assert_eq!(value, 10 + chosen);
         assert_eq!(sender.join().unwrap(), chosen == 0);

@@ -1,13 +1,13 @@
 //! The barrier: phases that do not overlap, and members that come and go.
 
-use crate::bed::Bed;
+use crate::parked::Parked;
 use crate::{check, go};
 use loom::cell::UnsafeCell;
 use raddle_protocol::model::{Barrier, WaitNode};
 use std::sync::Arc;
 
 struct Hall {
-    barrier: Barrier<Bed>,
+    barrier: Barrier<Parked>,
     /// What each member does in a phase.
     work: [UnsafeCell<u32>; 3],
 }
@@ -37,7 +37,7 @@ impl Hall {
     /// As `csp::Barrier::sync`.
     fn sync(&self) {
         // Leaked, as frames of a model live to its end.
-        let place: &'static WaitNode<Bed> = Box::leak(Box::new(WaitNode::new(Bed::default())));
+        let place: &'static WaitNode<Parked> = Box::leak(Box::new(WaitNode::new(Parked::default())));
         let address = std::ptr::from_ref(place).cast_mut();
         // SAFETY: it is leaked.
         place.who.wait(|| match unsafe { self.barrier.arrive(address) } {
@@ -54,7 +54,7 @@ impl Hall {
     }
 }
 
-fn wake(place: *mut WaitNode<Bed>) {
+fn wake(place: *mut WaitNode<Parked>) {
     // SAFETY: it waits, and the frames of a model live to its end.
     unsafe { &*place }.who.wake();
 }
@@ -147,7 +147,7 @@ fn one_resigns_after_it_has_arrived() {
             go(move || {
                 let phase = hall.barrier.phase();
                 hall.work(1);
-                let place: &'static WaitNode<Bed> = Box::leak(Box::new(WaitNode::new(Bed::default())));
+                let place: &'static WaitNode<Parked> = Box::leak(Box::new(WaitNode::new(Parked::default())));
                 let address = std::ptr::from_ref(place).cast_mut();
                 // SAFETY: it is leaked.
                 let released = unsafe { hall.barrier.arrive(address) };
@@ -157,7 +157,7 @@ fn one_resigns_after_it_has_arrived() {
                 address as usize
             })
         };
-        let place: &'static WaitNode<Bed> = Box::leak(Box::new(WaitNode::new(Bed::default())));
+        let place: &'static WaitNode<Parked> = Box::leak(Box::new(WaitNode::new(Parked::default())));
         let address = std::ptr::from_ref(place).cast_mut();
         // SAFETY: it is leaked.
         place.who.wait(|| match unsafe { hall.barrier.arrive(address) } {

@@ -1,13 +1,13 @@
 //! The claim: one at a time, and everybody in the end.
 
-use crate::bed::Bed;
+use crate::parked::Parked;
 use crate::{check, go};
 use loom::cell::UnsafeCell;
 use raddle_protocol::model::{Claim, Claimed, WaitNode};
 use std::sync::Arc;
 
 struct Shared {
-    claim: Claim<Bed>,
+    claim: Claim<Parked>,
     uses: UnsafeCell<u32>,
 }
 
@@ -21,7 +21,7 @@ impl Shared {
     fn use_it(&self) {
         if !self.claim.try_claim() {
             // Leaked, as frames of a model live to its end.
-            let place: &'static WaitNode<Bed> = Box::leak(Box::new(WaitNode::new(Bed::default())));
+            let place: &'static WaitNode<Parked> = Box::leak(Box::new(WaitNode::new(Parked::default())));
             let address = std::ptr::from_ref(place).cast_mut();
             // SAFETY: it is leaked.
             place.who.wait(|| unsafe { self.claim.claim(address) } == Claimed::Later);

@@ -8,7 +8,7 @@ use raddle_protocol::model::{Arrived, Gate};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker writes while it runs, and the looker reads while it stands.
+/// What a worker writes while it runs, and the inspector reads while it stands.
 struct Place {
     gate: Gate,
     arrived: [Arrived; 1],

@@ -1,6 +1,6 @@
 //! Sleep and wake: sleepers, searchers, notifiers and knockers.
 //!
-//! Work is a flag that is read and written relaxed: all order must come from the idle protocol. A looker sleeps
+//! Work is a flag that is read and written relaxed: all order must come from the idle protocol. A watcher sleeps
 //! without a time-out here, so a wake may be lost only where the page allows it.
 
 use crate::{ALL, check, go};
@@ -150,7 +150,7 @@ fn a_knock_reaches_a_sleeper_that_nobody_watches_for() {
         if watch == Watch::NobodyBusy {
             place.idle.sleep(1, watch);
         } else {
-            // A looker's doze ends by itself: a knock may miss it.
+            // A watcher's doze ends by itself: a knock may miss it.
             place.idle.cancel(1, watch);
         }
         spawner.join().unwrap();
@@ -186,8 +186,8 @@ fn an_alarm_from_outside_is_reckoned_with() {
 #[test]
 fn a_waker_that_is_slow_to_count_corrupts_nothing() {
     check(Some(3), || {
-        // The word at rest is right again whoever counts first: the waker that moved the bed, or the woken one that has
-        // found work and gone, and a third that announces itself, knocks and leaves in between.
+        // The word at rest is right again whoever counts first: the waker that moved the sleep word, or the woken one
+        // that has found work and gone, and a third that announces itself, knocks and leaves in between.
         let place = Place::new(2);
         let asleep = place.idle.announce(0, false);
         let waker = {
@@ -254,11 +254,11 @@ fn mail_and_work_at_once_wake_once() {
 fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
     check(ALL, || {
         let place = Place::new(3);
-        let looker = place.idle.announce(1, false);
+        let watcher = place.idle.announce(1, false);
         let off_duty = place.idle.announce(2, false);
-        assert_eq!((looker, off_duty), (Watch::Looker, Watch::OffDuty));
-        // The looker's doze ends, and it finds work.
-        assert_eq!(place.idle.cancel(1, looker), Woken::ByItself);
+        assert_eq!((watcher, off_duty), (Watch::Watcher, Watch::OffDuty));
+        // The watcher's doze ends, and it finds work.
+        assert_eq!(place.idle.cancel(1, watcher), Woken::ByItself);
         assert!(place.idle.try_search());
         assert!(place.idle.found());
         // Nobody looks now, so a spawn must wake the other.

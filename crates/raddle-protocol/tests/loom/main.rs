@@ -10,7 +10,6 @@
 
 mod alternation;
 mod barrier;
-mod bed;
 mod claim;
 mod clh;
 mod condvar;
@@ -26,6 +25,7 @@ mod mutation;
 mod mutex;
 mod once;
 mod park;
+mod parked;
 mod promise;
 mod rendezvous;
 mod rwlock;

@@ -1,13 +1,13 @@
-//! A future that its flow has privately, while another flow has its handle: asked for, dropped, promoted.
+//! A fork that its flow has privately, while another flow has its handle: asked for, dropped, promoted.
 
-use crate::bed::Bed;
+use crate::parked::Parked;
 use crate::{check, go};
 use loom::cell::UnsafeCell;
 use raddle_protocol::model::{Asked, Asker, Interest, Promise};
 use std::sync::Arc;
 
 /// The place, with what is made of it at its promotion.
-struct Future {
+struct Fork {
     promise: Promise,
     /// What the handle's holder reads of the place, and its next user writes.
     place: UnsafeCell<u32>,
@@ -18,18 +18,18 @@ struct Future {
 }
 
 // SAFETY: loom checks the accesses.
-unsafe impl Sync for Future {}
+unsafe impl Sync for Fork {}
 // SAFETY: as above.
-unsafe impl Send for Future {}
+unsafe impl Send for Fork {}
 
 fn address(number: usize) -> *mut () {
     std::ptr::without_provenance_mut(number)
 }
 
-impl Future {
+impl Fork {
     fn new() -> Arc<Self> {
         let act = address(0x101);
-        Arc::new(Future {
+        Arc::new(Fork {
             promise: Promise::new(act),
             place: UnsafeCell::new(0),
             record: UnsafeCell::new(0),
@@ -39,13 +39,13 @@ impl Future {
 
     /// The flow promotes it, and it runs at once. True if the place is the flow's again.
     fn promote(&self) -> bool {
-        assert_eq!(self.promise.act::<Bed>(), Some(self.act));
+        assert_eq!(self.promise.act::<Parked>(), Some(self.act));
         // SAFETY: loom hands out the pointer after it has checked the access.
         self.record.with_mut(|p| unsafe { *p = 7 });
-        let interest = self.promise.promote::<Bed>(address(0x40), |_| ());
-        assert_eq!(self.promise.act::<Bed>(), None);
+        let interest = self.promise.promote::<Parked>(address(0x40), |_| ());
+        assert_eq!(self.promise.act::<Parked>(), None);
         match interest {
-            // SAFETY: it waits, and the beds of a model live to its end.
+            // SAFETY: it waits, and what is parked in a model lives to its end.
             Interest::Waiter(waiter) => unsafe { &*waiter }.wake(),
             Interest::Nobody => {
                 // SAFETY: loom hands out the pointer after it has checked the access.
@@ -71,9 +71,9 @@ impl Future {
     fn get(&self) {
         self.look();
         // Leaked, as frames of a model live to its end.
-        let asker: &'static Asker<Bed> = Box::leak(Box::new(Asker::new()));
-        let bed: &'static Bed = Box::leak(Box::new(Bed::default()));
-        bed.wait(|| match self.promise.ask(asker, std::ptr::from_ref(bed).cast_mut()) {
+        let asker: &'static Asker<Parked> = Box::leak(Box::new(Asker::new()));
+        let parked: &'static Parked = Box::leak(Box::new(Parked::default()));
+        parked.wait(|| match self.promise.ask(asker, std::ptr::from_ref(parked).cast_mut()) {
             Asked::Waits => true,
             Asked::Promoted(record) => {
                 assert_eq!(record, address(0x40));
@@ -89,12 +89,12 @@ impl Future {
 #[test]
 fn a_future_is_asked_for_while_it_is_promoted() {
     check(None, || {
-        let future = Future::new();
+        let fork = Fork::new();
         let asker = {
-            let future = future.clone();
-            go(move || future.get())
+            let fork = fork.clone();
+            go(move || fork.get())
         };
-        assert!(!future.promote());
+        assert!(!fork.promote());
         asker.join().unwrap();
     });
 }
@@ -102,22 +102,22 @@ fn a_future_is_asked_for_while_it_is_promoted() {
 #[test]
 fn a_handle_is_dropped_while_its_future_is_promoted() {
     check(None, || {
-        let future = Future::new();
+        let fork = Fork::new();
         let holder = {
-            let future = future.clone();
+            let fork = fork.clone();
             go(move || {
-                future.look();
-                match future.promise.drop_handle() {
+                fork.look();
+                match fork.promise.drop_handle() {
                     Some(record) => {
                         assert_eq!(record, address(0x40));
-                        future.look_at_record();
+                        fork.look_at_record();
                         true
                     }
                     None => false,
                 }
             })
         };
-        let flow_has_the_place = future.promote();
+        let flow_has_the_place = fork.promote();
         assert!(holder.join().unwrap() != flow_has_the_place);
     });
 }
@@ -125,28 +125,28 @@ fn a_handle_is_dropped_while_its_future_is_promoted() {
 #[test]
 fn who_only_looks_sees_a_record_that_is_made() {
     check(None, || {
-        let future = Future::new();
+        let fork = Fork::new();
         let holder = {
-            let future = future.clone();
-            go(move || match future.promise.record() {
-                Some(_) => future.look_at_record(),
-                None => future.look(),
+            let fork = fork.clone();
+            go(move || match fork.promise.record() {
+                Some(_) => fork.look_at_record(),
+                None => fork.look(),
             })
         };
-        future.promote();
+        fork.promote();
         holder.join().unwrap();
-        assert_eq!(future.promise.private(), None);
+        assert_eq!(fork.promise.private(), None);
     });
 }
 
 #[test]
 fn its_own_flow_takes_it_plainly() {
     check(None, || {
-        let future = Future::new();
-        assert_eq!(future.promise.private(), Some(future.act));
-        future.promise.clear();
-        assert_eq!(future.promise.act::<Bed>(), None);
-        future.promise.make(future.act);
-        assert_eq!(future.promise.private(), Some(future.act));
+        let fork = Fork::new();
+        assert_eq!(fork.promise.private(), Some(fork.act));
+        fork.promise.clear();
+        assert_eq!(fork.promise.act::<Parked>(), None);
+        fork.promise.make(fork.act);
+        assert_eq!(fork.promise.private(), Some(fork.act));
     });
 }

@@ -1,24 +1,24 @@
-//! The channel's word: two who meet, ends that go, and a loose party that goes and comes back.
+//! The channel's word: two who meet, ends that go, and a loose waiter that goes and comes back.
 
-use crate::bed::Bed;
+use crate::parked::Parked;
 use crate::{ALL, check, go};
 use loom::cell::UnsafeCell;
 use raddle_protocol::model::{Answer, Ended, Rendezvous, Seen};
 use std::sync::Arc;
 
-/// A party's frame.
+/// A waiter's frame.
 #[repr(align(8))]
 struct Frame {
     value: UnsafeCell<u32>,
     over: UnsafeCell<bool>,
     answer: Answer,
-    bed: Bed,
+    parked: Parked,
 }
 
 impl Default for Frame {
     fn default() -> Self {
         let (value, over) = (UnsafeCell::new(0), UnsafeCell::new(false));
-        Frame { value, over, answer: Answer::new(), bed: Bed::default() }
+        Frame { value, over, answer: Answer::new(), parked: Parked::default() }
     }
 }
 
@@ -43,7 +43,7 @@ impl Frame {
         self.over.with(|p| unsafe { *p })
     }
 
-    fn as_party(&self) -> *mut Frame {
+    fn as_waiter(&self) -> *mut Frame {
         std::ptr::from_ref(self).cast_mut()
     }
 }
@@ -79,11 +79,11 @@ impl Channel {
                     let peer = unsafe { &*peer };
                     copy(peer);
                     self.word().clear();
-                    peer.bed.wake();
+                    peer.parked.wake();
                     return true;
                 }
                 Seen::Empty => {
-                    if own.bed.wait(|| self.word().wait(own.as_party()).is_ok()) {
+                    if own.parked.wait(|| self.word().wait(own.as_waiter()).is_ok()) {
                         return !own.is_over();
                     }
                 }
@@ -105,13 +105,13 @@ impl Channel {
     /// As `csp::meet::exchange_hot`, if nobody is there: looks out for so many looks, then turns firm. `None` if
     /// somebody was there.
     fn wait_hot(&self, own: &Frame, looks: usize) -> Option<bool> {
-        self.word().look_out(own.as_party()).ok()?;
+        self.word().look_out(own.as_waiter()).ok()?;
         for _ in 0..looks {
             if own.answer.is_given() {
                 return Some(!own.is_over());
             }
         }
-        let waited = own.bed.wait(|| self.word().cool(own.as_party()));
+        let waited = own.parked.wait(|| self.word().cool(own.as_waiter()));
         while !waited && !own.answer.is_given() {
             loom::thread::yield_now();
         }
@@ -152,7 +152,7 @@ fn tell(seen: Seen<Frame>) {
         peer.over.with_mut(|p| unsafe { *p = true });
         let _last = peer.get();
         match seen {
-            Seen::Firm(_) => peer.bed.wake(),
+            Seen::Firm(_) => peer.parked.wake(),
             Seen::Hot(_) => peer.answer.give(),
             _ => {}
         }
@@ -257,10 +257,10 @@ fn an_end_goes_while_the_other_looks_out() {
 fn comes_back(channel: &Channel, frame: &Frame) -> bool {
     for value in [1, 2] {
         frame.put(value);
-        if channel.word().offer(frame.as_party()).is_err() {
+        if channel.word().offer(frame.as_waiter()).is_err() {
             return false;
         }
-        if !channel.word().withdraw(frame.as_party()) {
+        if !channel.word().withdraw(frame.as_waiter()) {
             return true;
         }
     }

@@ -38,8 +38,9 @@ impl Sleeper {
             let selected = sleeper.word.select(wait, outcome);
             if selected == Selected::Parked {
                 sleeper.context.resume();
-                // As every way from a waker to the one it queues: an inbox, a bed, or the same OS thread. Without that
-                // the owner could be resumed and not see its outcome; a swap would cost what the queue gives anyway.
+                // As every way from a waker to the one it queues: an inbox, a sleep word, or the same OS thread.
+                // Without that the owner could be resumed and not see its outcome; a swap would cost what the queue
+                // gives anyway.
                 sleeper.queued.fetch_add(1, Ordering::Release); // pairs with the acquire in `wait`
             }
             selected

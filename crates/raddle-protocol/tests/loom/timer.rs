@@ -72,7 +72,7 @@ fn an_alarm_against_an_unpark() {
             })
         };
         let waited = sleeper.park_timeout();
-        // The next life of the same block: an alarm that was taken out in time to ring late finds a stranger.
+        // The next life of the same block: an alarm that was taken out in time to ring late finds another owner.
         sleeper.token.end_life();
         sleeper.context.save();
         let parked_again = sleeper.token.park();

@@ -190,6 +190,6 @@ fn a_handle_of_an_earlier_life_does_nothing() {
         parker.context.save();
         let parked = parker.token.park();
         assert!(parked, "a new life starts without a token");
-        assert!(!stale.join().unwrap() && !deadline.join().unwrap(), "a stranger was woken");
+        assert!(!stale.join().unwrap() && !deadline.join().unwrap(), "the block's next owner was woken");
     });
 }

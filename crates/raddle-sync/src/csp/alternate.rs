@@ -10,7 +10,7 @@
 //! A peer that has taken hold of a guard may look at the caller's frame until it lets go; `disable` finds out by the
 //! guards that it could not take back how many do, and waits for them.
 
-use super::meet::{self, Party, Refused, Word};
+use super::meet::{self, ChanWaiter, Refused, Word};
 use raddle_core::block::Block;
 use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
@@ -33,10 +33,10 @@ struct Chooser {
     header: Cell<*mut Header>,
 }
 
-/// The party of one who waits for several. A word shows a pointer to its first field.
+/// The waiter of one who waits for several. A word shows a pointer to its first field.
 #[repr(C)]
-struct LooseParty {
-    party: Party,
+struct LooseWaiter {
+    waiter: ChanWaiter,
     chooser: Cell<*const Chooser>,
     number: Cell<u32>,
 }
@@ -54,7 +54,7 @@ enum What {
 /// Something that one can wait for together with others. Lies still while it is waited for.
 #[allow(unreachable_pub, reason = "it is named by a sealed trait's method")]
 pub struct Guard {
-    loose: LooseParty,
+    loose: LooseWaiter,
     what: What,
     shown: Cell<bool>,
 }
@@ -83,7 +83,7 @@ impl Guard {
     fn new(what: What) -> Guard {
         let (chooser, number) = (Cell::new(std::ptr::null()), Cell::new(0));
         Guard {
-            loose: LooseParty { party: Party::new(std::ptr::null_mut()), chooser, number },
+            loose: LooseWaiter { waiter: ChanWaiter::new(std::ptr::null_mut()), chooser, number },
             what,
             shown: Cell::new(false),
         }
@@ -117,7 +117,7 @@ impl Guard {
 
     /// Where the value lies, or shall lie.
     pub(crate) fn aim(&self, data: *mut ()) {
-        self.loose.party.data.set(data);
+        self.loose.waiter.data.set(data);
     }
 
     /// Looks whether the guard's channel is ready, and if so completes its communication.
@@ -131,7 +131,7 @@ impl Guard {
         if word.is_empty() {
             return None;
         }
-        let ours = self.loose.party.data.get();
+        let ours = self.loose.waiter.data.get();
         // SAFETY: passed on to the caller; `copy` is as `Guard::channel` was given it.
         match unsafe { meet::try_meet(word, ours, copy) } {
             Ok(()) => Some(false),
@@ -146,9 +146,9 @@ impl Guard {
         self.loose.chooser.set(chooser);
         // Alternations are counted in 31 bits.
         self.loose.number.set(number as u32);
-        self.loose.party.over.set(false);
+        self.loose.waiter.over.set(false);
         // SAFETY: the maker of the guard has an end of the channel, which keeps it.
-        self.shown.set(unsafe { word.as_ref() }.offer(self.as_party()).is_ok());
+        self.shown.set(unsafe { word.as_ref() }.offer(self.as_waiter()).is_ok());
         self.shown.get()
     }
 
@@ -157,22 +157,22 @@ impl Guard {
         let What::Channel(word, _) = self.what else { return true };
         // SAFETY: as above.
         let word = unsafe { word.as_ref() };
-        !self.shown.replace(false) || word.withdraw(self.as_party())
+        !self.shown.replace(false) || word.withdraw(self.as_waiter())
     }
 
     /// What a word shows of it. The fields that others touch are cells.
-    fn as_party(&self) -> *mut Party {
+    fn as_waiter(&self) -> *mut ChanWaiter {
         (&raw const self.loose).cast_mut().cast()
     }
 }
 
-/// The holder of a loose party, which it took out of a word, has copied: chooses its guard, if none was. True if so.
+/// The holder of a loose waiter, which it took out of a word, has copied: chooses its guard, if none was. True if so.
 ///
 /// # Safety
-/// The caller holds the party, and does not touch it any more.
-pub(crate) unsafe fn let_go(party: *mut Party) -> bool {
-    // SAFETY: what is loose in a word is the first field of a `LooseParty`.
-    let loose = unsafe { &*party.cast::<LooseParty>() };
+/// The caller holds the waiter, and does not touch it any more.
+pub(crate) unsafe fn let_go(waiter: *mut ChanWaiter) -> bool {
+    // SAFETY: what is loose in a word is the first field of a `LooseWaiter`.
+    let loose = unsafe { &*waiter.cast::<LooseWaiter>() };
     // SAFETY: the chooser does not leave its frame while somebody holds one of its guards.
     unsafe { choose_for(loose.chooser.get(), loose.number.get()) }
 }
@@ -232,7 +232,7 @@ pub(super) unsafe fn choose_now<G: Borrow<Guard>>(guards: &[G], first: usize, wa
         region::check();
         let chooser = Chooser { word: Alternation::new(), header: Cell::new(std::ptr::null_mut()) };
         if let Some(guard) = chooser.wait_for(guards, earliest, &caller, wait) {
-            return Ready { guard, over: guards[guard].borrow().loose.party.over.get() };
+            return Ready { guard, over: guards[guard].borrow().loose.waiter.over.get() };
         }
     }
 }
@@ -356,15 +356,15 @@ impl Chooser {
     }
 
     fn wait_in_thread(&self, earliest: Option<(usize, Instant)>) {
-        let bed = External::new();
-        self.header.set(bed.header());
-        if !self.word.wait() || bed.sleep(earliest.map(|(_, deadline)| deadline)) {
+        let parker = External::new();
+        self.header.set(parker.header());
+        if !self.word.wait() || parker.sleep(earliest.map(|(_, deadline)| deadline)) {
             return;
         }
         let (guard, _) = earliest.expect("without a deadline it is woken");
         if !self.word.choose_own(guard as u32) {
             // Chosen at the last moment: the wake is on its way to this frame.
-            let woken = bed.sleep(None);
+            let woken = parker.sleep(None);
             debug_assert!(woken, "there is no deadline to pass");
         }
     }

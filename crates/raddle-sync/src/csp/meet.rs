@@ -1,11 +1,11 @@
-//! Owns: how two parties meet in a channel's word: who copies, who waits, who is woken.
+//! Owns: how two ends meet in a channel's word: who copies, who waits, who is woken.
 //! May use: `raddle-core`, `raddle-protocol`.
 //! Never: the type of what is handed over; that is an address on either side and a function that copies.
 //!
 //! This is the raw layer under [`Sender`](super::Sender) and [`Receiver`](super::Receiver), and what an engine that
 //! interprets processes calls: whoever waits is a header, be it a process, an OS thread or a task. An engine calls
-//! [`try_meet`] and, if nobody is there, saves its task's state and then enters its [`Party`] into the [`Word`]; from
-//! then on the task may run elsewhere.
+//! [`try_meet`] and, if nobody is there, saves its task's state and then enters its [`ChanWaiter`] into the [`Word`];
+//! from then on the task may run elsewhere.
 //!
 //! The second to arrive completes the communication and goes on; the first joins the batch of its waker. That is CCSP's
 //! policy: it saves the switch there and back when the second has more to send.
@@ -35,19 +35,19 @@ use std::time::Instant;
 /// One who waits at a channel, in its frame.
 #[derive(Debug)]
 #[repr(C, align(8))]
-pub(crate) struct Party {
-    /// Whom to wake. Of a loose party its alternation says that.
+pub(crate) struct ChanWaiter {
+    /// Whom to wake. Of a loose waiter its alternation says that.
     pub(crate) header: Cell<*mut Header>,
     /// Where the value lies, or shall lie.
     pub(crate) data: Cell<*mut ()>,
     /// The channel has ended instead.
     pub(crate) over: Cell<bool>,
-    /// Of a hot party: whoever took it out of the word is done.
+    /// Of a hot waiter: whoever took it out of the word is done.
     answer: Answer,
 }
 
 /// A channel's word.
-pub(crate) type Word = Rendezvous<Party>;
+pub(crate) type Word = Rendezvous<ChanWaiter>;
 
 /// Why nothing was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,15 +58,15 @@ pub(crate) enum Refused {
     Nobody,
 }
 
-impl Party {
+impl ChanWaiter {
     #[inline(always)]
-    pub(crate) fn new(data: *mut ()) -> Party {
+    pub(crate) fn new(data: *mut ()) -> ChanWaiter {
         let header = Cell::new(std::ptr::null_mut());
-        Party { header, data: Cell::new(data), over: Cell::new(false), answer: Answer::new() }
+        ChanWaiter { header, data: Cell::new(data), over: Cell::new(false), answer: Answer::new() }
     }
 
     #[inline(always)]
-    pub(crate) fn as_ptr(&self) -> *mut Party {
+    pub(crate) fn as_ptr(&self) -> *mut ChanWaiter {
         std::ptr::from_ref(self).cast_mut()
     }
 
@@ -152,9 +152,9 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
         // SAFETY: passed on to the caller.
         Err(_) => return unsafe { exchange_anywhere(word, data, call, copy, site) },
     }
-    let party = Party::new(data);
-    party.header.set(block.as_header());
-    if word.wait(party.as_ptr()).is_err() {
+    let waiter = ChanWaiter::new(data);
+    waiter.header.set(block.as_header());
+    if word.wait(waiter.as_ptr()).is_err() {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, data, call, copy, site) };
     }
@@ -170,7 +170,7 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
         // SAFETY: as above; only `exchange` knows the number, and notes a word.
         unsafe { worker.leave_here_noting::<CALL, _>(block, call, Meeting::at(word), site) };
     }
-    party.outcome()
+    waiter.outcome()
 }
 
 /// What an exchange does first on a worker that something watches: another may be chosen to go on, the caller may look
@@ -232,15 +232,15 @@ unsafe fn exchange_hot(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     let hot = Hot::new(value);
-    let (party, place) = (&hot.party, hot.lay_out(value));
-    party.header.set(block.as_header());
+    let (waiter, place) = (&hot.waiter, hot.lay_out(value));
+    waiter.header.set(block.as_header());
     if word.look_out(place).is_err() {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_anywhere(word, value.data, call, value.copy(), site) };
     }
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
-    if !worker.look_out(|| party.answer.is_given()) {
+    if !worker.look_out(|| waiter.answer.is_given()) {
         if word.cool(place) {
             let wait = Wait::on(call, Meeting::at(word), site);
             let _shown = wait.show_at(block);
@@ -248,10 +248,10 @@ unsafe fn exchange_hot(
             // SAFETY: it waits in the word, and is not movable.
             unsafe { worker.leave_here(block) };
         } else {
-            (0..).take_while(|_| !party.answer.is_given()).for_each(prim::give_way);
+            (0..).take_while(|_| !waiter.answer.is_given()).for_each(prim::give_way);
         }
     }
-    party.outcome()?;
+    waiter.outcome()?;
     hot.take_in(value);
     Ok(())
 }
@@ -261,7 +261,7 @@ unsafe fn exchange_hot(
 /// # Safety
 /// As for [`exchange`]; the word has shown it.
 #[inline(never)]
-unsafe fn serve_hot(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) -> bool {
+unsafe fn serve_hot(word: &Word, peer: *mut ChanWaiter, data: *mut (), copy: Copy) -> bool {
     prim::will_write(peer);
     if !word.take_hot(peer) {
         return false;
@@ -279,7 +279,7 @@ unsafe fn serve_hot(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) ->
 /// # Safety
 /// `peer` waits firmly in `word`, and the caller is its peer.
 #[inline(always)]
-unsafe fn serve(word: &Word, peer: *mut Party, data: *mut (), copy: Copy) -> *mut Header {
+unsafe fn serve(word: &Word, peer: *mut ChanWaiter, data: *mut (), copy: Copy) -> *mut Header {
     // SAFETY: it waits, so its frame stays until it is woken.
     let peer = unsafe { &*peer };
     // SAFETY: passed on to the caller.
@@ -332,21 +332,21 @@ unsafe fn exchange_anywhere(
             Err(Refused::Nobody) => {}
             done => return done,
         }
-        let party = Party::new(data);
+        let waiter = ChanWaiter::new(data);
         let mut waited = false;
         park::wait_registered(call.call(), |header| {
-            party.header.set(header);
+            waiter.header.set(header);
             // Once it is in the word the caller may run elsewhere: nothing of its frame is touched after that.
             let enters = &mut waited;
             *enters = true;
-            let entered = word.wait(party.as_ptr()).is_ok();
+            let entered = word.wait(waiter.as_ptr()).is_ok();
             if !entered {
                 *enters = false;
             }
             entered
         });
         if waited {
-            return party.outcome();
+            return waiter.outcome();
         }
     }
 }
@@ -431,7 +431,7 @@ pub(crate) unsafe fn exchange_until(
 }
 
 /// The caller's end goes, or is poisoned: tells whoever waited at the other.
-pub(crate) fn tell_over(seen: Seen<Party>) {
+pub(crate) fn tell_over(seen: Seen<ChanWaiter>) {
     match seen {
         Seen::Firm(peer) => {
             // SAFETY: it waits, so its frame stays until it is woken.

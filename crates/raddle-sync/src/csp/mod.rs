@@ -38,7 +38,7 @@
 //! forwards.join().unwrap().unwrap();
 //! ```
 //!
-//! In this module read in this order: `meet` (how two parties meet in a channel's word), `chan` (its typed ends),
+//! In this module read in this order: `meet` (how two ends meet in a channel's word), `chan` (its typed ends),
 //! `alternate` (waiting for the first of several), `alt`, `alternation` and `macros` (its typed faces), `par`,
 //! `barrier`, `shared`, `late` (who waits in those two with a deadline).
 

@@ -1,16 +1,16 @@
-//! Owns: `Value`, what a party hands over or wants; and `Hot`, one who looks out with its value beside it.
+//! Owns: `Value`, what a waiter hands over or wants; and `Hot`, one who looks out with its value beside it.
 //! May use: nothing.
 //! Never: the type of the value: it is a place, a size and a function that copies.
 //!
 //! A value goes from frame to frame. Where the two run on two workers each line of either frame that the other touches
-//! moves there and back, so a party that looks out keeps a small value in the line that its peer writes anyway: the one
-//! with its [`Answer`](raddle_protocol::protocol::rendezvous::Answer).
+//! moves there and back, so a waiter that looks out keeps a small value in the line that its peer writes anyway: the
+//! one with its [`Answer`](raddle_protocol::protocol::rendezvous::Answer).
 
-use super::meet::Party;
+use super::meet::ChanWaiter;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-/// So many bytes lie in the line of a hot party beside it.
+/// So many bytes lie in the line of a hot waiter beside it.
 const NEAR_BYTES: usize = 40;
 
 /// Copies between the caller's place, the first, and its peer's. It may run more than once for one exchange; what the
@@ -20,7 +20,7 @@ pub(crate) type Copy = unsafe fn(*mut (), *mut ());
 /// How values of a type are handed over.
 pub(crate) struct Copying {
     copy: Copy,
-    /// 0 if a value cannot lie in the line of a hot party.
+    /// 0 if a value cannot lie in the line of a hot waiter.
     near_bytes: usize,
 }
 
@@ -32,7 +32,7 @@ impl Copying {
     }
 }
 
-/// What a party hands over, or where it wants it: the place, and how to copy between it and the peer's.
+/// What a waiter hands over, or where it wants it: the place, and how to copy between it and the peer's.
 ///
 /// PERF: two words go from call to call in registers. Three would be written into each caller's frame for calls that
 /// are seldom made: three of an exchange's stores; bench `commstime`.
@@ -57,13 +57,13 @@ impl Value {
     }
 }
 
-/// A hot party, and its value if that is small: one cache line.
+/// A hot waiter, and its value if that is small: one cache line.
 ///
 /// PERF: a value in a line of its own costs two more moves of a line from worker to worker; bench `pingpong`, two
 /// workers: 234 -> 133 ns a round trip, the best of 105 samples under load.
 #[repr(C, align(64))]
 pub(super) struct Hot {
-    pub(super) party: Party,
+    pub(super) waiter: ChanWaiter,
     near: UnsafeCell<[MaybeUninit<u8>; NEAR_BYTES]>,
 }
 
@@ -73,19 +73,19 @@ impl Hot {
     #[inline(always)]
     pub(super) fn new(value: Value) -> Hot {
         let near = UnsafeCell::new([const { MaybeUninit::uninit() }; NEAR_BYTES]);
-        Hot { party: Party::new(value.data), near }
+        Hot { waiter: ChanWaiter::new(value.data), near }
     }
 
-    /// The party as the peer finds it, which writes beside it, too; with a copy of what lies at the value's place, or
+    /// The waiter as the peer finds it, which writes beside it, too; with a copy of what lies at the value's place, or
     /// of what lies there by chance if that is room for one.
     #[inline(always)]
-    pub(super) fn lay_out(&self, value: Value) -> *mut Party {
+    pub(super) fn lay_out(&self, value: Value) -> *mut ChanWaiter {
         let near_bytes = value.copying.near_bytes;
         if near_bytes > 0 {
             let near: *mut u8 = self.near.get().cast();
             // SAFETY: so large is a value, and it fits; what is uninitialised may be copied, too.
             unsafe { near.copy_from_nonoverlapping(value.data.cast(), near_bytes) };
-            self.party.data.set(near.cast());
+            self.waiter.data.set(near.cast());
         }
         std::ptr::from_ref(self).cast_mut().cast()
     }

@@ -57,7 +57,7 @@ impl RawMutex {
         true
     }
 
-    /// As it comes. True if it is poisoned.
+    /// Slow path of `lock`; returns whether it is poisoned.
     #[cold]
     #[inline(never)]
     fn lock(&self, site: &'static Location<'static>) -> bool {

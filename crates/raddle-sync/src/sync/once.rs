@@ -5,7 +5,7 @@
 use crate::host::choice::point;
 use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
-use raddle_protocol::protocol::once::{Begun, OnceWord};
+use raddle_protocol::protocol::once::{BeginOutcome, OnceWord};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -118,9 +118,9 @@ impl Once {
             self.word.begin(CALL.call(), forced)
         };
         match begun {
-            Begun::Complete => (),
-            Begun::Poisoned => panic!("Once instance has previously been poisoned"),
-            Begun::Yours { poisoned } => {
+            BeginOutcome::Complete => (),
+            BeginOutcome::Poisoned => panic!("Once instance has previously been poisoned"),
+            BeginOutcome::Yours { poisoned } => {
                 self.holder.note(Location::caller());
                 let mut attempt = Attempt { once: self, poisons: true };
                 let state = OnceState { poisoned, fails: Cell::new(false) };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const PARTIES: u64 = 3;
+const PARTICIPANTS: u64 = 3;
 const EACH: u64 = 4;
 
 /// What an operation did.
@@ -34,7 +34,7 @@ struct Step {
     did: Did,
 }
 
-/// A random number of its own for each party.
+/// A random number of its own for each participant.
 fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
@@ -71,9 +71,9 @@ fn act(kind: u64, number: u64, s: &Sender<u64>, r: &Receiver<u64>) -> Did {
     }
 }
 
-fn party(who: u64, seed: u64, clock: &AtomicU64, s: &Sender<u64>, r: &Receiver<u64>) -> Vec<Step> {
-    let mut random = (seed * PARTIES + who + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    // SeqCst pairs with the other parties' ticks: the times are those of one clock.
+fn participant(who: u64, seed: u64, clock: &AtomicU64, s: &Sender<u64>, r: &Receiver<u64>) -> Vec<Step> {
+    let mut random = (seed * PARTICIPANTS + who + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // SeqCst pairs with the other participants' ticks: the times are those of one clock.
     let tick = || clock.fetch_add(1, Ordering::SeqCst);
     let step = |n| {
         let kind = next(&mut random);
@@ -138,13 +138,13 @@ fn histories(spawn: impl Fn(Box<dyn FnOnce() -> Vec<Step> + Send>) -> Box<dyn Fn
         for seed in 0..150 {
             let (s, r) = if capacity == usize::MAX { unbounded() } else { bounded(capacity) };
             let clock = Arc::new(AtomicU64::new(0));
-            let parties: Vec<_> = (0..PARTIES)
+            let participants: Vec<_> = (0..PARTICIPANTS)
                 .map(|who| {
                     let (clock, s, r) = (clock.clone(), s.clone(), r.clone());
-                    spawn(Box::new(move || party(who, seed, &clock, &s, &r)))
+                    spawn(Box::new(move || participant(who, seed, &clock, &s, &r)))
                 })
                 .collect();
-            let steps: Vec<Step> = parties.into_iter().flat_map(|join| join()).collect();
+            let steps: Vec<Step> = participants.into_iter().flat_map(|join| join()).collect();
             let right = if capacity == 0 {
                 meets(&steps)
             } else {

@@ -178,10 +178,10 @@ fn who_waits_at_a_channel_says_so_also_if_a_thread_is_next() {
             (said, process)
         });
         (0..5).for_each(|_| csp::yield_now());
-        let looker = looks.thread().clone();
+        let reader = looks.thread().clone();
         let waits = csp::spawn(move || {
             tell.send(csp::current().expect("it is one")).unwrap();
-            looker.unpark();
+            reader.unpark();
             assert_eq!(from.recv(), Ok(1));
             let me = csp::current().expect("it is one");
             // SAFETY: it is the caller.

@@ -10,7 +10,7 @@ mod channels;
 mod jobs;
 mod on_raddle;
 mod on_std;
-mod stranger;
+mod planted_bugs;
 mod surface;
 mod sync;
 mod trace;

@@ -5,14 +5,14 @@ use raddle_protocol::model::Saved;
 
 /// Where one waits until it is woken.
 #[derive(Default)]
-pub(super) struct Bed {
+pub(super) struct Parked {
     context: Saved,
     /// Orders a waker before the one it queues, as every way between them does; and only these two.
     queued: Mutex<bool>,
     bell: Condvar,
 }
 
-impl Bed {
+impl Parked {
     /// Leaves the stack and then calls `enter`; waits if that says so. True if it waited.
     pub(super) fn wait(&self, enter: impl FnOnce() -> bool) -> bool {
         self.context.save();

@@ -57,7 +57,7 @@ const QEMU: Need = Need {
 
 /// rustup's toolchain has no source of the standard library unless asked for it; Debian's brings its own.
 const RUST_WITH_SOURCE: Need = Need {
-    tool: "a Rust compiler with the source of its standard library",
+    tool: "a Rust compiler with its library's source",
     probe: "test -x /usr/bin/cargo && test -d /usr/lib/rustlib/src/rust/library",
     packages: &["rustc-web", "cargo-web", "rust-web-src"],
     otherwise: "",
@@ -344,14 +344,24 @@ pub(crate) fn listing() -> String {
     text
 }
 
-/// The table for `docs/HACKING.md`.
+/// The tables for `docs/HACKING.md`: the groups, and what some of them need.
 pub(crate) fn markdown() -> String {
-    let mut text = String::from("| group | what it checks | needs |\n|---|---|---|\n");
+    let mut text = String::from("| group | what it checks |\n|---|---|\n");
     for group in GROUPS {
-        let needs: Vec<_> =
-            group.needs.iter().map(|need| format!("{} ({})", need.tool, remedy(need))).collect();
-        let needs = if needs.is_empty() { "-".to_owned() } else { needs.join(", ") };
-        let _ = writeln!(text, "| `{}` | {} | {} |", group.name, group.what, needs);
+        let _ = writeln!(text, "| `{}` | {} |", group.name, group.what);
+    }
+    text.push_str(
+        "\nSome need more than Rust and a C compiler:\n\n| for | needed | where it is |\n|---|---|---|\n",
+    );
+    let mut told: Vec<&str> = Vec::new();
+    for need in GROUPS.iter().flat_map(|group| group.needs) {
+        if told.contains(&need.tool) {
+            continue;
+        }
+        told.push(need.tool);
+        let users = GROUPS.iter().filter(|group| group.needs.iter().any(|other| other.tool == need.tool));
+        let users: Vec<_> = users.map(|group| format!("`{}`", group.name)).collect();
+        let _ = writeln!(text, "| {} | {} | {} |", users.join(", "), need.tool, remedy(need));
     }
     text
 }

@@ -90,7 +90,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         variable: "RADDLE_TICK",
         allowed: "a duration from 100us to 10s, as 500us, 10ms, 1s",
-        what: "period of the balance `fair`, and the longest doze of an idle worker that watches busy ones",
+        what: "period of the balance `fair`, and the longest timed sleep of an idle worker while others are busy",
         read: |c, v| duration(v).filter(tick_fits).map(|d| c.tick = Some(d)),
     },
     Setting {

@@ -48,7 +48,7 @@ pub enum Balance {
     None,
 }
 
-/// What the processes of CSP are.
+/// Whether processes of CSP are light or threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processes {
     /// Light: without thread-local storage of their own, so that they stay with the worker that started them.
@@ -152,7 +152,7 @@ pub struct Policy {
     pub migration: bool,
     /// When a fork lies open to thieves.
     pub futures: Futures,
-    /// How often the balance `fair` acts, and the longest doze of an idle worker that watches busy ones.
+    /// How often the balance `fair` acts, and the longest timed sleep of an idle worker while others are busy.
     pub tick: Duration,
     /// How long an idle worker keeps looking before it sleeps.
     pub spin: Duration,

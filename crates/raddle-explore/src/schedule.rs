@@ -12,7 +12,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The choices of a run that were not the obvious ones, by step. Its text, as `12:1,30:2`, names one run of a program.
+/// The choices of a run that differ from the default, by step. Its text, as `12:1,30:2`, names one run of a program.
 /// Options that are not the usual ones stand before them: `early`, `daemons`, `turns=2000`.
 ///
 /// ```
@@ -50,7 +50,7 @@ impl Rules {
     }
 }
 
-/// What [`Schedule::from_str`] was given is no schedule.
+/// The text given to [`Schedule::from_str`] is not a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoSchedule {
     found: String,
@@ -66,12 +66,12 @@ impl Schedule {
         self.rules
     }
 
-    /// How many choices were not the obvious ones.
+    /// How many choices differ from the default.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether every choice was the obvious one.
+    /// Whether every choice was the default.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }

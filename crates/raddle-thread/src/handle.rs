@@ -39,7 +39,7 @@ impl Thread {
         Thread(ThreadKind::Ours(process))
     }
 
-    /// Ends the thread's current or next [`park`](super::park). Does nothing if it has ended.
+    /// Ends the thread's current or next [`park`](super::park). Does nothing if the thread has ended.
     ///
     /// May be called from anywhere: a thread, a process, a task, an OS thread.
     pub fn unpark(&self) {

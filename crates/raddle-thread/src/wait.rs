@@ -14,7 +14,7 @@ pub(super) fn refuse_in_task(what: &str) {
     let _allowed = caller(what);
 }
 
-/// Waits until somebody unparks the caller, or takes the token of an earlier [`unpark`](super::Thread::unpark). May
+/// Waits until somebody unparks the caller, or uses up the token of an earlier [`unpark`](super::Thread::unpark). May
 /// return for no reason.
 ///
 /// # Panics

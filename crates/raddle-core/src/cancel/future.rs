@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A future under a [`Token`](crate::cancel::Token). Once that is cancelled, the next poll drops it, and is an error.
+/// A future under a [`Token`](crate::cancel::Token). Once that is cancelled, the next poll drops the future and returns
+/// an error.
 ///
 /// ```
 /// use raddle::{cancel::Token, task};

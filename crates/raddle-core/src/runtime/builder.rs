@@ -121,7 +121,7 @@ impl From<BuildError> for io::Error {
 }
 
 impl Builder {
-    /// Makes the setting of a `RADDLE_*` variable by its name, as a command line does.
+    /// Sets what a `RADDLE_*` variable sets, given the variable's name: for command lines.
     ///
     /// # Errors
     /// If there is no such setting, or it cannot have that value.
@@ -211,7 +211,7 @@ impl Builder {
         self
     }
 
-    /// The period of the balance `fair`, and the longest doze of an idle worker that watches busy ones.
+    /// The period of the balance `fair`, and the longest timed sleep of an idle worker while others are busy.
     pub fn tick(mut self, tick: Duration) -> Self {
         self.config.tick = Some(tick);
         self
@@ -249,7 +249,7 @@ impl Builder {
         self
     }
 
-    /// One worker, which takes every choice from this seed: the same program goes the same way again. Time is virtual.
+    /// One worker, which takes every choice from this seed, so that a program runs the same way again. Time is virtual.
     ///
     /// It wins over [`workers`](Self::workers). See `raddle::explore` for what a seed decides and what not.
     ///
@@ -294,21 +294,21 @@ impl Builder {
         self
     }
 
-    /// Has `f` called with the report of a deadlock, on an OS thread of the runtime's, in place of the report on
-    /// standard error and the exit. The program goes on waiting, unless `f` does something about it.
+    /// Calls `f` with the report of a deadlock, on an OS thread of the runtime, instead of printing the report and
+    /// exiting. The program goes on waiting unless `f` does something about it.
     pub fn on_deadlock(mut self, f: impl Fn(&Dump) + Send + Sync + 'static) -> Self {
         self.on_deadlock = Some(DeadlockHandler(Arc::new(f)));
         self
     }
 
-    /// From how long on a slice is told, while others wait behind it, once for each place; default: 100 ms, at least
-    /// 10 ms. `None`: never.
+    /// How long a slice may last while others wait behind it before it is reported, once for each place in the
+    /// program; default: 100 ms, at least 10 ms. `None`: never.
     pub fn slow_slice(mut self, longest: Option<Duration>) -> Self {
         self.config.slow_slice = Some(longest);
         self
     }
 
-    /// Whether `SIGQUIT` has a dump printed on standard error; default: yes, unless the program handles it itself.
+    /// Whether `SIGQUIT` prints a dump on standard error; default: yes, unless the program handles it itself.
     pub fn dump_on_quit(mut self, on: bool) -> Self {
         self.config.sigquit = Some(on);
         self

@@ -91,8 +91,8 @@ impl Runtime {
         self.shared.workers().iter().map(Worker::stats).collect()
     }
 
-    /// The number of the schedule so far, if a seed makes it: what has the same went the same way. `None` without a
-    /// seed.
+    /// A hash of the schedule so far, if a seed determines it: runs with equal hashes made the same choices. `None`
+    /// without a seed.
     pub fn schedule_hash(&self) -> Option<u64> {
         self.shared.workers().first()?.seed.as_ref().map(|seed| seed.hash())
     }
@@ -110,8 +110,7 @@ impl Runtime {
         self.shared.workers().iter().map(|worker| worker.idle_times.snapshot()).collect()
     }
 
-    /// How much waited at each worker until now, by samples 10 ms apart, of which there are none while all workers
-    /// sleep.
+    /// How much work waited at each worker until now, sampled every 10 ms except while all workers sleep.
     ///
     /// ```
     /// let runtime = raddle::Runtime::builder().workers(2).build()?;
@@ -146,7 +145,7 @@ impl Runtime {
         self.shared.workers().iter().map(|worker| self.shared.migrations_to(worker).collect()).collect()
     }
 
-    /// The most bytes of stack that a process has used which has ended, if [`Builder::measure_stacks`] asked for it.
+    /// The most bytes of stack that any ended process has used, if [`Builder::measure_stacks`] asked for it.
     ///
     /// ```
     /// let runtime = raddle::Runtime::builder().workers(1).measure_stacks(true).build()?;
@@ -158,7 +157,7 @@ impl Runtime {
         self.shared.deepest_stack()
     }
 
-    /// Spawns a process of this runtime, from wherever; `csp::spawn` is for the caller's own.
+    /// Spawns a process on this runtime, from any thread; `csp::spawn` spawns on the caller's own.
     ///
     /// ```
     /// let runtime = raddle::Runtime::builder().workers(1).build()?;
@@ -242,7 +241,7 @@ impl Runtime {
         self.end()
     }
 
-    /// Lets go of it: its workers end by themselves when nothing can run any more, and nobody waits for that.
+    /// Detaches the runtime: its workers end by themselves when nothing can run any more; nothing waits for that.
     pub fn release(mut self) -> Arc<Shared> {
         self.has_ended = true;
         self.shared.clone()

@@ -87,7 +87,7 @@ where
     results.into_iter().map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }
 
-/// Has `op` run once on each worker of the caller's pool (from an OS thread: of the default one). Nobody waits for it.
+/// Starts `op` once on each worker of the caller's pool (from an OS thread: of the default one), and returns at once.
 ///
 /// A panic of `op` goes where that of a spawned job goes.
 ///

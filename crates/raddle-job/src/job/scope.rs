@@ -193,7 +193,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Spawns one job on each worker of the pool, which starts it when it next has nothing to run, and which nobody
-    /// else can take. Of the jobs' panics one goes on at the end of the scope.
+    /// else can take. If jobs panic, one of the panics resumes at the end of the scope.
     ///
     /// # Panics
     /// On an OS thread, if the default runtime cannot be started.

@@ -50,7 +50,7 @@ pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + '
     }
 }
 
-/// Runs `f` sometime, on the caller's runtime (from an OS thread: the default one). Nobody waits for it.
+/// Queues `f` to run on the caller's runtime (from an OS thread: the default one), and returns at once.
 ///
 /// Of what one worker has spawned and nobody has begun, the youngest is begun first.
 ///

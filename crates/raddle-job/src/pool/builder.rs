@@ -46,7 +46,7 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// As many workers as there are cores for.
+    /// Default settings: as many workers as there are cores for.
     pub fn new() -> Self {
         Self::default()
     }
@@ -148,7 +148,7 @@ fn workers_wanted(said: usize) -> Option<usize> {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// The number of workers; 0 for `RAYON_NUM_THREADS`, and where that says nothing for as many as a
+    /// The number of workers. 0, the default, means `RAYON_NUM_THREADS`, and without that as many as a
     /// [`Runtime`] would have. At most [`max_num_threads`].
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
@@ -182,7 +182,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets the payload of a panic that goes nowhere else: of a spawned job, of a handler.
+    /// Called with the payload of a panic that nobody else receives: of a spawned job, of a handler.
     ///
     /// Without one the program aborts; so it does if this panics.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
@@ -213,7 +213,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Has the program make the OS threads: `spawn` is called for each, and is to have a new thread call
+    /// Lets the program create the OS threads: `spawn` is called for each, and must make a new thread call
     /// [`ThreadBuilder::run`].
     ///
     /// They end when the pool has been dropped and everything in it has ended.

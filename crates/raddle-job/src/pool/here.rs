@@ -29,7 +29,7 @@ pub fn current_num_threads() -> usize {
     runtime().workers().len()
 }
 
-/// The most workers that a pool can have. Who asks for more gets so many.
+/// The most workers that a pool can have; asking for more gives this many.
 pub fn max_num_threads() -> usize {
     raddle_core::config::WORKERS_MAX
 }
@@ -51,7 +51,7 @@ pub fn yield_now() -> Option<Yield> {
     Some(yield_while(|| has_work() || shares()))
 }
 
-/// As [`yield_now`], but only what the caller's worker has itself.
+/// As [`yield_now`], but only runs work of the caller's own worker.
 #[inline]
 pub fn yield_local() -> Option<Yield> {
     place()?;

@@ -158,7 +158,7 @@ impl<S: TimedSleeper> RwWord<S> {
         }
     }
 
-    /// Enters as a reader if that needs no wait.
+    /// Locks for reading if that needs no wait.
     ///
     /// # Panics
     /// If there are more readers than fit into the word.
@@ -167,7 +167,7 @@ impl<S: TimedSleeper> RwWord<S> {
         self.try_enter(may_read, READER)
     }
 
-    /// Enters as the writer if that needs no wait.
+    /// Locks for writing if that needs no wait.
     #[inline]
     pub fn try_write(&self) -> bool {
         self.try_enter(may_write, WRITER)

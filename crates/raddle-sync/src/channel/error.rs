@@ -84,7 +84,7 @@ impl<T> TrySendError<T> {
         message
     }
 
-    /// Whether there was no place.
+    /// Whether the channel was full.
     pub fn is_full(&self) -> bool {
         matches!(self, TrySendError::Full(_))
     }

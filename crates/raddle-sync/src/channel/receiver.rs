@@ -44,8 +44,8 @@ impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
 impl<T> Receiver<T> {
-    /// Receives without waiting. (At a rendezvous with a [`select!`](super::select!) that is about to send, it waits
-    /// until that has worked its message out.)
+    /// Receives without waiting. (Where a [`select!`](super::select!) has chosen to send to it at a rendezvous, it
+    /// waits until the message has been computed.)
     ///
     /// # Errors
     /// [`TryRecvError::Empty`] if it would have to wait, [`TryRecvError::Disconnected`] if there will be no message.

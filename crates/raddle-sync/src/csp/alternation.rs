@@ -50,7 +50,7 @@ unsafe impl<T> Sync for Alternation<T> {}
 type Received<T> = (usize, Result<T, RecvError>);
 
 impl<T> Alternation<T> {
-    /// Looks round: with `n` receivers, one that is ready is chosen within `n` rounds.
+    /// Round robin: with `n` receivers, one that is ready is chosen within `n` rounds.
     pub fn fair() -> Self {
         Alternation::new(Order::Fair)
     }

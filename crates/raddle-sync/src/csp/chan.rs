@@ -77,7 +77,7 @@ unsafe impl<T: Send> Send for End<T> {}
 // SAFETY: a shared end tells only whether it was poisoned.
 unsafe impl<T: Send> Sync for End<T> {}
 
-/// The end at which one sends. Dropping it ends the channel.
+/// The sending end. Dropping it closes the channel.
 ///
 /// What is sent must live as long as the receiver was promised:
 ///
@@ -91,7 +91,7 @@ unsafe impl<T: Send> Sync for End<T> {}
 /// ```
 pub struct Sender<T>(End<T>);
 
-/// The end at which one receives. Dropping it ends the channel.
+/// The receiving end. Dropping it closes the channel.
 pub struct Receiver<T>(End<T>);
 
 /// A value that is still the sender's: it is dropped if the send panics, which it does in a task.
@@ -158,7 +158,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Hands `value` over if the other end waits for it now. Never waits; may be called in a task.
+    /// Sends `value` if the other end waits to receive now. Never waits; may be called in a task.
     ///
     /// # Errors
     /// The value: `Full` if nobody waits, `Disconnected` if the receiver is gone or the channel poisoned.
@@ -216,7 +216,7 @@ impl<T> Sender<T> {
         self.0.poison();
     }
 
-    /// Whether somebody has poisoned the channel, rather than gone.
+    /// Whether the channel has been poisoned, as opposed to closed by a dropped end.
     pub fn is_poisoned(&self) -> bool {
         self.0.is_poisoned()
     }
@@ -228,7 +228,7 @@ impl<T> Receiver<T> {
         self.0.word()
     }
 
-    /// Waits until the other end sends, and has what it sent.
+    /// Waits until the other end sends, and returns what it sent.
     ///
     /// # Errors
     /// If the sender is gone or the channel poisoned.
@@ -250,7 +250,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Has what the other end sends, if it waits there now. Never waits; may be called in a task.
+    /// Receives if the other end waits to send now. Never waits; may be called in a task.
     ///
     /// # Errors
     /// `Empty` if nobody waits, `Disconnected` if the sender is gone or the channel poisoned.

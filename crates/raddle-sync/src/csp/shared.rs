@@ -21,7 +21,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Something that several share, and one at a time [claims](Self::claim).
+/// A channel end that several share; one at a time [claims](Self::claim) it.
 ///
 /// ```
 /// use raddle::csp::{self, Shared};
@@ -72,7 +72,7 @@ unsafe impl<E: Send> Sync for Inner<E> {}
 unsafe impl<E: Send> Send for Inner<E> {}
 
 impl<E> Shared<E> {
-    /// Makes `end` one that is to be claimed.
+    /// Shares `end`, to be used by whoever has claimed it.
     pub fn new(end: E) -> Self {
         Shared(Arc::new(Inner {
             claim: Claim::new(),
@@ -81,7 +81,7 @@ impl<E> Shared<E> {
         }))
     }
 
-    /// Waits until the end is the caller's, who keeps it until what is returned is dropped.
+    /// Waits for exclusive use of the end, which lasts until the returned guard is dropped.
     ///
     /// # Panics
     /// Inside a task, which must not wait.
@@ -195,7 +195,7 @@ impl<E> Clone for Shared<E> {
     }
 }
 
-/// An end that the holder of this has to itself.
+/// A guard that gives exclusive use of a shared end.
 pub struct Claimed<'a, E>(&'a Inner<E>);
 
 // SAFETY: a shared `Claimed` gives shared access to the end.

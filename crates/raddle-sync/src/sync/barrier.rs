@@ -61,7 +61,7 @@ struct BarrierState {
     phase: usize,
 }
 
-/// Whether its caller was the last to come.
+/// Whether the caller of a wait was the last to arrive.
 pub struct BarrierWaitResult(bool);
 
 impl Barrier {
@@ -73,8 +73,8 @@ impl Barrier {
         Barrier { state, changed: Condition::new(), threads: n }
     }
 
-    /// As [`wait`](Self::wait), for at most `timeout`; `None` if too few have come by then: the caller has not come,
-    /// then. Not part of `std`'s.
+    /// As [`wait`](Self::wait), for at most `timeout`; `None` if too few have come by then; the caller is then not
+    /// counted. Not part of `std`'s.
     ///
     /// # Panics
     /// Inside a task, if it has to wait.
@@ -136,7 +136,7 @@ impl fmt::Debug for Barrier {
 }
 
 impl BarrierWaitResult {
-    /// True for one of those that a phase let go: the one who came last.
+    /// True for exactly one of the threads that a phase releases: the last to arrive.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0

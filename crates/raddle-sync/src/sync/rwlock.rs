@@ -147,7 +147,8 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits until there is no writer, and enters as a reader; behind others who wait, if there are readers already.
+    /// Waits until there is no writer, and locks for reading; queues behind those that wait if there are readers
+    /// already.
     ///
     /// # Errors
     /// If a writer panicked: the error holds the guard.
@@ -165,7 +166,7 @@ impl<T: ?Sized> RwLock<T> {
         self.reader()
     }
 
-    /// Enters as a reader if that needs no wait.
+    /// Locks for reading if that needs no wait.
     ///
     /// # Errors
     /// `WouldBlock` if there is a writer, or who waits comes first; `Poisoned`, which holds the guard, if a writer
@@ -181,7 +182,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(self.reader()?)
     }
 
-    /// Waits until there is nobody, and enters as the writer.
+    /// Waits until there is neither reader nor writer, and locks for writing.
     ///
     /// # Errors
     /// If a writer panicked: the error holds the guard.
@@ -199,7 +200,7 @@ impl<T: ?Sized> RwLock<T> {
         self.writer()
     }
 
-    /// Enters as the writer if that needs no wait.
+    /// Locks for writing if that needs no wait.
     ///
     /// # Errors
     /// `WouldBlock` if there is anybody, or who waits comes first; `Poisoned`, which holds the guard, if a writer
@@ -265,7 +266,7 @@ impl<T: ?Sized> RwLock<T> {
 }
 
 impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
-    /// Makes the writer a reader; no writer can come between.
+    /// Turns the write lock into a read lock; no writer can come between.
     ///
     /// ```
     /// use raddle::sync::{RwLock, RwLockWriteGuard};

@@ -12,7 +12,7 @@ use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
-/// A number of permits, of which each may take some and must give them back; the names follow `tokio`'s.
+/// A counter of permits that are taken and given back; the names follow `tokio`'s.
 ///
 /// First come, first served: who wants many permits is not passed by those who want few.
 ///
@@ -191,7 +191,7 @@ impl Semaphore {
         Permit { semaphore: self, count }
     }
 
-    /// Adds permits, and lets those go on who wait for them.
+    /// Adds permits, and wakes those that wait for them.
     ///
     /// # Panics
     /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
@@ -207,7 +207,7 @@ impl Semaphore {
         self.word.permits()
     }
 
-    /// Refuses everybody from now on, those who wait included. Permits that are out may still be given back.
+    /// Refuses every request from now on, those that wait included. Permits in use may still be given back.
     pub fn close(&self) {
         point("Semaphore::close");
         self.word.close();
@@ -221,7 +221,7 @@ impl Semaphore {
 }
 
 impl Permit<'_> {
-    /// Keeps the permits out for ever.
+    /// Drops this without giving the permits back.
     pub fn forget(self) {
         std::mem::forget(self);
     }

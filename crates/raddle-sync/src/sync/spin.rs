@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The simplest lock, a flag: whoever sees it free takes it. A baseline for measuring; no order, no fairness.
+/// The simplest lock, a flag: whoever finds it free takes it. A baseline for measuring; no order, no fairness.
 ///
 /// ```
 /// let count = raddle::sync::SpinLock::new(0);

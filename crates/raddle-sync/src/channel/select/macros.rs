@@ -42,7 +42,7 @@ macro_rules! select {
     ($($tokens:tt)*) => { $crate::__channel_select!(@parse false [] $($tokens)*) };
 }
 
-/// As `select!`, and of several possible operations it does the first.
+/// As `select!`, but of several possible operations does the first in the list.
 ///
 /// ```
 /// use raddle::channel::{select_biased, unbounded};

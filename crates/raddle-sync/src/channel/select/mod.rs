@@ -106,7 +106,8 @@ impl<'a> Select<'a> {
     /// Agrees on an operation, waiting until one is possible.
     ///
     /// # Panics
-    /// If there are none, if it would have to wait inside a task, and if it would have to wait for more than 16 million.
+    /// If there are none, if it would have to wait inside a task, and if it would have to wait for more than 16
+    /// million.
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");
@@ -146,7 +147,8 @@ impl<'a> Select<'a> {
     /// more: be prepared to ask again.
     ///
     /// # Panics
-    /// If there are none, if it would have to wait inside a task, and if it would have to wait for more than 16 million.
+    /// If there are none, if it would have to wait inside a task, and if it would have to wait for more than 16
+    /// million.
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         assert!(!self.cases.is_empty(), "no operations have been added to `Select`");

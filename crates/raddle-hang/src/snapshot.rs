@@ -247,8 +247,8 @@ impl ProcessTable {
         let stands_there = self.running.iter().find(|one| memory.contains(&one.stands_at));
         match (&row.state, stands_there) {
             (ProcessState::Runs(_), Some(one)) => one.stands_at..memory.end,
-            // SAFETY: it has left its stack, and nobody resumes it meanwhile.
             (ProcessState::Waits(_) | ProcessState::Ready, None) => {
+                // SAFETY: it has left its stack, and nobody resumes it meanwhile.
                 kept(unsafe { block.context_there() }, stack)
             }
             _ => 0..0,

@@ -49,7 +49,7 @@ fn locks_and_barriers() {
     wait("condition", waits, |_| pair.1.notify_one());
     let barrier = Arc::new(sync::Barrier::new(2));
     let other = barrier.clone();
-    wait("barrier", move || drop(other.wait()), |_| drop(barrier.wait()));
+    wait("barrier", move || assert!(!other.wait().is_leader()), |_| assert!(barrier.wait().is_leader()));
     let mut barrier = csp::Barrier::new();
     let mut member = barrier.enrol();
     wait("member", move || member.sync(), |_| barrier.sync());

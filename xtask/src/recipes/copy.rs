@@ -64,6 +64,10 @@ impl Tree {
             put(&house::root().join(path), &place.root.join(path), text.as_deref())
                 .with_context(|| format!("could not copy {path}"))?;
         }
+        // Cargo looks for settings in the folders above, too.
+        let settings_file = house_target.join("recipes/.cargo/config.toml");
+        fs::create_dir_all(house_target.join("recipes/.cargo"))?;
+        put(Path::new(""), &settings_file, Some(&settings())).context("could not write cargo's settings")?;
         link_outsiders(&house_target, &place.target)
             .context("could not link what is compiled of other people's crates")?;
         Ok(place)
@@ -102,17 +106,26 @@ fn put(from: &Path, to: &Path, text: Option<&str>) -> anyhow::Result<()> {
     Ok(fs::File::options().append(true).open(to)?.set_modified(now)?)
 }
 
+/// The crates of the house, by the names of their folders.
+fn our_crates() -> impl Iterator<Item = String> {
+    let folders = ["crates", "apps"].into_iter();
+    let entries = folders.filter_map(|folder| fs::read_dir(house::root().join(folder)).ok()).flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+}
+
+/// Has cargo compile our crates fast there: what they do is tried once, and nobody debugs it. Half of the time went
+/// into optimising them.
+fn settings() -> String {
+    let one = |name| format!("[profile.dev.package.{name}]\nopt-level = 0\ndebug = false\n");
+    our_crates().map(one).collect()
+}
+
 /// Cargo writes to none of these again: their names hold the version and the settings.
 fn link_outsiders(house_target: &Path, target: &Path) -> anyhow::Result<()> {
     if target.exists() {
         return Ok(());
     }
-    let mut ours: Vec<_> = ["crates", "apps"]
-        .iter()
-        .filter_map(|folder| fs::read_dir(house::root().join(folder)).ok())
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().replace('-', "_")))
-        .collect();
+    let mut ours: Vec<_> = our_crates().map(|name| name.replace('-', "_")).collect();
     ours.push("xtask".to_owned());
     for folder in ["deps", ".fingerprint", "build"] {
         let from = house_target.join("debug").join(folder);

@@ -4,7 +4,7 @@
 //!
 //! *Publish after switch.* Whatever makes a process visible to others while it still stands on its stack would let
 //! them resume it there. So it only notes down what is to be published; the next context does it on arrival
-//! ([`Worker::arrive`]), when the stack has been left.
+//! ([`LocalWorker::arrive`]), when the stack has been left.
 
 use super::{LocalWorker, Worker};
 use crate::block::Block;

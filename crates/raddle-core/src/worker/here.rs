@@ -32,6 +32,48 @@
 //! of storages only, each for one operation, which calls nothing of ours.
 //!
 //! It costs nothing: each is the worker's address, and what checks it is there in debug builds only.
+//!
+//! What the types keep from happening does not compile. This does:
+//!
+//! ```
+//! use raddle_core::{block::Block, worker::Here};
+//! fn stays<T>(_: T) {}
+//! fn here(here: Here<'_>) { stays(&*here) }
+//! unsafe fn leave(here: Here<'_>, block: &Block) {
+//!     let _looks_out = here.looks_out();
+//!     // SAFETY: passed on to the caller.
+//!     unsafe { here.yield_process(block) };
+//! }
+//! ```
+//!
+//! Neither it nor what it opens goes to another thread:
+//!
+//! ```compile_fail,E0277
+//! use raddle_core::worker::Here;
+//! fn goes<T: Send>(_: T) {}
+//! fn here(here: Here<'_>) { goes(&*here) }
+//! ```
+//!
+//! After the stack has been left there is none, and nothing that was borrowed from it:
+//!
+//! ```compile_fail,E0382
+//! use raddle_core::{block::Block, worker::Here};
+//! unsafe fn leave(here: Here<'_>, block: &Block) {
+//!     // SAFETY: passed on to the caller.
+//!     unsafe { here.yield_process(block) };
+//!     let _looks_out = here.looks_out();
+//! }
+//! ```
+//!
+//! ```compile_fail,E0505
+//! use raddle_core::{block::Block, worker::Here};
+//! unsafe fn leave(here: Here<'_>, block: &Block) {
+//!     let lent = &*here;
+//!     // SAFETY: passed on to the caller.
+//!     unsafe { here.yield_process(block) };
+//!     let _looks_out = lent.looks_out();
+//! }
+//! ```
 
 use super::gates::Gates;
 use super::jobs::{Chunks, Slots};

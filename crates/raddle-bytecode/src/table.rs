@@ -89,7 +89,7 @@ macro_rules! for_each_op {
             LtL = 59 lt_l abc [1 2 2] Set(Unknown), "a := b < c";
             LeL = 60 le_l abc [1 2 2] Set(Unknown), "a := b <= c";
             AfterL = 61 after_l abc [1 2 2] Set(Unknown), "a := b AFTER c";
-            // REAL32 and REAL64: IEEE 754; infinities and NaNs are values.
+            // REAL32 and REAL64: IEEE 754; infinities and NaNs are values, of which `chk_f` and `chk_d` complain.
             AddF = 62 add_f abc [1 1 1] Set(Unknown), "a := b + c";
             SubF = 63 sub_f abc [1 1 1] Set(Unknown), "a := b - c";
             MulF = 64 mul_f abc [1 1 1] Set(Unknown), "a := b * c";
@@ -214,6 +214,9 @@ macro_rules! for_each_op {
             // Debug builds: what `#PRAGMA SHARED` and PERMITALIASES let through is looked at. Else they do nothing.
             Watch = 177 watch ai [2 0 0] Set(Unknown), "looks from now on at a + 1 bytes at a, entry imm; a := 0 if so";
             Unwatch = 178 unwatch a [1 0 0] Nothing, "what begins at address a is looked at no more; 0 is ignored";
+            // For languages in which an infinity or a NaN is no result.
+            ChkF = 179 chk_f a [1 0 0] Nothing, "traps unless a is finite";
+            ChkD = 180 chk_d a [2 0 0] Nothing, "traps unless a is finite";
         }
     };
 }

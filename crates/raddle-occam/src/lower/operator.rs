@@ -1,5 +1,5 @@
 //! Owns: the instructions of operators.
-//! May use: `ast`, `operator`, `program`, `raddle-bytecode`.
+//! May use: `ast`, `library`, `operator`, `program`, `raddle-bytecode`.
 //! Never: lowers comparisons that only choose a way; `branch` does.
 
 use super::shape::Class;
@@ -82,6 +82,24 @@ impl Lowerer<'_> {
         let a = self.scalar(left);
         let b = self.scalar(right);
         self.apply(operator, class, to, a, b);
+        if operator.row().lowering.relation.is_none() && !self.is_predefined(expr) {
+            self.must_be_finite(to, class);
+        }
+    }
+
+    /// An infinity or a NaN is no result of an operator; that of REAL32OP and its like, which are written in occam, it
+    /// may be.
+    fn must_be_finite(&mut self, slot: Slot, class: Class) {
+        match class {
+            Class::Real => self.f.code.chk_f(slot),
+            Class::Double => self.f.code.chk_d(slot),
+            _ => {}
+        }
+    }
+
+    fn is_predefined(&self, expr: ExprId) -> bool {
+        let place = self.sources.place(self.ast.expr(expr).span.lo);
+        place.is_some_and(|place| place.file == crate::library::PREDEFINED_NAME)
     }
 
     /// `a + 1`, `7 /\ a` and their like, in one instruction.

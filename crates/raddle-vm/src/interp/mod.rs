@@ -198,6 +198,8 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                     hold(count <= all && from <= all - count, Slice)?;
                 }
                 Op::ChkSize => hold(self.a() == self.b(), Size)?,
+                Op::ChkF => hold(f32::from_bits(self.a()).is_finite(), Overflow)?,
+                Op::ChkD => hold(f64::from_bits(self.al()).is_finite(), Overflow)?,
                 Op::ChkCount => hold(self.ai() >= 0, Count)?,
                 Op::Copy => self.copy(self.c())?,
                 Op::CopyI => self.copy(u32::from(self.insn.c))?,

@@ -22,7 +22,7 @@ pub use raddle_context::foreign::Start;
 pub use raddle_context::tls::{ThreadEnds, pthread_self, set_ends};
 
 use crate::block::Block;
-use crate::process::foreign::{self, Call, ExitValue, ForeignSettings};
+use crate::process::foreign::{self, Call, ForeignSettings, ResultWord};
 use crate::process::handle::Joiner;
 use crate::runtime;
 use crate::wait::park;
@@ -128,7 +128,7 @@ impl Builder {
 }
 
 /// The right to join a thread of C. Dropped, it detaches the thread.
-pub struct Thread(Joiner<ExitValue>);
+pub struct Thread(Joiner<ResultWord>);
 
 impl Thread {
     /// What `pthread_self` gives in it: known from now on, and no other thread's until this one is joined, or is
@@ -188,9 +188,9 @@ impl fmt::Debug for Thread {
     }
 }
 
-fn outcome(result: std::thread::Result<ExitValue>) -> io::Result<*mut c_void> {
+fn outcome(result: std::thread::Result<ResultWord>) -> io::Result<*mut c_void> {
     match result {
-        Ok(ExitValue(word)) => Ok(word),
+        Ok(ResultWord(word)) => Ok(word),
         Err(_) => Err(io::Error::new(io::ErrorKind::OutOfMemory, "the system refused the thread a stack")),
     }
 }

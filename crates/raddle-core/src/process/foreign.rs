@@ -39,10 +39,10 @@ use std::thread::Result;
 
 /// What a thread of C returns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ExitValue(pub(crate) *mut c_void);
+pub(crate) struct ResultWord(pub(crate) *mut c_void);
 
 // SAFETY: an address; what lies there is the affair of those who pass it on.
-unsafe impl Send for ExitValue {}
+unsafe impl Send for ResultWord {}
 
 /// What a thread of C is to run; in its payload from its spawn to its start.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +55,13 @@ pub(crate) struct Call {
 }
 
 /// Stands for a closure of no size in the payload's place: where nothing is run, nothing is to be dropped.
-fn no_closure() -> ExitValue {
-    ExitValue(null_mut())
+fn no_closure() -> ResultWord {
+    ResultWord(null_mut())
 }
 
-const fn body_like<F: FnOnce() -> ExitValue>(_closure: &F) -> &'static Body {
+const fn body_like<F: FnOnce() -> ResultWord>(_closure: &F) -> &'static Body {
     const { assert!(size_of::<F>() == 0, "a call would be read as a closure") };
-    body_of::<F, ExitValue>()
+    body_of::<F, ResultWord>()
 }
 
 static BODY: Body = Body { run, ..*body_like(&no_closure) };
@@ -83,7 +83,7 @@ pub(crate) unsafe fn spawn_here(
     worker: Here<'_>,
     set: ForeignSettings,
     call: Call,
-) -> Option<Joiner<ExitValue>> {
+) -> Option<Joiner<ResultWord>> {
     let storage = worker.take_early_storage()?;
     let block = worker.take_block();
     fill(block, storage, call);
@@ -104,7 +104,7 @@ pub(crate) unsafe fn spawn_outside(
     runtime: &Shared,
     set: ForeignSettings,
     call: Call,
-) -> Option<Joiner<ExitValue>> {
+) -> Option<Joiner<ResultWord>> {
     let storage = TlsBlock::take_from_depot()?;
     let block = pool::take_from_depot();
     fill(block, storage, call);
@@ -159,7 +159,7 @@ fn run(block: &Block) {
     };
     // SAFETY: it has run on this worker since its last wait.
     unsafe { Here::of(&block.header) }.controls().exchange();
-    let result: Result<ExitValue> = Ok(ExitValue(result));
+    let result: Result<ResultWord> = Ok(ResultWord(result));
     // SAFETY: as above; the call has been taken.
     unsafe { block.payload.put(result) };
 }

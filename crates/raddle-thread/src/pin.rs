@@ -24,8 +24,8 @@ impl Thread {
     /// Keeps the calling thread on the worker that it runs on, until the guard and all others like it are dropped.
     ///
     /// For what belongs to the worker's OS thread or its core and not to the thread: a device context, a processor's
-    /// counter. Inside of a `blocking`) it holds for the worker that the thread comes back to. A
-    /// light process and an OS thread never move, and need no guard.
+    /// counter. Inside of a `blocking` call it holds for the worker that the thread comes back to. A light process and
+    /// an OS thread never move, and need no guard.
     ///
     /// # Panics
     /// If it is not the calling thread.

@@ -86,6 +86,7 @@
 //! | feature | what |
 //! |---|---|
 //! | `explore` | schedules from a seed: `RADDLE_SEED`, [`Builder::seed`], `raddle::explore` |
+//! | `hang` | reports of deadlocks and of slow slices, dumps: `RADDLE_DEADLOCK`, `raddle::hang`, `dump` |
 //! | `trace` | the recorder: `RADDLE_TRACE`, [`Builder::trace`], `trace::dump`; marks compile without it |
 
 /// The table of settings, for the documentation; the test below holds it against [`SETTINGS`].

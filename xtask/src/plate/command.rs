@@ -57,6 +57,10 @@ pub(crate) fn by_path(files: &[File]) -> BTreeMap<&str, &str> {
 pub(crate) fn run(args: &PlatesArgs) -> anyhow::Result<ExitCode> {
     let files = tree::files();
     let texts = by_path(&files);
+    if let Some(nothing) = args.paths.iter().find(|start| !texts.keys().any(|path| path.starts_with(*start)))
+    {
+        anyhow::bail!("no file's path begins with `{nothing}`; paths are from the root of the repository");
+    }
     let mut wrong = 0;
     for graph in Graph::all(&files)? {
         let asked =

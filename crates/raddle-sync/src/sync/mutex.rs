@@ -2,10 +2,13 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting itself; the word does.
 //!
-//! | size of `Mutex<()>` | what for |
+//! | bytes of a `Mutex<()>` | what for |
 //! |---|---|
-//! | 8 bytes | the word: flags, and the queue (`crates/raddle-protocol/src/protocol/mutex.rs` says why it is there and
-//! not in a table) | | 16 | who holds it, and on which worker | | 8 | where it was taken |
+//! | 8 | the word: flags, and the queue |
+//! | 16 | who holds it, and on which worker |
+//! | 8 | where it was taken |
+//!
+//! Why the queue is there and not in a table, `crates/raddle-protocol/src/protocol/mutex.rs` says.
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};

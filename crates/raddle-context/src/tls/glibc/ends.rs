@@ -47,7 +47,7 @@ pub(super) fn link() {
 }
 
 machine::jumping! {
-    /// ThreadEnds the calling thread, as the C library's function of this name; aborts in a thread of ours.
+    /// Ends the calling thread, as the C library's function of this name; aborts in a thread of ours.
     ///
     /// # Safety
     /// As that one's.

@@ -83,6 +83,11 @@ pub(crate) fn run(args: &RecipesArgs) -> anyhow::Result<ExitCode> {
     if args.names.is_empty() {
         failed = follow(RECIPES)?;
     }
+    if failed > 0 {
+        report::say(
+            "All are in one copy, where one can spoil the others: `cargo xtask recipes NAME` follows one.\n",
+        );
+    }
     let named = RECIPES.iter().filter(|recipe| args.names.iter().any(|name| name == recipe.name));
     for recipe in named.clone() {
         failed += follow(std::slice::from_ref(recipe))?;

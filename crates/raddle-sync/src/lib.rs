@@ -43,6 +43,7 @@
 #![warn(clippy::disallowed_methods)]
 
 pub mod channel;
+mod chunks;
 #[cfg(feature = "scheduler")]
 pub mod csp;
 #[cfg_attr(feature = "scheduler", path = "host/scheduler/mod.rs")]

@@ -1,5 +1,5 @@
 //! Owns: `Core`, all that a channel is, as one state that changes in steps.
-//! May use: `host::waiter`, `raddle-core`, `raddle-protocol`.
+//! May use: `chunks`, `host::waiter`, `raddle-core`, `raddle-protocol`.
 //! Never: waiting, the user's code: it lies inside a `Short` lock. Who is to be woken is handed out, but for watchers.
 //!
 //! One structure serves every capacity. What holds between two steps:
@@ -13,19 +13,15 @@
 
 use super::list::{Left, Taken, Ticket, WaitEntry, WaitList};
 use super::stash::Stash;
+use crate::chunks::ChunkedQueue;
 use crate::host::{Waiter, WakeRight};
 use raddle_protocol::protocol::short::Noted;
-use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 
 /// In the note: to receive would not wait.
 pub(super) const CAN_RECEIVE: u32 = 1;
 /// In the note: to send would not wait.
 pub(super) const CAN_SEND: u32 = 2;
-
-/// A buffer keeps the memory for so many messages. One that has grown beyond gives half of it back when it is seven
-/// eighths empty: each message is then moved, on average, less than once more.
-const ROOM_KEPT: usize = 64;
 
 /// One of the two kinds of ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +63,7 @@ pub(super) enum Received<T> {
 
 /// The state of a channel.
 pub(super) struct Core<T> {
-    pub(super) buffer: VecDeque<T>,
+    pub(super) buffer: ChunkedQueue<T>,
     pub(super) capacity: usize,
     pub(super) reserved: usize,
     pub(super) senders_gone: bool,
@@ -92,7 +88,7 @@ impl<T> Noted for Core<T> {
 impl<T> Core<T> {
     pub(super) fn new(capacity: usize) -> Self {
         Core {
-            buffer: VecDeque::new(),
+            buffer: ChunkedQueue::new(),
             capacity,
             reserved: 0,
             senders_gone: false,
@@ -168,9 +164,6 @@ impl<T> Core<T> {
     #[inline]
     pub(super) fn receive(&mut self, may_wait: fn() -> bool) -> Received<T> {
         if let Some(message) = self.buffer.pop_front() {
-            if self.buffer.capacity() > ROOM_KEPT && self.buffer.len() < self.buffer.capacity() / 8 {
-                shrink(&mut self.buffer);
-            }
             return Received::Message(message, self.place_became_free());
         }
         if self.capacity == 0 {
@@ -332,11 +325,6 @@ impl<T> Core<T> {
     }
 }
 
-#[cold]
-fn shrink<T>(buffer: &mut VecDeque<T>) {
-    buffer.shrink_to(buffer.capacity() / 2);
-}
-
 /// Wakes all who watch, inside the lock.
 fn wake_all(watchers: &mut WaitList) {
     while let Some(watcher) = watchers.take_first() {
@@ -352,22 +340,5 @@ fn take_from<T>(sender: Taken<'_>) -> Result<(T, WakeRight), ()> {
     match sender.end(Left::Done) {
         Some(right) => Ok((ManuallyDrop::into_inner(message), right)),
         None => Err(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_channel_that_has_emptied_keeps_little_memory() {
-        let mut core = Core::new(usize::MAX);
-        for message in 0..100_000_u32 {
-            assert!(matches!(core.send(message), Sent::Taken(_)));
-        }
-        for message in 0..100_000 {
-            assert!(matches!(core.receive(|| true), Received::Message(got, _) if got == message));
-        }
-        assert!(core.buffer.capacity() <= 2 * ROOM_KEPT, "room for {}", core.buffer.capacity());
     }
 }

@@ -46,8 +46,6 @@ pub struct Case<'a> {
     note: Option<(&'a AtomicU32, u32)>,
     entry: WaitEntry,
     room: Room,
-    /// The case whose wait is registered at this place of the order.
-    turn: Cell<usize>,
 }
 
 /// One end of a channel: a completion with a clone of the end is as good as with the one that was selected.
@@ -65,7 +63,7 @@ impl Guarded for Case<'_> {
     }
 }
 
-// SAFETY: entry, room and turn are in use during a call only that has the case by `&mut`.
+// SAFETY: entry and room are in use during a call only that has the case by `&mut`.
 unsafe impl Send for Case<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Case<'_> {}
@@ -81,8 +79,7 @@ pub(super) struct Agreed {
 impl<'a> Case<'a> {
     pub(super) fn new(operation: &'a dyn Operation, side: Side, index: usize) -> Self {
         let end = CaseEnd { channel: operation.channel(), side };
-        let (note, turn) = (operation.note(), Cell::new(0));
-        Case { operation, end, index, note, entry: WaitEntry::new(), room: Room::new(), turn }
+        Case { operation, end, index, note: operation.note(), entry: WaitEntry::new(), room: Room::new() }
     }
 
     pub(super) fn copy(&self) -> Case<'a> {
@@ -161,17 +158,41 @@ fn find_possible(cases: &[Case<'_>], biased: bool) -> Option<usize> {
     order.into_iter().find(|at| cases[*at].seems_possible() && cases[*at].operation.is_possible())
 }
 
-/// Puts the cases into the order in which their waits are registered. A peer serves the oldest wait at its channel: of
-/// two cases at one channel the one that is registered first.
-fn arrange(cases: &[Case<'_>], biased: bool) {
-    for (at, case) in cases.iter().enumerate() {
-        case.turn.set(at);
-    }
-    if !biased {
-        // Fisher and Yates.
-        for last in (1..cases.len()).rev() {
-            cases[last].turn.swap(&cases[random(last + 1)].turn);
+/// The order in which the waits of the cases are registered: from any of them, by steps of any size, to all.
+///
+/// A peer serves the oldest wait at its channel: of two cases at one channel the one that is registered first. Since
+/// each step is as likely forward as backward, that is either, as often; of several, each about as often.
+#[derive(Clone, Copy)]
+struct Turns {
+    cases: usize,
+    first: usize,
+    /// Has no factor in common with the number of cases.
+    step: usize,
+}
+
+impl Turns {
+    fn of(cases: usize, biased: bool) -> Turns {
+        const PRIMES: [usize; 8] = [1, 3, 5, 7, 11, 13, 17, 19];
+        if biased || cases < 2 {
+            return Turns { cases, first: 0, step: 1 };
         }
+        let which = random(2 * PRIMES.len());
+        let prime = PRIMES[which / 2];
+        let forward = if prime < cases && !cases.is_multiple_of(prime) { prime } else { 1 };
+        let step = if which % 2 == 0 { forward } else { cases - forward };
+        Turns { cases, first: random(cases), step }
+    }
+
+    fn each(self) -> impl Iterator<Item = usize> {
+        let mut at = self.first;
+        (0..self.cases).map(move |_| {
+            let this = at;
+            at += self.step;
+            if at >= self.cases {
+                at -= self.cases;
+            }
+            this
+        })
     }
 }
 
@@ -189,8 +210,7 @@ pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Opti
         if is_over(until) {
             return None;
         }
-        arrange(cases, biased);
-        if let Some(agreed) = wait(cases, deadline(cases, until)) {
+        if let Some(agreed) = wait(cases, deadline(cases, until), biased) {
             return Some(agreed);
         }
     }
@@ -210,8 +230,7 @@ pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Optio
         if is_over(until) {
             return None;
         }
-        arrange(cases, biased);
-        if let Some(at) = watch(cases, deadline(cases, until)) {
+        if let Some(at) = watch(cases, deadline(cases, until), biased) {
             return Some(cases[at].index);
         }
     }
@@ -235,30 +254,34 @@ fn deadline(cases: &[Case<'_>], until: Until) -> Option<Instant> {
 
 /// Waits in all queues. `None` if it is to be tried once more.
 #[track_caller]
-fn wait(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<Agreed> {
+fn wait(cases: &[Case<'_>], deadline: Option<Instant>, biased: bool) -> Option<Agreed> {
     let enqueue = |case: &Case<'_>, waiter: &Waiter, outcome: u32| {
         // SAFETY: `wait_in` takes the entries out again before it returns.
         unsafe { case.operation.enqueue(&case.entry, waiter, &case.room, outcome) }
     };
-    let at = wait_in(cases, deadline, enqueue, |case| case.operation.dequeue(&case.entry))?;
+    let turns = Turns::of(cases.len(), biased);
+    let at = wait_in(cases, turns, deadline, enqueue, |case| case.operation.dequeue(&case.entry))?;
     let case = &cases[at];
     Some(Agreed { at, left: case.entry.left(), room: case.room.copy() })
 }
 
 /// Waits until something has become possible. `None` if it is to be looked once more.
 #[track_caller]
-fn watch(cases: &[Case<'_>], deadline: Option<Instant>) -> Option<usize> {
+fn watch(cases: &[Case<'_>], deadline: Option<Instant>, biased: bool) -> Option<usize> {
     let watch = |case: &Case<'_>, waiter: &Waiter, outcome: u32| {
         // SAFETY: `wait_in` takes the entries out again before it returns.
         unsafe { case.operation.watch(&case.entry, waiter, outcome) }
     };
-    wait_in(cases, deadline, watch, |case| case.operation.unwatch(&case.entry))
+    wait_in(cases, Turns::of(cases.len(), biased), deadline, watch, |case| {
+        case.operation.unwatch(&case.entry)
+    })
 }
 
 /// Puts an entry of each case somewhere, waits, and takes them out again. The case that was selected, if one was.
 #[track_caller]
 fn wait_in(
     cases: &[Case<'_>],
+    turns: Turns,
     deadline: Option<Instant>,
     put_in: impl Fn(&Case<'_>, &Waiter, u32) -> bool,
     take_out: impl Fn(&Case<'_>),
@@ -269,10 +292,8 @@ fn wait_in(
     let wait = Wait::on(const { &SELECT }, &all, Location::caller());
     let _shown = wait.show();
     let waiter = Waiter::new(SELECT.call());
-    // In the order of their turns; the outcome is the number of the case.
-    let in_turn = || cases.iter().map(|case| case.turn.get());
-    // No need to look for an outcome in between: that is for the wait.
-    let possible = in_turn().position(|at| !put_in(&cases[at], &waiter, at as u32));
+    // The outcome is the number of the case. No need to look for an outcome in between: that is for the wait.
+    let possible = turns.each().position(|at| !put_in(&cases[at], &waiter, at as u32));
     let waiting = possible.unwrap_or(cases.len());
     if possible.is_some() {
         // Nobody sleeps here: there is nobody to wake.
@@ -284,9 +305,26 @@ fn wait_in(
         Outcome::Selected(number) => Some(number as usize),
     };
     // The selected one has been taken out by whoever selected it.
-    in_turn().take(waiting).filter(|at| Some(*at) != selected).for_each(|at| take_out(&cases[at]));
+    turns.each().take(waiting).filter(|at| Some(*at) != selected).for_each(|at| take_out(&cases[at]));
     if outcome == Outcome::Expired {
         region::check();
     }
     selected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_case_has_one_turn() {
+        for cases in 1..200 {
+            for biased in [true, false, false, false] {
+                let mut turns: Vec<_> = Turns::of(cases, biased).each().collect();
+                assert!(!biased || turns.is_sorted());
+                turns.sort_unstable();
+                assert!(turns.into_iter().eq(0..cases));
+            }
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Owns: the messages of a channel, and who waits for them or for room.
-//! May use: `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`,
+//! May use: `chunks`, `host::describe`, `host::region`, `sync::monitor`, `sync::sleepers`, `raddle-core`,
 //! `raddle-protocol`.
 //! Never: dropping a message while the state is locked: that runs code of users.
 //!
@@ -8,6 +8,7 @@
 //! one: into the queue, which is empty otherwise.
 
 use super::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use crate::chunks::ChunkedQueue;
 use crate::host::region;
 use crate::host::{CallOn, Wait, WaitReason};
 use crate::sync::monitor::{Condition, Monitor};
@@ -26,11 +27,8 @@ pub(super) struct MpscShared<T> {
     bound: Option<usize>,
 }
 
-/// A queue keeps the memory for so many messages; what it has grown beyond it gives back as it empties.
-const ROOM_KEPT: usize = 64;
-
 struct State<T> {
-    queue: VecDeque<T>,
+    queue: ChunkedQueue<T>,
     offers: VecDeque<(u64, T)>,
     /// So many offers have been made, and so many taken.
     offered: u64,
@@ -42,9 +40,6 @@ struct State<T> {
 
 impl<T> State<T> {
     fn take(&mut self) -> Option<T> {
-        if self.queue.capacity() > ROOM_KEPT && self.queue.len() < self.queue.capacity() / 8 {
-            self.queue.shrink_to(self.queue.capacity() / 2);
-        }
         self.queue.pop_front().or_else(|| {
             let (number, offer) = self.offers.pop_front()?;
             self.taken = number + 1;
@@ -59,7 +54,7 @@ const RECV: CallOn<Condition> = CallOn::new("mpsc::Receiver::recv", WaitReason::
 impl<T> MpscShared<T> {
     pub(super) fn new(bound: Option<usize>) -> Arc<Self> {
         let state = State {
-            queue: VecDeque::new(),
+            queue: ChunkedQueue::new(),
             offers: VecDeque::new(),
             offered: 0,
             taken: 0,
@@ -230,19 +225,5 @@ impl<T> MpscShared<T> {
         drop(state);
         self.room.notify_all();
         drop(lost);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_channel_that_has_emptied_keeps_little_memory() {
-        let shared = MpscShared::new(None);
-        (0..100_000_u32).for_each(|message| shared.send(message).expect("the receiver is there"));
-        let mut state = shared.state.lock();
-        (0..100_000).for_each(|message| assert_eq!(state.take(), Some(message)));
-        assert!(state.queue.capacity() <= 2 * ROOM_KEPT, "room for {}", state.queue.capacity());
     }
 }

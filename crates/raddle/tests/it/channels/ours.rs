@@ -230,3 +230,22 @@ fn a_clone_of_the_end_completes_an_operation() {
     select.recv(&clock);
     assert!(select.select().recv(&clock.clone()).is_ok());
 }
+
+/// Two messages that panic when they are dropped: the first unwinds, the second is leaked.
+#[test]
+fn messages_that_panic_when_dropped_do_not_abort() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("on purpose, in the drop of a message");
+        }
+    }
+    for (s, r) in [bounded(5), unbounded()] {
+        (0..3).for_each(|_| s.send(Panics).unwrap());
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(r))).is_err());
+        drop(s);
+    }
+    let (s, r) = raddle::sync::mpsc::channel();
+    (0..3).for_each(|_| s.send(Panics).unwrap());
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(r))).is_err());
+}

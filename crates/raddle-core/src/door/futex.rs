@@ -74,7 +74,7 @@ pub const ANY: u32 = u32::MAX;
 
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WaitOutcome {
     /// By a wake; perhaps one that was meant for a former word at this address.
     Woken,
     /// The word had another value: there was no wait.
@@ -113,7 +113,7 @@ pub struct Requeued {
 }
 
 /// A word on which one can wait: [`AtomicU32`], [`AtomicU64`].
-pub trait Word: sealed::Sealed {
+pub trait FutexWord: sealed::Sealed {
     /// What it holds.
     type Value: Copy + Eq;
 
@@ -128,7 +128,7 @@ mod sealed {
     impl Sealed for super::AtomicU64 {}
 }
 
-impl Word for AtomicU32 {
+impl FutexWord for AtomicU32 {
     type Value = u32;
 
     #[inline]
@@ -137,7 +137,7 @@ impl Word for AtomicU32 {
     }
 }
 
-impl Word for AtomicU64 {
+impl FutexWord for AtomicU64 {
     type Value = u64;
 
     #[inline]
@@ -148,21 +148,21 @@ impl Word for AtomicU64 {
 
 /// Sleeps while the word has the value `expected`, until it is [woken](wake), or the time has passed.
 ///
-/// Never returns [`Outcome::Cancelled`]: as every other wait it unwinds, if the region of the caller is cancelled.
+/// Never returns [`WaitOutcome::Cancelled`]: as every other wait it unwinds, if the region of the caller is cancelled.
 ///
 /// # Panics
 /// In a Rust future, if the word has that value.
 #[inline]
 #[track_caller]
-pub fn wait<W: Word>(word: &W, expected: W::Value, options: &WaitOptions<'_>) -> Outcome {
+pub fn wait<W: FutexWord>(word: &W, expected: W::Value, options: &WaitOptions<'_>) -> WaitOutcome {
     let outcome = wait_or_cancelled(word, expected, options);
-    if outcome == Outcome::Cancelled {
+    if outcome == WaitOutcome::Cancelled {
         region::unwind();
     }
     outcome
 }
 
-/// As [`wait`], and returns [`Outcome::Cancelled`] if the region of the caller is cancelled: for one whose frames
+/// As [`wait`], and returns [`WaitOutcome::Cancelled`] if the region of the caller is cancelled: for one whose frames
 /// cannot be unwound, as those of C; and for one who has a lock to take again before it
 /// [unwinds](crate::cancel::check). To wait again would return at once.
 ///
@@ -170,11 +170,15 @@ pub fn wait<W: Word>(word: &W, expected: W::Value, options: &WaitOptions<'_>) ->
 /// As [`wait`].
 #[inline]
 #[track_caller]
-pub fn wait_or_cancelled<W: Word>(word: &W, expected: W::Value, options: &WaitOptions<'_>) -> Outcome {
+pub fn wait_or_cancelled<W: FutexWord>(
+    word: &W,
+    expected: W::Value,
+    options: &WaitOptions<'_>,
+) -> WaitOutcome {
     point(WAIT.name());
     // Who need not wait need not be able to.
     if word.now() != expected {
-        return Outcome::Differs;
+        return WaitOutcome::Differs;
     }
     let address = std::ptr::from_ref(word).addr();
     sleep(address, (size_of::<W>(), options), || word.now() == expected, Location::caller())
@@ -185,7 +189,7 @@ fn sleep(
     (size, options): (usize, &WaitOptions<'_>),
     unchanged: impl FnOnce() -> bool,
     site: &'static Location<'static>,
-) -> Outcome {
+) -> WaitOutcome {
     at_fork::install_with(forget_waiters);
     let owner = options.owner.map_or(std::ptr::null(), std::ptr::from_ref);
     let subject = WaitedWord { address, size, owner };
@@ -193,17 +197,17 @@ fn sleep(
     let _shown = wait.show();
     let sleeper = (Waiter::new(WAIT.call()), options.until);
     match table().wait(address, options.bits, sleeper, unchanged) {
-        Waited::Woken => Outcome::Woken,
-        Waited::Changed => Outcome::Differs,
-        Waited::Expired if region::is_cancelled_now() => Outcome::Cancelled,
-        Waited::Expired => Outcome::TimedOut,
+        Waited::Woken => WaitOutcome::Woken,
+        Waited::Changed => WaitOutcome::Differs,
+        Waited::Expired if region::is_cancelled_now() => WaitOutcome::Cancelled,
+        Waited::Expired => WaitOutcome::TimedOut,
     }
 }
 
 /// Wakes the first `count` of those who wait at the word with any of these `bits`; returns how many those were. Reads
 /// nothing there: the word may be gone.
 #[inline]
-pub fn wake<W: Word>(word: *const W, count: u32, bits: u32) -> u32 {
+pub fn wake<W: FutexWord>(word: *const W, count: u32, bits: u32) -> u32 {
     point(WAKE);
     let woken = table().wake(word.addr(), count, bits);
     settle(WAKE);
@@ -217,7 +221,7 @@ pub fn wake<W: Word>(word: *const W, count: u32, bits: u32) -> u32 {
 /// What a condition variable does for a broadcast: all wait for its mutex then, instead of waking up for it. Whoever is
 /// woken must take the mutex in such a way that to give it back wakes the next.
 #[inline]
-pub fn requeue<W: Word>(
+pub fn requeue<W: FutexWord>(
     from: &W,
     expected: W::Value,
     wake: u32,

@@ -4,7 +4,7 @@
 
 use super::owner::Owner;
 use crate::wait::{CallOn, Held, Subject, Thing, WaitReason, Waiter};
-use raddle_protocol::protocol::futex::{Bucket, Table};
+use raddle_protocol::protocol::futex::{Bucket, FutexTable};
 
 pub(super) const WAIT: CallOn<WaitedWord> = CallOn::new("futex::wait", WaitReason::Wait);
 
@@ -15,8 +15,8 @@ const BUCKETS: usize = 1024;
 static TABLE: [Bucket<Waiter>; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 #[inline]
-pub(super) fn table() -> Table<'static, Waiter> {
-    Table::over(&TABLE)
+pub(super) fn table() -> FutexTable<'static, Waiter> {
+    FutexTable::over(&TABLE)
 }
 
 /// In a forked child nobody waits: those who did are not there.

@@ -4,7 +4,7 @@
 //! Never: a table from identities to threads, or what else an adaptor keeps of a thread.
 //!
 //! ```
-//! use raddle_core::door::thread::{self, Builder};
+//! use raddle_core::door::thread::{self, ForeignBuilder};
 //! use std::ffi::c_void;
 //!
 //! unsafe extern "C-unwind" fn twice(number: *mut c_void) -> *mut c_void {
@@ -12,7 +12,7 @@
 //! }
 //! # if raddle_context::tls::supported().is_err() { return Ok(()) }
 //! // SAFETY: `twice` may be called anywhere, with any number.
-//! let made = unsafe { Builder::new().spawn(twice, std::ptr::without_provenance_mut(21)) }?;
+//! let made = unsafe { ForeignBuilder::new().spawn(twice, std::ptr::without_provenance_mut(21)) }?;
 //! assert_ne!(made.pthread(), thread::pthread_self());
 //! assert_eq!(made.join()?.addr(), 42);
 //! # Ok::<(), std::io::Error>(())
@@ -38,27 +38,27 @@ use std::time::{Duration, Instant};
 /// Settings of a thread of C.
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until `spawn`"]
-pub struct Builder {
+pub struct ForeignBuilder {
     name: Option<String>,
     stack_bytes: Option<usize>,
     memory: Option<(*mut u8, usize)>,
     worker: Option<usize>,
 }
 
-impl Builder {
+impl ForeignBuilder {
     /// No name, a stack of the runtime's usual size, any worker.
-    pub fn new() -> Builder {
-        Builder::default()
+    pub fn new() -> ForeignBuilder {
+        ForeignBuilder::default()
     }
 
     /// What reports call it.
-    pub fn name(mut self, name: impl Into<String>) -> Builder {
+    pub fn name(mut self, name: impl Into<String>) -> ForeignBuilder {
         self.name = Some(name.into());
         self
     }
 
     /// At least so many bytes of stack.
-    pub fn stack_size(mut self, bytes: usize) -> Builder {
+    pub fn stack_size(mut self, bytes: usize) -> ForeignBuilder {
         self.stack_bytes = Some(bytes);
         self
     }
@@ -67,13 +67,13 @@ impl Builder {
     ///
     /// An overflow is not reported, reports do not show what the thread stands in, and AddressSanitizer does not know
     /// of such a stack.
-    pub fn stack_memory(mut self, lowest: *mut u8, bytes: usize) -> Builder {
+    pub fn stack_memory(mut self, lowest: *mut u8, bytes: usize) -> ForeignBuilder {
         self.memory = Some((lowest, bytes));
         self
     }
 
     /// It runs on this worker, and stays there.
-    pub fn worker(mut self, worker: usize) -> Builder {
+    pub fn worker(mut self, worker: usize) -> ForeignBuilder {
         self.worker = Some(worker);
         self
     }
@@ -200,7 +200,7 @@ pub fn is_here() -> bool {
     foreign::is_here()
 }
 
-/// ThreadEnds the calling thread of C, as if its function had returned `result`: its destructors run.
+/// Ends the calling thread of C, as if its function had returned `result`: its destructors run.
 ///
 /// This unwinds nothing. `pthread_exit` unwinds first: by `_Unwind_ForcedUnwind`, whose stop function calls this when
 /// it is told that the stack has ended. The exception that it passes on lies outside of the frames that go, in a

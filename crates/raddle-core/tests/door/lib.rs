@@ -7,7 +7,7 @@ mod ends;
 mod start;
 
 use raddle_context::interpose;
-use raddle_core::door::thread::{Builder, Start, Thread};
+use raddle_core::door::thread::{ForeignBuilder, Start, Thread};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -30,7 +30,7 @@ fn threads() -> MutexGuard<'static, Option<HashMap<usize, Thread>>> {
 ///
 /// # Safety
 /// The attributes are initialised.
-unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Option<Builder> {
+unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Option<ForeignBuilder> {
     let (mut memory, mut bytes) = (null_mut(), 0);
     // SAFETY: passed on to the caller.
     if unsafe { libc::pthread_attr_getstack(attributes, &raw mut memory, &raw mut bytes) } != 0 {
@@ -39,9 +39,9 @@ unsafe fn builder_by(attributes: *const libc::pthread_attr_t) -> Option<Builder>
     // The C library keeps the end of the memory, and zero if there is none.
     let given = memory.addr().wrapping_add(bytes) != 0 && !memory.is_null();
     Some(if given {
-        Builder::new().stack_memory(memory.cast(), bytes)
+        ForeignBuilder::new().stack_memory(memory.cast(), bytes)
     } else {
-        Builder::new().stack_size(bytes)
+        ForeignBuilder::new().stack_size(bytes)
     })
 }
 
@@ -54,7 +54,7 @@ unsafe extern "C" fn create(
 ) -> c_int {
     ends::install();
     let builder = if attributes.is_null() {
-        Some(Builder::new().stack_size(256 << 10))
+        Some(ForeignBuilder::new().stack_size(256 << 10))
     } else {
         // SAFETY: the program's.
         unsafe { builder_by(attributes) }

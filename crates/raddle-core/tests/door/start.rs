@@ -1,7 +1,7 @@
 //! `main` is a thread of C, too: a join in it then costs a switch, where an OS thread would sleep.
 
 use raddle_context::interpose::Next;
-use raddle_core::door::thread::Builder;
+use raddle_core::door::thread::ForeignBuilder;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -26,7 +26,7 @@ unsafe extern "C-unwind" fn run_main(arguments: *mut c_void) -> *mut c_void {
 
 unsafe extern "C" fn in_thread(number: c_int, words: *mut *mut c_char, variables: *mut *mut c_char) -> c_int {
     let mut arguments = Arguments(number, words, variables);
-    let builder = Builder::new().name("main").stack_size(STACK_BYTES);
+    let builder = ForeignBuilder::new().name("main").stack_size(STACK_BYTES);
     // SAFETY: the arguments stay until it is joined, below.
     let main = unsafe { builder.spawn(run_main, (&raw mut arguments).cast()) }.expect("a thread for main");
     main.join().expect("a stack for main").addr() as c_int

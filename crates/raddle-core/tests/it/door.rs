@@ -1,7 +1,7 @@
 //! Threads of C, as an adaptor makes them; from C itself in `tests/door.rs`.
 
 use raddle::{Runtime, blocking, csp};
-use raddle_core::door::thread::{self, Builder, Start, Thread};
+use raddle_core::door::thread::{self, ForeignBuilder, Start, Thread};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::{c_int, c_void};
@@ -29,7 +29,7 @@ fn rounding() -> c_int {
 
 fn spawn(start: Start, argument: usize) -> Thread {
     // SAFETY: all functions here may be called with a number.
-    unsafe { Builder::new().spawn(start, without_provenance_mut(argument)) }.expect("a thread")
+    unsafe { ForeignBuilder::new().spawn(start, without_provenance_mut(argument)) }.expect("a thread")
 }
 
 fn join(thread: Thread) -> usize {
@@ -162,13 +162,13 @@ fn a_thread_that_leaves_has_its_destructors_run_and_is_joined() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |builder: Builder| {
+    let refused = |builder: ForeignBuilder| {
         // SAFETY: as in `spawn`.
         unsafe { builder.spawn(same, null_mut()) }.expect_err("not possible").to_string()
     };
     scattering().run(move || {
-        assert!(refused(Builder::new().worker(2)).contains("no worker 2"));
-        assert!(refused(Builder::new().stack_memory(null_mut(), 100)).contains("100 bytes"));
-        assert!(refused(Builder::new().stack_size(usize::MAX)).contains("stack"));
+        assert!(refused(ForeignBuilder::new().worker(2)).contains("no worker 2"));
+        assert!(refused(ForeignBuilder::new().stack_memory(null_mut(), 100)).contains("100 bytes"));
+        assert!(refused(ForeignBuilder::new().stack_size(usize::MAX)).contains("stack"));
     });
 }

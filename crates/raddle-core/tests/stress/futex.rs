@@ -4,7 +4,7 @@
 use super::{Progress, everywhere};
 use crate::futex_locks::{Barrier, Condition, Lock};
 use raddle::csp;
-use raddle_core::door::futex::{self, ANY, Outcome, WaitOptions};
+use raddle_core::door::futex::{self, ANY, WaitOptions, WaitOutcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn counts_add_up_while_many_give_up_and_are_moved() {
                     let until = futex::deadline(Duration::from_micros((number as u64 * 7 + round) % 90));
                     let options = WaitOptions { until, bits: 1 << (number % 4), owner: None };
                     let outcome = futex::wait(&words[number % words.len()], 0, &options);
-                    u64::from(outcome == Outcome::Woken)
+                    u64::from(outcome == WaitOutcome::Woken)
                 };
                 let woken: u64 = (0..ROUNDS).map(wait).sum();
                 progress.note();

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use raddle::cancel;
-use raddle_core::door::futex::{self, ANY, Outcome, Owner, WaitOptions};
+use raddle_core::door::futex::{self, ANY, Owner, WaitOptions, WaitOutcome};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Instant;
@@ -41,7 +41,7 @@ impl Lock {
     pub(crate) fn lock_until(&self, until: Option<Instant>) -> bool {
         while self.word.swap(WANTED, Acquire) != FREE {
             let options = WaitOptions { until, owner: Some(&self.owner), ..WaitOptions::default() };
-            if futex::wait(&self.word, WANTED, &options) == Outcome::TimedOut {
+            if futex::wait(&self.word, WANTED, &options) == WaitOutcome::TimedOut {
                 return false;
             }
         }
@@ -79,11 +79,11 @@ impl Condition {
         lock.unlock();
         let options = WaitOptions { until, ..WaitOptions::default() };
         let outcome = futex::wait_or_cancelled(&self.number, seen, &options);
-        if outcome == Outcome::Cancelled {
+        if outcome == WaitOutcome::Cancelled {
             cancel::check();
         }
         lock.lock_until(None);
-        outcome != Outcome::TimedOut
+        outcome != WaitOutcome::TimedOut
     }
 
     pub(crate) fn notify_one(&self) {

@@ -3,7 +3,7 @@
 //! Never: a decision.
 
 use super::locks::{Flag, MODEL};
-use crate::protocol::futex::{Bucket, Requeued, Table, Waited};
+use crate::protocol::futex::{Bucket, Requeued, FutexTable, Waited};
 use crate::protocol::sleeper::Sleeper;
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ impl Futex {
         Futex((0..buckets).map(|_| Bucket::new()).collect())
     }
 
-    fn table(&self) -> Table<'_, Flag> {
-        Table::over(&self.0)
+    fn table(&self) -> FutexTable<'_, Flag> {
+        FutexTable::over(&self.0)
     }
 
     /// Two addresses of the range in different buckets, or in one.

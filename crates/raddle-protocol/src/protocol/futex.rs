@@ -1,4 +1,4 @@
-//! Owns: `Table`, in which those wait who wait for a word to change; and how they are woken, and moved to another word.
+//! Owns: `FutexTable`, in which those wait who wait for a word to change; how they are woken, and moved to another one.
 //! May use: `order`.
 //! Never: reading or writing the word; a wait, or a switch, while a bucket is locked.
 //!
@@ -109,15 +109,15 @@ pub struct Requeued {
 
 /// Where those wait who wait for words to change.
 #[derive(Clone, Copy)]
-pub struct Table<'b, S> {
+pub struct FutexTable<'b, S> {
     buckets: &'b [Bucket<S>],
 }
 
-impl<'b, S: TimedSleeper> Table<'b, S> {
+impl<'b, S: TimedSleeper> FutexTable<'b, S> {
     /// One of these buckets, of which there is at least one: the more, the fewer meet at one that is locked.
     #[inline]
     pub const fn over(buckets: &'b [Bucket<S>]) -> Self {
-        Table { buckets }
+        FutexTable { buckets }
     }
 
     /// Which bucket is that of `address`: by the upper bits of the hash, as the tree goes by the lower ones.

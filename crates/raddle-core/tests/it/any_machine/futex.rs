@@ -6,7 +6,7 @@ use crate::runtime;
 use raddle::cancel::Token;
 use raddle::explore::{Kind, Options, explore, try_explore};
 use raddle::{csp, task, thread};
-use raddle_core::door::futex::{self, ANY, Outcome, Requeued, WaitOptions, requeue, wait, wake};
+use raddle_core::door::futex::{self, ANY, Requeued, WaitOptions, WaitOutcome, requeue, wait, wake};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -65,16 +65,16 @@ fn joined(all: Vec<csp::JoinHandle<()>>) {
 fn a_word_with_another_value_is_not_waited_for() {
     let (word, long) = (AtomicU32::new(7), AtomicU64::new(7 << 32));
     let differs = move || {
-        assert_eq!(wait(&word, 8, &for_ever()), Outcome::Differs);
+        assert_eq!(wait(&word, 8, &for_ever()), WaitOutcome::Differs);
         // All of a long word counts.
-        assert_eq!(wait(&long, 0, &for_ever()), Outcome::Differs);
+        assert_eq!(wait(&long, 0, &for_ever()), WaitOutcome::Differs);
         assert_eq!(wake(&raw const word, 1, ANY), 0);
         word.into_inner()
     };
     let rt = runtime(1);
     assert_eq!(rt.run(|| csp::spawn(differs).join().unwrap()), 7);
     let word = AtomicU32::new(7);
-    assert_eq!(wait(&word, 8, &for_ever()), Outcome::Differs);
+    assert_eq!(wait(&word, 8, &for_ever()), WaitOutcome::Differs);
     // A future may look, and must not wait.
     let task = rt.run(|| {
         task::spawn(async move {
@@ -84,7 +84,7 @@ fn a_word_with_another_value_is_not_waited_for() {
         })
     });
     let (differs, text) = rt.block_on(task).unwrap();
-    assert_eq!(differs, Outcome::Differs);
+    assert_eq!(differs, WaitOutcome::Differs);
     assert!(text.contains("`futex::wait` waits, and a task must not"), "{text}");
 }
 
@@ -94,7 +94,7 @@ fn who_has_waited_longest_is_woken_first() {
         let (word, order) = (Arc::new(AtomicU32::new(0)), Arc::new(Mutex::new(Vec::new())));
         let noted = order.clone();
         let all = waiting(10, &word, move |number, word| {
-            assert_eq!(wait(word, 0, &for_ever()), Outcome::Woken);
+            assert_eq!(wait(word, 0, &for_ever()), WaitOutcome::Woken);
             noted.lock().unwrap().push(number);
         });
         for (count, woken) in [(0, 0), (1, 1), (3, 3), (100, 6), (1, 0)] {
@@ -191,9 +191,9 @@ fn a_deadline_ends_a_wait_and_leaves_nobody_behind() {
     let times_out = || {
         let word = AtomicU32::new(0);
         let past = WaitOptions { until: Some(Instant::now()), ..for_ever() };
-        assert_eq!(wait(&word, 0, &past), Outcome::TimedOut);
+        assert_eq!(wait(&word, 0, &past), WaitOutcome::TimedOut);
         let begun = Instant::now();
-        assert_eq!(wait(&word, 0, &for_a_while(Duration::from_millis(5))), Outcome::TimedOut);
+        assert_eq!(wait(&word, 0, &for_a_while(Duration::from_millis(5))), WaitOutcome::TimedOut);
         assert!(begun.elapsed() >= Duration::from_millis(5), "too early");
         assert_eq!(wake(&raw const word, 1, ANY), 0);
     };
@@ -206,7 +206,7 @@ fn a_deadline_ends_a_wait_and_leaves_nobody_behind() {
         let all = waiting(3, &word, |number, word| {
             let options = if number == 1 { for_a_while(Duration::from_millis(1)) } else { for_a_while(HOUR) };
             let outcome = wait(word, 0, &options);
-            assert_eq!(outcome, if number == 1 { Outcome::TimedOut } else { Outcome::Woken });
+            assert_eq!(outcome, if number == 1 { WaitOutcome::TimedOut } else { WaitOutcome::Woken });
         });
         while !all[1].is_finished() {
             csp::yield_now();
@@ -222,7 +222,7 @@ fn a_requeue_moves_those_behind_the_woken() {
         let (word, order) = (Arc::new(AtomicU32::new(5)), Arc::new(Mutex::new(Vec::new())));
         let noted = order.clone();
         let all = waiting(60, &word, move |number, word| {
-            assert_eq!(wait(word, 5, &for_ever()), Outcome::Woken);
+            assert_eq!(wait(word, 5, &for_ever()), WaitOutcome::Woken);
             noted.lock().unwrap().push(number);
         });
         let others = [const { AtomicU32::new(0) }; 100];
@@ -258,7 +258,7 @@ fn the_deadline_of_one_that_is_moved_around_passes() {
                 }
                 csp::yield_now();
             }
-            assert_eq!(outcome.join().unwrap(), Outcome::TimedOut);
+            assert_eq!(outcome.join().unwrap(), WaitOutcome::TimedOut);
             assert_eq!(words.iter().map(|word| wake(word, 1, ANY)).sum::<u32>(), 0);
         });
     }
@@ -274,7 +274,7 @@ fn a_cancellation_ends_a_wait_and_leaves_nobody_behind() {
     let (waits, noted) = (word.clone(), outcome.clone());
     rt.run(move || {
         let all = waiting(3, &waits, move |number, word| match number {
-            2 => assert_eq!(wait(word, 0, &for_ever()), Outcome::Woken),
+            2 => assert_eq!(wait(word, 0, &for_ever()), WaitOutcome::Woken),
             1 => {
                 let at_end = both[1].run(|| {
                     let first = futex::wait_or_cancelled(word, 0, &for_ever());
@@ -292,7 +292,7 @@ fn a_cancellation_ends_a_wait_and_leaves_nobody_behind() {
         assert_eq!(wake(&raw const *waits, 3, ANY), 1);
         joined(all);
     });
-    assert_eq!(*outcome.lock().unwrap(), Some((Outcome::Cancelled, Outcome::Cancelled)));
+    assert_eq!(*outcome.lock().unwrap(), Some((WaitOutcome::Cancelled, WaitOutcome::Cancelled)));
     // And of an OS thread.
     let token = Token::new();
     let (waits, region) = (word.clone(), token.clone());
@@ -322,7 +322,7 @@ fn a_hundred_thousand_wait_at_one_word_and_at_as_many() {
                     words.iter().rev().for_each(|word| until(|| wake(word, 1, ANY), 1));
                 }
             });
-            assert!(all.into_iter().all(|one| one.join().unwrap() == Outcome::Woken));
+            assert!(all.into_iter().all(|one| one.join().unwrap() == WaitOutcome::Woken));
         }
     }
 }
@@ -343,7 +343,7 @@ fn a_forked_child_begins_with_nobody_waiting() {
         let child = unsafe { libc::fork() };
         if child == 0 {
             let nobody = wake(&raw const other, 2, ANY) == 0 && wake(&raw const *word, 2, ANY) == 0;
-            let alone = wait(&other, 0, &for_a_while(Duration::from_millis(1))) == Outcome::TimedOut;
+            let alone = wait(&other, 0, &for_a_while(Duration::from_millis(1))) == WaitOutcome::TimedOut;
             // SAFETY: ends the child.
             unsafe { libc::_exit(if nobody && alone { 0 } else { 1 }) };
         }
@@ -352,8 +352,8 @@ fn a_forked_child_begins_with_nobody_waiting() {
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
         assert_eq!(wake(&raw const other, 2, ANY), 2);
-        assert_eq!(inside.join().unwrap(), Outcome::Woken);
-        assert_eq!(outside.join().unwrap(), Outcome::Woken);
+        assert_eq!(inside.join().unwrap(), WaitOutcome::Woken);
+        assert_eq!(outside.join().unwrap(), WaitOutcome::Woken);
     });
     assert_success(&output);
 }

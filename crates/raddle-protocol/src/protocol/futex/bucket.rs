@@ -157,7 +157,7 @@ impl<S: TimedSleeper> Bucket<S> {
         }
     }
 
-    /// As [`Table::wake`](super::Table::wake), `N` at a time.
+    /// As [`FutexTable::wake`](super::FutexTable::wake), `N` at a time.
     #[inline]
     pub(super) fn wake<const N: usize>(&self, address: usize, count: u32, bits: u32) -> u32 {
         let (mut woken, mut limit) = (0, None);

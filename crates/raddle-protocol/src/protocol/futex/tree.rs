@@ -1,4 +1,4 @@
-//! Owns: `Tree`, who waits at which address, in one bucket of a `Table`; `Node`, one of those who wait.
+//! Owns: `Tree`, who waits at which address, in one bucket of a `FutexTable`; `Node`, one of those who wait.
 //! May use: `prim`, `loom`.
 //! Never: a lock of its own, or a look at a sleeper.
 //!

@@ -5,7 +5,7 @@
 use super::{Node, Tree, hash};
 use std::collections::{BTreeMap, VecDeque};
 
-type Entry = Box<Node<usize>>;
+type BoxedNode = Box<Node<usize>>;
 
 /// The steps from the root to the first at `address`.
 fn depth(tree: &Tree<usize>, address: usize) -> usize {
@@ -26,7 +26,7 @@ fn depth(tree: &Tree<usize>, address: usize) -> usize {
 #[test]
 fn it_is_a_map_of_lists() {
     for seed in 0..200_u64 {
-        let (tree, mut map) = (Tree::new(), BTreeMap::<usize, VecDeque<Entry>>::new());
+        let (tree, mut map) = (Tree::new(), BTreeMap::<usize, VecDeque<BoxedNode>>::new());
         let mut random = seed;
         let mut choose = |n: usize| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -71,7 +71,7 @@ fn no_stride_fills_a_bucket_or_a_branch() {
         assert!(most <= 4 * MANY / BUCKETS, "stride {stride:#x}: {most} in one bucket");
 
         let (tree, nodes) = (Tree::new(), addresses().map(|address| Box::new(Node::new(address, 0, 0))));
-        let nodes: Vec<Entry> = nodes.collect();
+        let nodes: Vec<BoxedNode> = nodes.collect();
         // High strides wrap around to addresses that were there already, which form lists.
         nodes.iter().for_each(|node| tree.push(node));
         let deepest = nodes.iter().map(|node| depth(&tree, node.address())).max();

@@ -48,7 +48,15 @@ impl ProcessTable {
             self.json_wait(&thread.waits, out)?;
             out.write_char('}')?;
         }
-        out.write_str("]}\n")
+        out.write_char(']')?;
+        if !self.outstanding.is_empty() {
+            let one = |(poller, count): &(String, usize)| {
+                format!(r#"{{"poller":{},"count":{count}}}"#, Quoted(poller))
+            };
+            let all: Vec<String> = self.outstanding.iter().map(one).collect();
+            write!(out, r#","outstanding":[{}]"#, all.join(","))?;
+        }
+        out.write_str("}\n")
     }
 
     fn json_cycles(&self, cycles: &[Cycle]) -> String {

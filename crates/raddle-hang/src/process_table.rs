@@ -89,6 +89,8 @@ pub(crate) struct ProcessTable {
     pub(crate) os_threads: Vec<OsThreadRow>,
     /// Tasks that have not ended.
     pub(crate) tasks: u64,
+    /// The pollers at which something is outstanding, and how much.
+    pub(crate) outstanding: Vec<(String, usize)>,
     pub(crate) workers: usize,
     /// When that was.
     pub(crate) now: u64,

@@ -5,7 +5,8 @@
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
 //! twice, a tick apart, with nothing having moved between:
 //!
-//! 1. all workers of all runtimes sleep, no alarm is set, no `blocking` call is out (as at a runtime's quiet end);
+//! 1. all workers of all runtimes sleep, no alarm is set, no `blocking` call is out, and nothing is outstanding at a
+//!    poller (as at a runtime's quiet end);
 //! 2. every other OS thread of the program is a helper of ours, an idle spare, or sleeps in a call of ours without a
 //!    deadline; one that does anything else may hold a channel's end, or a waker, and use it yet;
 //! 3. no OS thread has been woken that has not noticed it.

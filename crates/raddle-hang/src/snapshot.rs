@@ -52,6 +52,7 @@ impl ProcessTable {
         let shared = || runtimes.iter().map(Watched::shared);
         let live = Workers(shared().map(Shared::workers).collect());
         let workers = live.0.iter().map(|workers| workers.len()).sum();
+        let outstanding = shared().flat_map(Shared::outstanding).collect();
         let blocks = raddle_core::block::blocks();
         let records = os_thread::records();
         let most = blocks.count();
@@ -59,6 +60,7 @@ impl ProcessTable {
             rows: Vec::with_capacity(most),
             os_threads: Vec::with_capacity(records.len()),
             tasks: 0,
+            outstanding,
             workers,
             now: 0,
             is_shallow: false,

@@ -213,6 +213,9 @@ impl ProcessTable {
         for line in outside.filter(|line| !reported.contains(line)) {
             let _infallible = writeln!(out, "  {line}");
         }
+        for (poller, count) in &self.outstanding {
+            let _infallible = writeln!(out, "  outstanding at the poller '{poller}': {count}");
+        }
         let (alive, tasks) = (count(self.rows.len() as u64, "process", "es"), count(self.tasks, "task", "s"));
         let workers = count(self.workers as u64, "worker", "s");
         let _infallible = writeln!(out, "  alive: {alive}, {tasks}, on {workers}");

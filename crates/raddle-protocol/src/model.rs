@@ -9,7 +9,7 @@
 
 use crate::protocol::fifo::Chain;
 use crate::protocol::header::{Header, Kind, Runnable};
-use crate::protocol::{fresh, idle, inbox, jobs, join, selection, short, token, window};
+use crate::protocol::{fresh, idle, inbox, jobs, join, outstanding, selection, short, token, window};
 use crate::{order, prim};
 use loom::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -278,6 +278,47 @@ impl IdleSet {
     /// The word, when all is quiet, holds nothing but the wish for knocks.
     pub fn is_balanced(&self) -> bool {
         self.0.is_balanced()
+    }
+}
+
+/// What is outstanding, with the set of sleepers that is to ask.
+#[derive(Debug)]
+pub struct Outstanding(outstanding::Outstanding, IdleSet);
+
+impl Outstanding {
+    /// Nothing, among so many workers, all awake.
+    pub fn new(workers: usize) -> Self {
+        Outstanding(outstanding::Outstanding::new(), IdleSet::new(workers))
+    }
+
+    /// The sleepers.
+    pub fn idle(&self) -> &IdleSet {
+        &self.1
+    }
+
+    /// Begins something, and calls whoever is to ask.
+    pub fn begin(&self, looks: bool) {
+        self.0.begin(1);
+        self.0.call(&self.1.0, looks);
+    }
+
+    /// Whether the worker is to ask, as an idle one looks before it sleeps.
+    pub fn asks(&self, worker: usize, is_fresh: bool) -> bool {
+        if self.0.any() {
+            return self.0.keep(worker, is_fresh);
+        }
+        let _was_keeper = self.0.let_go(worker);
+        false
+    }
+
+    /// See the protocol.
+    pub fn is_unkept(&self) -> bool {
+        self.0.is_unkept()
+    }
+
+    /// See the protocol; sleepers do not look around.
+    pub fn pass_on(&self, worker: usize) {
+        self.0.pass_on(worker, &self.1.0, false);
     }
 }
 

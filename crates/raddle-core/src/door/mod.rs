@@ -9,8 +9,10 @@
 //! |---|---|
 //! | [`futex`] | sleep while a word has a value, wake who does: what all locks of an adaptor are built on |
 //! | [`thread`] | threads of C |
+//! | [`poller`] | a call that idle workers, and busy ones at their boundaries, make while something is outstanding |
 
 pub mod futex;
 mod owner;
+pub mod poller;
 mod table;
 pub mod thread;

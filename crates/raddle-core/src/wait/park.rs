@@ -18,6 +18,7 @@ use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
+use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{Here, RECORDED, SEEDED, current_header};
 use raddle_protocol::call::{WaitCall, WaitReason};
@@ -83,6 +84,11 @@ pub fn may_wait() -> bool {
 #[cold]
 fn refuse_in_task(kind: Kind, what: &str) {
     if kind == Kind::Worker && !std::thread::panicking() {
+        assert!(
+            !is_asked_here(),
+            "`{what}` waits, and a poller's call must not: it would stop its whole worker; let a process wait, and \
+             wake it from the call"
+        );
         panic!(
             "`{what}` waits, and a task must not: it would stop its whole worker; use `.await`, or a process"
         );

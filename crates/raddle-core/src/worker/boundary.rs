@@ -56,6 +56,7 @@ impl LocalWorker {
         let now = self.shared().clock.now_ns();
         self.renew_budget(now);
         self.fire_timers(now);
+        self.ask_at_boundary(now);
         if self.inbox.has_mail() {
             self.take_mail();
         }

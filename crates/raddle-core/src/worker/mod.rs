@@ -31,6 +31,7 @@
 //! | `search` | stealing and its manners |
 //! | `looks` | what of another's lists is worth a steal |
 //! | `sleep` | when nothing is found |
+//! | `polling` | who is asked for what ends elsewhere |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
 //! | `trace` | what is recorded of all that |
@@ -52,6 +53,7 @@ pub mod load;
 pub(crate) mod looks;
 mod own;
 mod pick;
+pub(crate) mod polling;
 pub(crate) mod promote;
 pub mod recording;
 mod search;

@@ -52,6 +52,7 @@ impl LocalWorker {
                 self.restart_clock(0);
             }
         }
+        self.ask_by_seed();
         loop {
             self.gather(seeded);
             if seeded.has_failed() {
@@ -67,7 +68,7 @@ impl LocalWorker {
             if let Some(next) = seeded.take() {
                 return Some(next);
             }
-            if self.shared().is_anybody_away() || !seeded.has_begun() {
+            if self.shared().may_be_woken_from_elsewhere() || !seeded.has_begun() {
                 return None;
             }
             if !self.pass_time(seeded) && !self.break_up(seeded) {

@@ -12,6 +12,7 @@ use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
 use crate::worker::live::Live;
 use crate::worker::load::{Always, Sampler};
+use crate::worker::polling::Pollers;
 use crate::worker::recording::Trace;
 use crate::worker::shared_queue::SharedQueue;
 use crate::worker::timer::{Alarm, AlarmId};
@@ -62,6 +63,7 @@ pub struct Shared {
     pub(crate) only_threads: bool,
     pub(crate) trace: Trace,
     pub(crate) sampler: Sampler,
+    pub(crate) pollers: Pollers,
     pub(crate) live: Live,
     pub hooks: Hooks,
     pub(crate) make_job: MakeJob,
@@ -108,6 +110,7 @@ impl Shared {
             only_threads: looks.only_threads,
             trace: looks.trace,
             sampler: Sampler::new(),
+            pollers: Pollers::new(),
             live: Live::default(),
             hooks: looks.hooks,
             make_job: looks.make_job,
@@ -285,6 +288,11 @@ impl Shared {
         self.idle.wake_all();
     }
 
+    /// Whether it ends as soon as nothing can run.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
     /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
     pub(crate) fn note_quiet(&self) {
         if self.closing.load(Ordering::Relaxed)
@@ -295,8 +303,8 @@ impl Shared {
         }
     }
 
-    /// If nobody runs, is about to, or has an alarm set: a number that is another as soon as anybody has lain down
-    /// anew. Argued in `crates/raddle-protocol/src/protocol/idle.md`.
+    /// If nobody runs, is about to, or has an alarm set, and nothing is outstanding elsewhere: a number that is another
+    /// as soon as anybody has lain down anew. Argued in `crates/raddle-protocol/src/protocol/idle.md`.
     pub fn is_quiet(&self) -> Option<u64> {
         fence(Ordering::SeqCst); // pairs with itself: of two that marked their inboxes asleep, one sees both marks
         let before = self.idle.all_asleep()?;
@@ -304,7 +312,7 @@ impl Shared {
         let all_sleep = self.workers().iter().all(sleeps);
         fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
         // Counted on a worker that was awake then, so the fences above order this look, too.
-        let nobody_is_away = self.away.load(Ordering::Relaxed) == 0;
+        let nobody_is_away = !self.may_be_woken_from_elsewhere();
         (all_sleep && nobody_is_away && self.idle.all_asleep() == Some(before)).then_some(before)
     }
 
@@ -326,9 +334,9 @@ impl Shared {
         self.workers().iter().any(|worker| worker.seed.as_ref().is_some_and(|seed| seed.is_explored))
     }
 
-    /// Whether something of this runtime is on a spare OS thread.
-    pub(crate) fn is_anybody_away(&self) -> bool {
-        self.away.load(Ordering::Relaxed) > 0
+    /// Whether something of this runtime is on a spare OS thread, or outstanding at a poller.
+    pub(crate) fn may_be_woken_from_elsewhere(&self) -> bool {
+        self.away.load(Ordering::Relaxed) > 0 || self.pollers.outstanding.any()
     }
 
     /// This runtime, held. By one of its own, or for the default one.

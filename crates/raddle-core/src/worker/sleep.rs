@@ -33,18 +33,19 @@ impl LocalWorker {
         self.renew_budget(began);
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
+        let (mut is_fresh, mut ask_again) = (true, None);
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
             shared.sampler.look(shared, now);
-            let mut found = self.turns().batch.pop().or_else(|| self.my_ready().pop());
-            // A waker that an alarm has called may have spawned.
-            found = found.or_else(|| self.my_fresh().pop());
-            found = found.or_else(|| self.my_later().pop());
-            // It may have made a fork.
-            found = found.or_else(|| self.take_own_job());
+            let mut found = self.take_own();
             if found.is_none() && searching {
                 found = self.search(now);
+            }
+            if found.is_none() {
+                ask_again = self.ask_when_idle(now, is_fresh);
+                is_fresh = false;
+                found = self.take_own();
             }
             if found.is_none() {
                 found = self.spin(now, searching);
@@ -56,13 +57,27 @@ impl LocalWorker {
             if shared.is_stopping() {
                 return self.stop(searching);
             }
-            let woken = self.sleep_once(searching, &mut doze);
+            if ask_again == Some(0) {
+                self.take_mail();
+                continue;
+            }
+            let woken = self.sleep_once(searching, &mut doze, ask_again);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
             }
             self.take_mail();
         }
+    }
+
+    /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.
+    fn take_own(&self) -> Option<Runnable> {
+        let mut found = self.turns().batch.pop().or_else(|| self.my_ready().pop());
+        // A waker that an alarm has called may have spawned.
+        found = found.or_else(|| self.my_fresh().pop());
+        found = found.or_else(|| self.my_later().pop());
+        // It may have made a fork.
+        found.or_else(|| self.take_own_job())
     }
 
     /// Who is not idle for longer than a moment tells nobody.
@@ -79,6 +94,7 @@ impl LocalWorker {
 
     fn leave_idle(&self, searching: bool, now: u64, began: u64) {
         let shared = self.shared();
+        self.pass_asking_on();
         // A search has taken time, by which counters and trace would differ.
         let now = if self.traces() { shared.clock.now_ns() } else { now };
         Counters::add(&self.counters.idle_incidents, 1);
@@ -112,11 +128,11 @@ impl LocalWorker {
         None
     }
 
-    /// Announces, looks once more, sleeps. The watcher's doze doubles.
-    fn sleep_once(&self, was_searcher: bool, doze: &mut u64) -> Woken {
+    /// Announces, looks once more, sleeps. The watcher's doze doubles. Not for longer than until it is to `ask_again`.
+    fn sleep_once(&self, was_searcher: bool, doze: &mut u64, ask_again: Option<u64>) -> Woken {
         let shared = self.shared();
         let watch = shared.idle.announce(self.index, was_searcher);
-        if self.sees_work() || !self.inbox.try_sleep() {
+        if self.sees_work() || shared.pollers.outstanding.is_unkept() || !self.inbox.try_sleep() {
             return shared.idle.cancel(self.index, watch);
         }
         shared.note_quiet();
@@ -125,7 +141,7 @@ impl LocalWorker {
             shared.idle.ask_for_knocks();
         }
         let until_alarm = self.timers.next_ns().map(|at| at.saturating_sub(shared.clock.now_ns()));
-        let at_most = [looks, until_alarm].into_iter().flatten().min().map(Duration::from_nanos);
+        let at_most = [looks, until_alarm, ask_again].into_iter().flatten().min().map(Duration::from_nanos);
         Counters::advance(&self.counters.parks, 1);
         let woken = self.sleep_watched(watch, at_most);
         note_change();

@@ -11,6 +11,7 @@ mod cycles;
 mod dumps;
 mod futex;
 mod noticed;
+mod outstanding;
 mod patient;
 mod peers;
 mod slow;
@@ -50,7 +51,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 22] = [
+const PROGRAMS: [(&str, fn()); 23] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -73,6 +74,7 @@ const PROGRAMS: [(&str, fn()); 22] = [
     ("choice", peers::choice),
     ("futex_owners", futex::owners),
     ("futex_alone", futex::alone),
+    ("lost_message", outstanding::lost_message),
 ];
 
 /// Goes on, with an OS thread that is none of ours, until the standard input ends.

@@ -3,7 +3,7 @@
 //! Never: a decision.
 
 use super::locks::{Flag, MODEL};
-use crate::protocol::futex::{Bucket, Requeued, FutexTable, Waited};
+use crate::protocol::futex::{Bucket, FutexTable, Requeued, Waited};
 use crate::protocol::sleeper::Sleeper;
 use std::ops::Range;
 

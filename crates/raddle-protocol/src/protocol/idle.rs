@@ -67,6 +67,19 @@ pub enum Watch {
     NobodyBusy,
 }
 
+/// Who is to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// Nobody.
+    Nobody,
+    /// This one, if it sleeps.
+    This(usize),
+    /// Some sleeper.
+    Any,
+    /// Some sleeper, if none of them looks around from time to time.
+    AnyIfNobodyLooks,
+}
+
 /// One worker's futex word, alone on its line.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -255,6 +268,22 @@ impl IdleSet {
     pub fn wake_for_alarm(&self, worker: usize) {
         order::IDLE_NOTIFIER_FENCE();
         self.wake(worker, WOKEN_BY_MAIL);
+    }
+
+    /// Something has changed that one sleeper is to see before it sleeps on: `whom` is asked after the fence.
+    #[inline]
+    pub(crate) fn wake_to_ask(&self, whom: impl FnOnce() -> Whom) {
+        order::IDLE_NOTIFIER_FENCE();
+        match whom() {
+            Whom::Nobody => {}
+            Whom::AnyIfNobodyLooks if self.is_watched() => {}
+            Whom::This(worker) => {
+                self.wake(worker, WOKEN_BY_MAIL);
+            }
+            Whom::Any | Whom::AnyIfNobodyLooks => {
+                (0..self.sleep_words.len()).any(|worker| self.wake(worker, WOKEN_BY_MAIL));
+            }
+        }
     }
 
     /// Work for anybody has been published: wakes one sleeper, unless somebody searches already. True if it woke one.

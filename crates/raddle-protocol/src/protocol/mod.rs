@@ -14,6 +14,7 @@
 //! | [`idle`] | who has work → who sleeps | counts of sleepers and searchers |
 //! | [`jobs`] | a flow that forks ↔ who takes a fork | a lock, and a word that asks for more |
 //! | [`join`] | who ends ↔ who waits for the end | running, a joiner, done, detached |
+//! | [`outstanding`] | who begins something that is to be asked for ↔ idle workers | a count, and who asks |
 //! | [`promise`] | the flow that made a fork ↔ who has its handle | private, asked for, dropped, promoted |
 //! | [`rendezvous`] | the two ends of a channel | empty, a waiter, closed, poisoned |
 //! | [`selection`] | several who could end a wait → who waits | none, open, parked, an outcome |
@@ -49,6 +50,7 @@ pub mod join;
 pub mod mcs;
 pub mod mutex;
 pub mod once;
+pub mod outstanding;
 pub mod promise;
 pub mod rendezvous;
 pub mod rwlock;

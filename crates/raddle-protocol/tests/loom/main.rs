@@ -24,6 +24,7 @@ mod mcs;
 mod mutation;
 mod mutex;
 mod once;
+mod outstanding;
 mod park;
 mod parked;
 mod promise;

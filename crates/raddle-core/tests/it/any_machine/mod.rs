@@ -4,5 +4,6 @@ mod cancel;
 mod fairness;
 mod futex;
 mod level0;
+mod poller;
 mod scope;
 mod time;

@@ -1,0 +1,55 @@
+//! What is outstanding at a poller: it is told, and as long as it is, that all wait is no deadlock.
+
+use crate::child::{in_program, stderr};
+use crate::runtime;
+use raddle::csp::{self, Builder};
+use raddle::hang::dump;
+use raddle_core::door::poller::Poller;
+use std::time::{Duration, Instant};
+
+/// All wait for a second, in which a dump is made; then nothing is outstanding any more, and nobody was woken.
+pub(super) fn lost_message() {
+    runtime(2).run(|| {
+        let begun = Instant::now();
+        let mut asked = false;
+        let poller = Poller::new("network", Duration::from_millis(1), move |asking| {
+            if begun.elapsed() > Duration::from_millis(600) && !asked {
+                asked = true;
+                // SAFETY: touches no memory of ours; the signal asks for a dump.
+                unsafe { libc::raise(libc::SIGQUIT) };
+            }
+            if begun.elapsed() > Duration::from_millis(1200) {
+                asking.end(3);
+            }
+            Duration::from_millis(10)
+        });
+        let poller = poller.expect("a runtime");
+        poller.begin(3);
+        Builder::new().name("receiver").spawn(csp::park).unwrap().join().unwrap();
+    });
+}
+
+#[test]
+fn a_program_that_waits_for_what_is_outstanding_is_not_in_a_deadlock() {
+    let output = in_program("lost_message", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    let (dump, report) = text.split_once("raddle: deadlock: ").expect(&text);
+    assert!(dump.starts_with("raddle: dump: "), "{text}");
+    assert!(dump.contains("\n  outstanding at the poller 'network': 3\n"), "{text}");
+    assert!(report.contains("process 'receiver' (#"), "{text}");
+    assert!(!report.contains("outstanding at"), "{text}");
+}
+
+#[test]
+fn a_dump_as_json_says_what_is_outstanding() {
+    let rt = runtime(1);
+    let poller = rt.run(|| Poller::new("the \"other\" end", Duration::ZERO, |_| Duration::from_secs(1)));
+    let poller = poller.expect("a runtime");
+    let told = r#"{"poller":"the \"other\" end","count":2}"#;
+    assert!(!dump().json().contains(told));
+    poller.begin(2);
+    let json = dump().json();
+    assert!(json.contains(told) && json.ends_with("]}\n"), "{json}");
+    poller.end(2);
+}

@@ -1,0 +1,119 @@
+//! Owns: `Outstanding`: how much is outstanding that workers are to ask for, and which idle worker asks.
+//! May use: `loom`.
+//! Never: what is asked; the call itself.
+//!
+//! An adaptor begins something that ends elsewhere, in a network card for instance, and nobody is woken then: somebody
+//! has to ask. Busy workers ask at their boundaries. Of the idle ones, one *keeps* asking: it sleeps no longer than the
+//! last answer allows. The others sleep as if nothing were outstanding.
+//!
+//! | word | values | who changes it |
+//! |---|---|---|
+//! | `count` | how much is outstanding | who begins something, who ends it |
+//! | `keeper` | 0, or the number, from 1, of the idle worker that keeps asking | that worker; one that falls idle later |
+//!
+//! **Somebody asks** as long as something is outstanding and a worker is idle. One that lies down announces itself,
+//! fences (both in [`IdleSet::announce`]), and then looks: something outstanding that nobody keeps asking for has it
+//! get up again. Who begins something adds to the count, fences, and then looks whom to call; so does a keeper that
+//! gets up: it lets go, fences, and looks. Of two that fence one sees the other:
+//!
+//! - *The sleeper's fence is first.* Then its sleep word is seen, and it, or another sleeper, is woken, unless a keeper is
+//!   seen, which is woken instead. If that one sleeps it asks; if it does not, it is about to look at the count itself,
+//!   before it sleeps, or to let go, after which it looks.
+//! - *The other's fence is first.* Then the sleeper sees the count, or that nobody keeps asking.
+//!
+//! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick. And
+//! a keeper that gets up calls nobody: by the idle protocol, one is left that looks, or is woken to.
+//!
+//! *The last to fall idle takes over*, since most likely those wait there who are to be woken. Who finds that another
+//! keeps asking lies down for good.
+
+use crate::prim::{AtomicUsize, Ordering};
+use crate::protocol::idle::{IdleSet, Whom};
+
+const NOBODY: usize = 0;
+
+/// How much is outstanding, and who asks for it.
+#[derive(Debug)]
+#[cfg_attr(not(loom), allow(unreachable_pub, reason = "public for the models only"))]
+pub struct Outstanding {
+    count: AtomicUsize,
+    keeper: AtomicUsize,
+}
+
+impl Outstanding {
+    /// Nothing is.
+    #[inline]
+    pub fn new() -> Outstanding {
+        Outstanding { count: AtomicUsize::new(0), keeper: AtomicUsize::new(NOBODY) }
+    }
+
+    /// Whether something is. One relaxed load.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) != 0
+    }
+
+    /// So much more is.
+    #[inline]
+    pub fn begin(&self, count: usize) {
+        self.count.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// So much less is: no more than has begun. True if that was all.
+    #[inline]
+    pub fn end(&self, count: usize) -> bool {
+        self.count.fetch_sub(count, Ordering::Relaxed) == count
+    }
+
+    fn keeper(&self) -> Option<usize> {
+        self.keeper.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// After a beginning: has an idle worker ask, if there is one.
+    #[inline]
+    pub fn call(&self, idle: &IdleSet, looks: bool) {
+        idle.wake_to_ask(|| match self.keeper() {
+            Some(keeper) => Whom::This(keeper),
+            None if looks => Whom::AnyIfNobodyLooks,
+            None => Whom::Any,
+        });
+    }
+
+    /// An idle worker is about to ask, for all; `is_fresh` if it was busy before. False if another one does.
+    #[inline]
+    pub fn keep(&self, worker: usize, is_fresh: bool) -> bool {
+        let keeper = self.keeper.load(Ordering::Relaxed);
+        if keeper == worker + 1 {
+            return true;
+        }
+        if is_fresh {
+            self.keeper.store(worker + 1, Ordering::Relaxed);
+            return true;
+        }
+        let free = keeper == NOBODY;
+        free && self.keeper.compare_exchange(NOBODY, worker + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// The worker is busy from now on, or there was nothing to ask for. True if it was the keeper.
+    #[inline]
+    pub fn let_go(&self, worker: usize) -> bool {
+        let relaxed = Ordering::Relaxed;
+        self.keeper.load(relaxed) == worker + 1
+            && self.keeper.compare_exchange(worker + 1, NOBODY, relaxed, relaxed).is_ok()
+    }
+
+    /// As [`let_go`](Self::let_go), when the worker becomes busy: if sleepers do not look around by themselves, another
+    /// one is called.
+    #[inline]
+    pub fn pass_on(&self, worker: usize, idle: &IdleSet, looks: bool) {
+        if self.let_go(worker) && !looks {
+            idle.wake_to_ask(|| if self.is_unkept() { Whom::Any } else { Whom::Nobody });
+        }
+    }
+
+    /// By one who has announced itself asleep: whether something is outstanding that nobody keeps asking for.
+    #[inline]
+    pub fn is_unkept(&self) -> bool {
+        self.any() && self.keeper.load(Ordering::Relaxed) == NOBODY
+    }
+}

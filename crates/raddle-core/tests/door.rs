@@ -3,6 +3,7 @@
 // The library is built for programs, by flags of its own.
 #![cfg(not(any(raddle_twin, raddle_asan, raddle_tsan)))]
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -41,9 +42,8 @@ fn adaptor() -> &'static Path {
     })
 }
 
-/// Compiles a C program and runs it on so many workers. It ends by itself: a hang is killed after a minute.
-#[track_caller]
-fn check(program: &str, workers: u32) {
+/// A C program, compiled for so many workers, that gets the adaptor and is killed after a minute.
+fn program(program: &str, workers: u32) -> Command {
     let binary = folder().join(format!("{program}-{workers}"));
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-Wall", "-Werror", "-fexceptions", "-frounding-math", "-pthread", "-o"]);
@@ -53,17 +53,47 @@ fn check(program: &str, workers: u32) {
     let mut command = Command::new("timeout");
     command.args(["60", "env"]).arg(format!("LD_PRELOAD={}", adaptor().display())).arg(binary);
     command.env("RADDLE_WORKERS", workers.to_string());
-    succeed(&mut command);
+    command
+}
+
+/// Compiles a C program and runs it on one worker and on two.
+#[track_caller]
+fn check(name: &str) {
+    for workers in [1, 2] {
+        succeed(&mut program(name, workers));
+    }
 }
 
 #[test]
 fn a_million_yields_do_not_come_back_as_requests() {
-    check("yields", 1);
-    check("yields", 2);
+    check("yields");
 }
 
 #[test]
 fn a_thread_of_c_has_its_identity_its_stack_its_rounding_and_its_end() {
-    check("identity", 1);
-    check("identity", 2);
+    check("identity");
+}
+
+#[test]
+fn locks_of_c_wait_at_the_futex() {
+    check("locks");
+}
+
+#[test]
+fn a_poller_of_c_is_asked_while_something_is_outstanding() {
+    check("polls");
+}
+
+#[test]
+fn a_thread_of_c_ends_from_within_and_cleans_up() {
+    check("ends");
+}
+
+/// What unwinds by force must not meet a frame of Rust's that catches.
+#[test]
+fn a_frame_of_rust_that_catches_stops_an_end_from_within() {
+    let output = program("ends", 3).arg("through a frame that catches").output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("Rust cannot catch foreign exceptions"), "{}: {text}", output.status);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{text}");
 }

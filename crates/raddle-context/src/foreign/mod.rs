@@ -3,11 +3,11 @@
 //! Never: catching what unwinds.
 //!
 //! A thread of C may end from within: `pthread_exit` and a cancellation unwind its stack by force, frame by frame, up
-//! to its base, and there the thread is over. Rust's frames below cannot be unwound so: an `extern "C"` function of
-//! Rust aborts, and `catch_unwind` does, too. So [`enter`] has no table that leads out of it: for whatever unwinds,
-//! the stack ends at it. What throws without anybody to catch it is told so before the first frame is unwound (C++
-//! calls `std::terminate`, Rust aborts); what unwinds by force arrives at the end, where its stop function calls
-//! [`leave`].
+//! to its base, and there the thread is over. The runtime's frames below cannot be unwound so: they have things to
+//! drop, for which Rust promises nothing then, and where one catches panics Rust aborts. So [`enter`] has no table that
+//! leads out of it: for whatever unwinds, the stack ends at it. What throws without anybody to catch it is told so
+//! before the first frame is unwound (C++ calls `std::terminate`, Rust aborts); what unwinds by force arrives at the
+//! end, where its stop function calls [`leave`].
 //!
 //! It uses one file per architecture.
 

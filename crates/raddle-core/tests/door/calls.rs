@@ -2,6 +2,7 @@
 //! what the runtime itself needs of them it asks the kernel for. `syscall` is what the standard library's locks wait
 //! by.
 
+use crate::{ends, locks};
 use raddle_context::interpose;
 use raddle_core::door::thread;
 use std::ffi::{c_int, c_long};
@@ -36,7 +37,7 @@ extern "C" fn sched_yield() -> c_int {
 /// # Safety
 /// As that of the C library.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nanosleep(span: *const libc::timespec, _left: *mut libc::timespec) -> c_int {
+unsafe extern "C-unwind" fn nanosleep(span: *const libc::timespec, _left: *mut libc::timespec) -> c_int {
     count(SLEEPS);
     // SAFETY: the caller's.
     let span = unsafe { span.read() };
@@ -44,13 +45,15 @@ unsafe extern "C" fn nanosleep(span: *const libc::timespec, _left: *mut libc::ti
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn usleep(microseconds: libc::useconds_t) -> c_int {
+extern "C-unwind" fn usleep(microseconds: libc::useconds_t) -> c_int {
     count(SLEEPS);
     sleep(Duration::from_micros(microseconds.into()))
 }
 
 fn sleep(duration: Duration) -> c_int {
-    thread::sleep(duration);
+    if !locks::sleep_or_cancelled(duration) {
+        ends::cancel_here();
+    }
     0
 }
 

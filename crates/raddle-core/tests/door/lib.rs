@@ -4,6 +4,8 @@
 
 mod calls;
 mod ends;
+mod locks;
+mod polls;
 mod start;
 
 use raddle_context::interpose;
@@ -11,7 +13,8 @@ use raddle_core::door::thread::{ForeignBuilder, Start, Thread};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 interpose! {
     pthread_create => create;
@@ -19,10 +22,12 @@ interpose! {
     pthread_detach => detach;
 }
 
-/// Who may be joined.
-static THREADS: Mutex<Option<HashMap<usize, Thread>>> = Mutex::new(None);
+/// Who may be joined, with the word by which it is cancelled.
+type Threads = HashMap<usize, (Thread, Arc<AtomicU32>)>;
 
-fn threads() -> MutexGuard<'static, Option<HashMap<usize, Thread>>> {
+static THREADS: Mutex<Option<Threads>> = Mutex::new(None);
+
+fn threads() -> MutexGuard<'static, Option<Threads>> {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -59,11 +64,17 @@ unsafe extern "C" fn create(
         // SAFETY: the program's.
         unsafe { builder_by(attributes) }
     };
-    // SAFETY: the program vouches for its function and for its memory.
-    let made = builder.map(|builder| unsafe { builder.spawn(start, argument) });
-    let Some(Ok(thread)) = made else { return libc::EAGAIN };
+    let own = Arc::new(AtomicU32::new(0));
+    let begin = Box::into_raw(Box::new(Begin { start, argument, own: own.clone() }));
+    // SAFETY: the program vouches for its function and for its memory; the box is the thread's alone.
+    let made = builder.map(|builder| unsafe { builder.spawn(run, begin.cast()) });
+    let Some(Ok(thread)) = made else {
+        // SAFETY: nobody runs it.
+        drop(unsafe { Box::from_raw(begin) });
+        return libc::EAGAIN;
+    };
     let pthread = thread.pthread();
-    threads().get_or_insert_default().insert(pthread, thread);
+    threads().get_or_insert_default().insert(pthread, (thread, own));
     // SAFETY: the program's, which may read it when the thread already runs.
     unsafe { id.write(pthread as libc::pthread_t) };
     calls::count(calls::CREATED);
@@ -71,7 +82,29 @@ unsafe extern "C" fn create(
 }
 
 fn taken(id: libc::pthread_t) -> Option<Thread> {
-    threads().as_mut().and_then(|all| all.remove(&(id as usize)))
+    threads().as_mut().and_then(|all| all.remove(&(id as usize))).map(|(thread, _)| thread)
+}
+
+/// By which word a thread is cancelled that has not been joined or detached.
+fn word_of(id: libc::pthread_t) -> Option<Arc<AtomicU32>> {
+    threads().as_ref().and_then(|all| all.get(&(id as usize))).map(|(_, word)| word.clone())
+}
+
+/// What a thread runs, and by which word it is cancelled.
+struct Begin {
+    start: Start,
+    argument: *mut c_void,
+    own: Arc<AtomicU32>,
+}
+
+/// The thread's function. Nothing is left in this frame when the program's begins: it may be unwound by force.
+unsafe extern "C-unwind" fn run(begin: *mut c_void) -> *mut c_void {
+    // SAFETY: what `create` has made for this thread.
+    let begin = unsafe { Box::from_raw(begin.cast::<Begin>()) };
+    let Begin { start, argument, own } = *begin;
+    ends::begin(own);
+    // SAFETY: the program vouches for its function.
+    unsafe { start(argument) }
 }
 
 /// As `pthread_join`.

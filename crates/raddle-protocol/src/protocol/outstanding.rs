@@ -9,7 +9,7 @@
 //! | word | values | who changes it |
 //! |---|---|---|
 //! | `count` | how much is outstanding | who begins something, who ends it |
-//! | `keeper` | 0, or the number, from 1, of the idle worker that keeps asking | that worker; one that falls idle later |
+//! | `keeper` | 0, or the number, from 1, of the idle worker that keeps asking | itself; one that falls idle later |
 //!
 //! **Somebody asks** as long as something is outstanding and a worker is idle. One that lies down announces itself,
 //! fences (both in [`IdleSet::announce`]), and then looks: something outstanding that nobody keeps asking for has it
@@ -21,8 +21,8 @@
 //!   before it sleeps, or to let go, after which it looks.
 //! - *The other's fence is first.* Then the sleeper sees the count, or that nobody keeps asking.
 //!
-//! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick. And
-//! a keeper that gets up calls nobody: by the idle protocol, one is left that looks, or is woken to.
+//! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick.
+//! And a keeper that gets up calls nobody: by the idle protocol, one is left that looks, or is woken to.
 //!
 //! *The last to fall idle takes over*, since most likely those wait there who are to be woken. Who finds that another
 //! keeps asking lies down for good.

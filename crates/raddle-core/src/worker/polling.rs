@@ -154,6 +154,9 @@ impl PollerBody {
             // Another worker asks just now, or it is being taken away.
             Err(TryLockError::WouldBlock) => return Some(self.gap_ns),
         };
+        if self.outstanding() == 0 {
+            return None; // the call of another worker has just ended it
+        }
         let Some(function) = call.as_mut() else {
             // It has begun something while it ended by a panic.
             self.forget(shared);

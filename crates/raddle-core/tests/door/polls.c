@@ -59,9 +59,9 @@ static void when_idle(void) {
     void *result;
     pthread_create(&thread, NULL, sends_and_waits, &n);
     pthread_join(thread, &result);
+    door_poller_free(n.poller);
     CHECK(result == &n && n.arrived == 20 && n.idle_calls >= 20);
     CHECK(n.waits_refused == n.calls + n.idle_calls);
-    door_poller_free(n.poller);
 }
 
 static atomic_int goes_on;

@@ -51,9 +51,9 @@ fn who_waits_for_what_ends_elsewhere_is_woken_by_a_call() {
         let woken = word.clone();
         let poller = poller(SHORT, move |asking| {
             for message in arrives.try_iter() {
+                asking.end(1);
                 woken.store(message, Ordering::Relaxed);
                 futex::wake(&*woken, 1, ANY);
-                asking.end(1);
             }
             SHORT
         });
@@ -222,7 +222,8 @@ fn a_call_may_take_its_own_poller_away_or_another() {
         csp::sleep(SHORT);
         let before = count(&calls);
         csp::sleep(Duration::from_millis(1));
-        assert_eq!(count(&calls), before);
+        // One call may be under way on another worker.
+        assert!(count(&calls) <= before + 1);
     });
 }
 
@@ -253,17 +254,18 @@ fn a_call_may_spawn_and_begin_more() {
         let (sender, receiver) = channel::unbounded();
         let mut left = 10;
         let poller = poller(SHORT, move |asking| {
+            asking.begin(1);
+            asking.end(if left > 1 { 1 } else { 2 });
             let sender = sender.clone();
             drop(csp::spawn(move || sender.send(left).unwrap()));
             left -= 1;
-            asking.begin(1);
-            asking.end(if left > 0 { 1 } else { 2 });
             SHORT
         });
         poller.begin(1);
-        for n in (1..=10).rev() {
-            assert_eq!(receiver.recv(), Ok(n));
-        }
+        // On two workers they may overtake each other.
+        let mut all: Vec<i32> = receiver.iter().take(10).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(1..=10));
         assert_eq!(poller.outstanding(), 0);
     });
 }

@@ -16,9 +16,9 @@
 //! get up again. Who begins something adds to the count, fences, and then looks whom to call; so does a keeper that
 //! gets up: it lets go, fences, and looks. Of two that fence one sees the other:
 //!
-//! - *The sleeper's fence is first.* Then its sleep word is seen, and it, or another sleeper, is woken, unless a keeper is
-//!   seen, which is woken instead. If that one sleeps it asks; if it does not, it is about to look at the count itself,
-//!   before it sleeps, or to let go, after which it looks.
+//! - *The sleeper's fence is first.* Then its sleep word is seen, and it, or another sleeper, is woken, unless a keeper
+//!   is seen, which is woken instead. If that one sleeps it asks; if it does not, it is about to look at the count
+//!   itself, before it sleeps, or to let go, after which it looks.
 //! - *The other's fence is first.* Then the sleeper sees the count, or that nobody keeps asking.
 //!
 //! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick.

@@ -179,7 +179,7 @@ impl Turns {
         let which = random(2 * PRIMES.len());
         let prime = PRIMES[which / 2];
         let forward = if prime < cases && !cases.is_multiple_of(prime) { prime } else { 1 };
-        let step = if which % 2 == 0 { forward } else { cases - forward };
+        let step = if which.is_multiple_of(2) { forward } else { cases - forward };
         Turns { cases, first: random(cases), step }
     }
 

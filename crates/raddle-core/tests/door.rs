@@ -85,6 +85,16 @@ fn a_poller_of_c_is_asked_while_something_is_outstanding() {
 }
 
 #[test]
+fn loops_of_c_yield_when_their_slice_is_over() {
+    check("ticks");
+}
+
+#[test]
+fn teams_of_c_go_from_round_to_round() {
+    check("teams");
+}
+
+#[test]
 fn a_thread_of_c_ends_from_within_and_cleans_up() {
     check("ends");
 }

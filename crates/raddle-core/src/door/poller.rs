@@ -33,9 +33,9 @@
 //! *When it is called.* Only while something is outstanding at it.
 //! - By a worker that has nothing to run, before it sleeps, and again when the time has passed that the answer gives;
 //!   zero has it not sleep at all. Of several idle workers one asks, the last that fell idle.
-//! - By busy workers at their boundaries, every 25 us or so between two turns, but not within the gap after the last
-//!   call. One that has stood in the same turn since comes to no boundary.
-//! - If all that are awake stand in long turns, a worker that sleeps looks within the tick (10 ms).
+//! - By busy workers at their boundaries, every 25 us or so between two slices, but not within the gap after the last
+//!   call. One whose slice goes on comes to no boundary.
+//! - If all that are awake are in long slices, a worker that sleeps looks within the tick (10 ms).
 //!
 //! *How.* On the worker's own stack and with its OS thread's storage, by one worker at a time; two calls need not be on
 //! one OS thread. It sees what was done before a `begin`. It is to be short: what it wakes waits for it, and so does

@@ -88,6 +88,16 @@ impl LocalWorker {
         self.shared().sampler.look(self.shared(), now);
     }
 
+    /// Whatever is left of the budget, whoever is next passes a boundary.
+    pub(crate) fn cut_budget(&self) {
+        let left = self.budget.get().saturating_sub(1);
+        if self.seeded().is_none() {
+            let given = &self.own().pace.budget_given;
+            given.set(given.get() - left);
+            self.budget.set(1);
+        }
+    }
+
     /// Time has passed while the worker slept, or has begun again: not the slices' time.
     pub(super) fn restart_clock(&self, now: u64) {
         self.boundary_ns.set(now);

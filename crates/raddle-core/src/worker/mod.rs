@@ -26,6 +26,7 @@
 //! | `engine` | what engines may do on a worker |
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
+//! | `slice` | when a time slice has lasted long enough |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
@@ -62,6 +63,7 @@ mod seen;
 pub(crate) mod shared;
 pub(crate) mod shared_queue;
 mod sleep;
+mod slice;
 mod submit;
 pub mod timer;
 mod trace;

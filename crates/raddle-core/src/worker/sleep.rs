@@ -185,7 +185,7 @@ impl LocalWorker {
     }
 
     #[inline(never)]
-    fn has_time_to_look_out(&self) -> bool {
+    pub(super) fn has_time_to_look_out(&self) -> bool {
         let budget = self.budget.get() - 1;
         if budget == 0 || !self.is_alone() || self.jobs.waiting() > 0 || self.window.filled() > 0 {
             return false;

@@ -24,6 +24,16 @@ void door_poller_begin(door_poller *poller, size_t count);
 void door_poller_end(door_poller *poller, size_t count);
 void door_poller_free(door_poller *poller);
 
+// Whether the caller's time slice is over; the second lets others run if it is.
+int door_tick_due(void);
+int door_yield_if_due(void);
+
+// A team's rounds: a word that begins as 0. A wait spins for so long before it sleeps.
+uint32_t door_team_round(const uint32_t *word);
+void door_team_begin_next(uint32_t *word);
+int door_team_wait(uint32_t *word, uint32_t round, uint64_t spin_nanoseconds);
+uint64_t door_team_default_spin(size_t members);
+
 size_t door_count(size_t what);
 size_t door_stop_at_base(void);
 int door_call_catching(void *(*call)(void *), void *argument);

@@ -6,6 +6,7 @@ mod calls;
 mod ends;
 mod locks;
 mod polls;
+mod slices;
 mod start;
 
 use raddle_context::interpose;

@@ -6,4 +6,5 @@ mod futex;
 mod level0;
 mod poller;
 mod scope;
+mod slices;
 mod time;

@@ -1,0 +1,111 @@
+//! Owns: `TeamWord`, at which a team of threads waits for its next round, spinning for a while before it sleeps.
+//! May use: `worker`.
+//! Never: a spin while anything else wants the worker.
+//!
+//! The members of a parallel region go from round to round: a master releases them, each does its share, the last to
+//! arrive begins the next round. Rounds of microseconds on as many workers as there are members are too short to sleep
+//! in between: a sleep and a wake of an OS thread take longer. So who waits for a round may *spin* for a while. With
+//! more members than workers that is wrong: those who are to arrive wait for the very worker. So nobody spins whose
+//! worker has anything else to run.
+//!
+//! A barrier:
+//!
+//! ```
+//! use raddle_core::door::team::{TeamWord, default_spin};
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//!
+//! struct Barrier { members: u32, missing: AtomicU32, rounds: TeamWord }
+//!
+//! impl Barrier {
+//!     fn wait(&self) {
+//!         // Before the arrival: after it the round may end at any moment.
+//!         let round = self.rounds.round();
+//!         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+//!             self.missing.store(self.members, Ordering::Relaxed);
+//!             self.rounds.begin_next();
+//!         } else {
+//!             self.rounds.wait(round, default_spin(self.members as usize));
+//!         }
+//!     }
+//! }
+//!
+//! raddle::Runtime::builder().workers(2).build().unwrap().run(|| {
+//!     let all = Arc::new(Barrier { members: 4, missing: AtomicU32::new(4), rounds: TeamWord::new() });
+//!     let members = (0..4).map(|_| all.clone()).map(|all| {
+//!         raddle::thread::spawn(move || (0..100).for_each(|_| all.wait()))
+//!     });
+//!     members.collect::<Vec<_>>().into_iter().for_each(|member| member.join().unwrap());
+//!     assert_eq!(all.rounds.round(), 100);
+//! });
+//! ```
+
+use super::futex::{self, ANY, WaitOptions, WaitOutcome};
+use crate::worker::{Here, Worker};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// The number of a team's round. For C it is a `uint32_t` that begins as 0.
+///
+/// Whoever waits has read the number, and must not sleep through 2^32 rounds.
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct TeamWord(AtomicU32);
+
+/// How long a member of a team of so many spins before it sleeps, if nobody says otherwise: 20 us, about what it takes
+/// to wake a sleeping worker; nothing in a team that is larger than its runtime has workers, or on an OS thread.
+pub fn default_spin(members: usize) -> Duration {
+    const LOOK: Duration = Duration::from_micros(20);
+    let fits =
+        Worker::current().is_some_and(|worker| members > 1 && members <= worker.shared().workers().len());
+    if fits { LOOK } else { Duration::ZERO }
+}
+
+impl TeamWord {
+    /// Round 0.
+    pub const fn new() -> TeamWord {
+        TeamWord(AtomicU32::new(0))
+    }
+
+    /// The round that is under way. Sees all that was done before it began.
+    #[inline]
+    pub fn round(&self) -> u32 {
+        self.0.load(Ordering::Acquire) // pairs with the release in `begin_next`
+    }
+
+    /// Begins the next round: who waits for the end of this one goes on, and sees all that was done before.
+    ///
+    /// It looks at the word no more when others may have seen the change: the last member may free it then.
+    #[inline]
+    pub fn begin_next(&self) {
+        let word = &raw const self.0;
+        self.0.fetch_add(1, Ordering::Release); // pairs with the acquire in `round`
+        futex::wake(word, u32::MAX, ANY);
+    }
+
+    /// Waits until the round is not `round` any more. Spins for up to `spin`, and no longer than a
+    /// millisecond, as long as its worker has nothing else to do; then it sleeps. An OS thread sleeps at once.
+    ///
+    /// A cancellation does not unwind: it ends the wait with [`WaitOutcome::Cancelled`], and the round may be the same
+    /// then. Else the outcome is [`WaitOutcome::Woken`], or [`WaitOutcome::Differs`] if it need not sleep.
+    ///
+    /// # Panics
+    /// In a Rust future, and in a poller's call, if it has to sleep.
+    #[track_caller]
+    pub fn wait(&self, round: u32, spin: Duration) -> WaitOutcome {
+        let is_over = || self.round() != round;
+        let spin_ns = u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: nothing here leaves the OS thread.
+        let spins = || unsafe { Here::current() }.is_some_and(|worker| worker.spin_for(spin_ns, is_over));
+        if is_over() || spins() {
+            return WaitOutcome::Differs;
+        }
+        loop {
+            let outcome = futex::wait_or_cancelled(&self.0, round, &WaitOptions::default());
+            // A wake may be meant for a former word.
+            if outcome == WaitOutcome::Cancelled || is_over() {
+                return outcome;
+            }
+        }
+    }
+}

@@ -84,7 +84,7 @@ pub use callback::Callback;
 use here::Owned;
 pub use here::{Here, LocalWorker};
 use own::{Own, Turns};
-pub use pick::has_work;
+pub use pick::{fresh_begun, has_work};
 use raddle_context::{SizeClass, Stack, StackPool};
 use raddle_protocol::glance::{GlanceU32, GlanceU64};
 use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};

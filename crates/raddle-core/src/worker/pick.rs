@@ -26,6 +26,14 @@ pub fn has_work() -> bool {
     unsafe { Here::current() }.is_some_and(|worker| worker.has_work())
 }
 
+/// How many of the caller's worker's have begun that had never run, or were taken by thieves; `None` if something else
+/// waits there, too, or nothing. A yield that a boundary falls into may come back without any of them: then this stays.
+pub fn fresh_begun() -> Option<usize> {
+    // SAFETY: it is gone when this returns, and nothing leaves its stack meanwhile.
+    let worker = unsafe { Here::current() }?;
+    worker.only_fresh_waits().then(|| worker.fresh.passed().wrapping_add(worker.later.passed()))
+}
+
 impl LocalWorker {
     /// Chooses who is next and makes it current. The caller transfers to it.
     #[inline(always)]
@@ -180,6 +188,13 @@ impl LocalWorker {
         let forks = running.and_then(|running| unsafe { running.forks.get().as_ref() });
         let has_forks = forks.is_some_and(|forks| forks.top().is_some() || forks.bag.is_used());
         has_forks || !self.is_alone() || self.jobs.waiting() > 0
+    }
+
+    /// What waits here has never run.
+    pub(super) fn only_fresh_waits(&self) -> bool {
+        let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
+        let queues_are_empty = self.turns().batch.is_empty() && self.ready.is_empty_for_owner();
+        fresh && queues_are_empty && !self.inbox.has_mail() && self.jobs.waiting() == 0
     }
 
     /// Nothing but what runs is here.

@@ -5,7 +5,7 @@
 use super::Yield;
 use raddle_core::runtime::place::{place, runtime};
 use raddle_core::wait::park::{let_others_run, may_wait};
-use raddle_core::worker::{Worker, has_work};
+use raddle_core::worker::{Worker, fresh_begun, has_work};
 
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
@@ -61,9 +61,10 @@ pub fn yield_local() -> Option<Yield> {
 /// What is shared by workers comes into a worker's own queues at its next boundary, which each yield brings nearer.
 fn yield_while(is_worth_it: impl Fn() -> bool) -> Yield {
     while may_wait() && is_worth_it() {
-        let is_here = has_work();
+        let (is_here, begun) = (has_work(), fresh_begun());
         let_others_run();
-        if is_here {
+        let nothing_begun = begun.is_some() && fresh_begun() == begun;
+        if is_here && !nothing_begun {
             return Yield::Executed;
         }
     }

@@ -321,16 +321,19 @@ impl<T> Chan<T> {
         wait: &Wait<'_>,
         site: &'static Location<'static>,
     ) -> Option<Option<Result<T, RecvError>>> {
-        let _shown = wait.show();
         let (place, entry) = (MessageSlot::empty(), WaitEntry::new());
-        let expired = self.wait_timed(wait.call(), Side::Receive, deadline, |waiter| {
-            entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
-            self.recv_or_wait(&place, &entry).then_some(&entry)
-        });
+        let expired = {
+            let _shown = wait.show();
+            self.wait_timed(wait.call(), Side::Receive, deadline, |waiter| {
+                entry.prepare(Sleeper::Waiter(waiter), place.address(), 0);
+                self.recv_or_wait(&place, &entry).then_some(&entry)
+            })
+        };
         if expired {
             region::check();
             return None;
         }
+        // The message may still be on its way: that is a wait of its own.
         Some(self.received(&place, entry.left(), site))
     }
 

@@ -112,6 +112,10 @@ impl PollerBody {
         // Release pairs with the acquire in `ask`: the call sees what was done before. Acquire pairs with the release
         // in `forget`: a call that comes after that finds that it is over.
         if self.outstanding.fetch_add(count, Ordering::AcqRel) == 0 && shared.is_here() {
+            // From within its own call, the answer says when to ask again.
+            if HERE.get() != from_ref(self) {
+                shared.pollers.outstanding.note_begun();
+            }
             shared.pollers.outstanding.call(&shared.idle, shared.policy.looks());
         }
     }
@@ -165,17 +169,19 @@ impl PollerBody {
         HERE.set(from_ref(self));
         let asking = Asking { body: self, shared, occasion };
         let answer = catch_unwind(AssertUnwindSafe(|| function(&asking)));
-        HERE.set(null());
         self.next_ns.store(shared.clock.now_ns().saturating_add(self.gap_ns), Ordering::Relaxed);
         if answer.is_err() {
             self.is_over.store(true, Ordering::Relaxed);
         }
-        let over = if self.is_over.load(Ordering::Relaxed) { call.take() } else { None };
-        drop(call);
-        if over.is_some() {
+        let mut dropped = Ok(());
+        if self.is_over.load(Ordering::Relaxed) {
+            // Inside the lock, and as a part of the call: whoever takes the poller away waits for this, too.
+            let over = call.take();
             self.forget(shared);
+            dropped = catch_unwind(AssertUnwindSafe(|| drop(over)));
         }
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(over)));
+        HERE.set(null());
+        drop(call);
         match answer.and_then(|again| dropped.map(|()| again)) {
             Ok(again) => Some(nanoseconds(again)),
             Err(panic) => {

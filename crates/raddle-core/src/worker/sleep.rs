@@ -33,7 +33,7 @@ impl LocalWorker {
         self.renew_budget(began);
         let mut doze = FIRST_DOZE_NS;
         let mut searching = shared.idle.try_search();
-        let (mut is_fresh, mut ask_again) = (true, None);
+        let (mut is_fresh, mut ask_again, mut begun) = (true, None, shared.pollers.outstanding.begun());
         loop {
             let now = shared.clock.now_ns();
             self.fire_timers(now);
@@ -43,6 +43,7 @@ impl LocalWorker {
                 found = self.search(now);
             }
             if found.is_none() {
+                begun = shared.pollers.outstanding.begun();
                 ask_again = self.ask_when_idle(now, is_fresh);
                 is_fresh = false;
                 found = self.take_own();
@@ -61,7 +62,7 @@ impl LocalWorker {
                 self.take_mail();
                 continue;
             }
-            let woken = self.sleep_once(searching, &mut doze, ask_again);
+            let woken = self.sleep_once(searching, &mut doze, ask_again, begun);
             searching = woken == Woken::ToSearch || (woken == Woken::ByItself && shared.idle.try_search());
             if woken == Woken::ToSearch {
                 doze = FIRST_DOZE_NS << self.own().steal.note_call();
@@ -129,10 +130,12 @@ impl LocalWorker {
     }
 
     /// Announces, looks once more, sleeps. The watcher's doze doubles. Not for longer than until it is to `ask_again`.
-    fn sleep_once(&self, was_searcher: bool, doze: &mut u64, ask_again: Option<u64>) -> Woken {
+    fn sleep_once(&self, was_searcher: bool, doze: &mut u64, ask_again: Option<u64>, begun: usize) -> Woken {
         let shared = self.shared();
         let watch = shared.idle.announce(self.index, was_searcher);
-        if self.sees_work() || shared.pollers.outstanding.is_unkept() || !self.inbox.try_sleep() {
+        let outstanding = &shared.pollers.outstanding;
+        let asks = outstanding.is_unkept() || (outstanding.any() && outstanding.begun() != begun);
+        if self.sees_work() || asks || !self.inbox.try_sleep() {
             return shared.idle.cancel(self.index, watch);
         }
         shared.note_quiet();

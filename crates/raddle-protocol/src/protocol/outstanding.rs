@@ -17,9 +17,10 @@
 //! gets up: it lets go, fences, and looks. Of two that fence one sees the other:
 //!
 //! - *The sleeper's fence is first.* Then its sleep word is seen, and it, or another sleeper, is woken, unless a keeper
-//!   is seen, which is woken instead. If that one sleeps it asks; if it does not, it is about to look at the count
-//!   itself, before it sleeps, or to let go, after which it looks.
-//! - *The other's fence is first.* Then the sleeper sees the count, or that nobody keeps asking.
+//!   is seen, which is woken instead. If that one sleeps it asks; if it does not, it is about to find that `begun` has
+//!   changed, once it has announced itself, or to let go, after which it looks.
+//! - *The other's fence is first.* Then the sleeper sees the count, that nobody keeps asking, or that `begun` is
+//!   another than before it asked.
 //!
 //! Where sleepers look around now and then (`looks`), one that does need not be woken, since it comes within a tick.
 //! And a keeper that gets up calls nobody: by the idle protocol, one is left that looks, or is woken to.
@@ -38,13 +39,31 @@ const NOBODY: usize = 0;
 pub struct Outstanding {
     count: AtomicUsize,
     keeper: AtomicUsize,
+    begun: AtomicUsize,
 }
 
 impl Outstanding {
     /// Nothing is.
     #[inline]
     pub fn new() -> Outstanding {
-        Outstanding { count: AtomicUsize::new(0), keeper: AtomicUsize::new(NOBODY) }
+        Outstanding {
+            count: AtomicUsize::new(0),
+            keeper: AtomicUsize::new(NOBODY),
+            begun: AtomicUsize::new(0),
+        }
+    }
+
+    /// How often something has begun where nothing was. One that keeps asking reads it before it asks, and once more
+    /// when it has announced its sleep: if it has changed it asks again, since its question may have come too early.
+    #[inline]
+    pub fn begun(&self) -> usize {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Something has begun where nothing was, and whoever asks finds it. Before [`call`](Self::call), which fences.
+    #[inline]
+    pub fn note_begun(&self) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether something is. One relaxed load.

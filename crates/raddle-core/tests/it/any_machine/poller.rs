@@ -184,9 +184,10 @@ fn no_call_comes_after_a_removal() {
             assert!(over.load(Ordering::Relaxed), "what the call has is still there");
         }
     };
-    rt.run(remove);
+    let removed = catch_unwind(AssertUnwindSafe(|| rt.run(remove)));
     goes_on.store(false, Ordering::Relaxed);
     yields.join().unwrap();
+    assert!(removed.is_ok(), "see above");
 }
 
 #[test]

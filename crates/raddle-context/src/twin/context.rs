@@ -1,5 +1,5 @@
 //! Owns: the twin of `context.rs` on OS threads.
-//! May use: `current`.
+//! May use: `current`, `libc`.
 //! Never: assembly, a stack of ours, speed.
 //!
 //! Model checkers and race detectors follow OS threads, not our switch. Under `--cfg raddle_twin` each started context
@@ -58,6 +58,23 @@ impl CurrentWord {
     }
 }
 
+/// The standard library's waits set `errno`, which is the context's: a switch leaves it alone.
+struct ErrnoKept(libc::c_int);
+
+impl ErrnoKept {
+    fn new() -> ErrnoKept {
+        // SAFETY: the address of this thread's variable.
+        ErrnoKept(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for ErrnoKept {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
+}
+
 /// What a suspended context's thread waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Baton {
@@ -67,11 +84,13 @@ pub(crate) struct Baton {
 
 impl Baton {
     pub(crate) fn give(&self, word: CurrentWord) {
+        let _as_it_was = ErrnoKept::new();
         *self.word.lock().unwrap_or_else(PoisonError::into_inner) = Some(word);
         self.given.notify_one();
     }
 
     pub(crate) fn wait(&self) {
+        let _as_it_was = ErrnoKept::new();
         let mut place = self.word.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match place.take() {

@@ -302,6 +302,21 @@ impl Outstanding {
         self.0.call(&self.1.0, looks);
     }
 
+    /// As [`begin`](Self::begin), at a poller of which `count` is the count: only from then on does a question find it.
+    pub fn begin_at(&self, count: &prim::AtomicUsize, looks: bool) {
+        self.0.begin(1);
+        // As `PollerBody::begin`: pairs with the acquire of the one who asks.
+        if count.fetch_add(1, prim::Ordering::AcqRel) == 0 {
+            self.0.note_begun();
+            self.0.call(&self.1.0, looks);
+        }
+    }
+
+    /// See the protocol.
+    pub fn begun(&self) -> usize {
+        self.0.begun()
+    }
+
     /// Whether the worker is to ask, as an idle one looks before it sleeps.
     pub fn asks(&self, worker: usize, is_fresh: bool) -> bool {
         if self.0.any() {

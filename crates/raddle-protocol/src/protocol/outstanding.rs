@@ -57,13 +57,15 @@ impl Outstanding {
     /// when it has announced its sleep: if it has changed it asks again, since its question may have come too early.
     #[inline]
     pub fn begun(&self) -> usize {
-        self.begun.load(Ordering::Relaxed)
+        // Pairs with the release in `note_begun`: a question after this finds what has begun.
+        self.begun.load(Ordering::Acquire)
     }
 
     /// Something has begun where nothing was, and whoever asks finds it. Before [`call`](Self::call), which fences.
     #[inline]
     pub fn note_begun(&self) {
-        self.begun.fetch_add(1, Ordering::Relaxed);
+        // Release pairs with the acquire in `begun`.
+        self.begun.fetch_add(1, Ordering::Release);
     }
 
     /// Whether something is. One relaxed load.

@@ -4,6 +4,7 @@
 //! sleeps instead is a model that does not end.
 
 use crate::{ALL, check, go};
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use raddle_protocol::model::Outstanding;
 use std::sync::Arc;
 
@@ -47,6 +48,34 @@ fn a_second_beginning_calls_the_keeper() {
         outstanding.idle().sleep(0, watch);
         begins.join().unwrap();
         assert!(outstanding.asks(0, false), "it keeps asking");
+    });
+}
+
+/// It keeps asking for one poller, and asks the other too early: what begins there is found all the same.
+#[test]
+fn what_begins_behind_the_question_is_asked_for() {
+    check(ALL, || {
+        let shared = Arc::new((Outstanding::new(1), AtomicUsize::new(0)));
+        shared.0.begin(false);
+        let other = shared.clone();
+        let begins = go(move || other.0.begin_at(&other.1, false));
+        let (outstanding, count) = &*shared;
+        loop {
+            let begun = outstanding.begun();
+            assert!(outstanding.asks(0, true), "something is outstanding");
+            if count.load(Ordering::Acquire) > 0 {
+                break;
+            }
+            let watch = outstanding.idle().announce(0, false);
+            if outstanding.is_unkept() || outstanding.begun() != begun {
+                outstanding.idle().cancel(0, watch);
+            } else {
+                outstanding.idle().sleep(0, watch);
+            }
+            loom::thread::yield_now();
+        }
+        begins.join().unwrap();
+        assert!(outstanding.idle().is_balanced(), "{:?}", outstanding.idle());
     });
 }
 

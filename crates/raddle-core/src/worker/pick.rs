@@ -176,8 +176,8 @@ impl LocalWorker {
 
     /// Whether something waits to run here, beside what runs.
     pub(crate) fn has_others(&self) -> bool {
-        let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
-        !self.turns().batch.is_empty() || self.inbox.has_mail() || fresh || self.own().seeded.is_some()
+        let waits = !self.turns().batch.is_empty() || self.inbox.has_mail() || self.has_fresh();
+        waits || self.own().seeded.is_some()
     }
 
     /// See [`has_work`].
@@ -190,20 +190,19 @@ impl LocalWorker {
         has_forks || !self.is_alone() || self.jobs.waiting() > 0
     }
 
-    /// What waits here has never run.
-    pub(super) fn only_fresh_waits(&self) -> bool {
-        let fresh = !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner();
-        let queues_are_empty = self.turns().batch.is_empty() && self.ready.is_empty_for_owner();
-        fresh && queues_are_empty && !self.inbox.has_mail() && self.jobs.waiting() == 0
+    /// Whether something waits here that has run before, or has come from elsewhere.
+    fn has_started(&self) -> bool {
+        !self.turns().batch.is_empty() || !self.ready.is_empty_for_owner() || self.inbox.has_mail()
+    }
+
+    /// Whether something waits here, and all of it has never run.
+    fn only_fresh_waits(&self) -> bool {
+        self.has_fresh() && !self.has_started() && self.jobs.waiting() == 0
     }
 
     /// Nothing but what runs is here.
     pub(crate) fn is_alone(&self) -> bool {
-        let queues_are_empty = self.turns().batch.is_empty() && self.ready.is_empty_for_owner();
-        queues_are_empty
-            && self.fresh.is_empty_for_owner()
-            && self.later.is_empty_for_owner()
-            && !self.inbox.has_mail()
+        !self.has_started() && !self.has_fresh()
     }
 
     /// As [`is_alone`](Self::is_alone), and knows at once what thieves have taken, for a few loads more.

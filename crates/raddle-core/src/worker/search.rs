@@ -258,6 +258,7 @@ impl LocalWorker {
         f(&mut looks[victim])
     }
 
+    /// Whether something waits here that has never run.
     pub(super) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty_for_owner() || !self.later.is_empty_for_owner()
     }

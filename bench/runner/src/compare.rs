@@ -17,7 +17,7 @@ use crate::cell::Cell;
 use crate::options::RunnerOptions;
 use crate::pair::{Pair, Side};
 use crate::profile::Profile;
-use crate::programs::{BuildResult, Tree, progress};
+use crate::programs::{BuildResult, CompareSide, Tree, at_side, progress};
 use crate::session::is_set;
 
 pub mod table;
@@ -90,7 +90,14 @@ impl Comparison {
         let twin = Cell::new(cell.runtime, cell.workers, cell.params.clone());
         match trees.each_ref().map(|tree| tree.build(bench.program, cell.runtime)) {
             [BuildResult::Ready(new), BuildResult::Ready(old)] => {
-                self.pairs.push(Pair::new(bench, profile, Side::new(cell, new), Side::new(twin, old)));
+                let new = at_side(CompareSide::New, profile, &new);
+                match new.and_then(|new| Ok([new, at_side(CompareSide::Old, profile, &old)?])) {
+                    Ok([new, old]) => {
+                        let (new, old) = (Side::new(cell, new), Side::new(twin, old));
+                        self.pairs.push(Pair::new(bench, profile, new, old));
+                    }
+                    Err(why) => self.absent.push((name, why)),
+                }
             }
             [BuildResult::Missing(why) | BuildResult::Failed(why), _] => {
                 self.absent.push((name, format!("new: {why}")))

@@ -72,7 +72,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         variable: "RADDLE_PROCESSES",
         allowed: "light, full",
-        what: "whether processes stay with the worker that started them (light), or are threads, which move (full)",
+        what: "whether processes have thread-local storage of their own (full), or, where the program allows it, their \
+               worker's (light)",
         read: |c, v| {
             let known = [("light", Processes::Light), ("full", Processes::Full)];
             one_of(v, &known).map(|p| c.processes = Some(p))
@@ -370,6 +371,19 @@ impl Config {
             tick: self.tick.unwrap_or(default.tick),
             spin: self.spin.unwrap_or(default.spin),
         })
+    }
+
+    /// Whether processes are light, if the program `allows` it.
+    pub(crate) fn lightness(&self, allows: bool) -> Result<bool, ConfigError> {
+        if self.processes == Some(Processes::Light) && !allows {
+            return Err(ConfigError::Contradiction {
+                first: "RADDLE_PROCESSES=light",
+                second: "the program",
+                why: "light processes share thread-local storage, which only the program itself can declare sound, by \
+                      `#[raddle::main(unsafe(light))]` or `Builder::light_processes`; leave the variable out",
+            });
+        }
+        Ok(allows && self.processes != Some(Processes::Full))
     }
 
     /// What is done about hangs; without a watcher nothing, and who asks for something is refused.

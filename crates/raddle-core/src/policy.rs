@@ -48,14 +48,13 @@ pub enum Balance {
     None,
 }
 
-/// Whether processes of CSP are light or threads.
+/// In which thread-local storage processes run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processes {
-    /// Light: without thread-local storage of their own, so that they stay with the worker that started them.
-    #[default]
+    /// That of the worker which starts them, and with which they stay.
     Light,
-    /// Threads: they move to whoever is idle after they have started, too, and cost as much as a
-    /// `thread`.
+    /// One of their own, so that they may move to whoever is idle after they have started, too.
+    #[default]
     Full,
 }
 

@@ -23,7 +23,7 @@ use raddle_core::runtime::Shared;
 use raddle_core::stack_search::{Candidate, Reached, Search};
 use raddle_core::wait::Wait;
 use raddle_core::worker::Worker;
-use raddle_protocol::header::{AWAY, OWN_TLS, STARTED};
+use raddle_protocol::header::{AS_IS, AWAY, OWN_TLS, STARTED};
 use raddle_protocol::protocol::jobs::Node;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -146,7 +146,7 @@ impl ProcessTable {
             frames = self.walk(block, &state);
         }
         let name = if self.is_shallow { None } else { self.name_of(block) };
-        let is_thread = flags & OWN_TLS != 0;
+        let is_thread = flags & (OWN_TLS | AS_IS) == OWN_TLS;
         // SAFETY: as above.
         let job = unsafe { block.job() }.map_or(0, |node| node.addr() + offset_of!(Node, join));
         self.rows.push(Row { address, id, name, is_thread, job, site: block.spawned_at(), state, frames });

@@ -71,7 +71,8 @@ impl Default for RunOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run(program: Verified, options: RunOptions, world: Arc<dyn World>) -> Result<RunOutcome, BuildError> {
-    let mut runtime = options.runtime.clone();
+    // SAFETY: no process is ever spawned on it: its workers run the machine, as an engine.
+    let mut runtime = unsafe { options.runtime.clone().light_processes() };
     if options.workers != 0 {
         runtime = runtime.workers(options.workers);
     }

@@ -9,28 +9,53 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Error, Expr, Ident, ItemFn, Token, parse_macro_input};
+use syn::token::Unsafe;
+use syn::{Error, Expr, Ident, ItemFn, Token, parenthesized, parse_macro_input};
 
-/// `workers = 2, stack_size = 256 * 1024`
+/// `workers = 2, stack_size = 256 * 1024, unsafe(light)`
 struct Arguments(Punctuated<Argument, Token![,]>);
 
-struct Argument {
-    name: Ident,
-    value: Expr,
+enum Argument {
+    Setting {
+        name: Ident,
+        value: Box<Expr>,
+    },
+    /// `unsafe(light)`: the keyword.
+    Light(Unsafe),
 }
 
 const KNOWN: [&str; 2] = ["workers", "stack_size"];
+const NONE_SUCH: &str = "no such argument; `#[raddle::main]` takes `workers = N`, `stack_size = BYTES`, and \
+                         `unsafe(light)`, which has a condition: see `raddle::main`";
 
 impl Parse for Argument {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(Unsafe) {
+            return parse_light(input);
+        }
         let name: Ident = input.parse()?;
-        if !KNOWN.iter().any(|known| name == known) {
-            let what = "no such argument; `#[raddle::main]` takes `workers = N` and `stack_size = BYTES`";
+        if name == "light" {
+            let what = "light processes have a condition that the compiler cannot check: see `raddle::main`, and \
+                        write `unsafe(light)` if it holds";
             return Err(Error::new(name.span(), what));
         }
+        if !KNOWN.iter().any(|known| name == known) {
+            return Err(Error::new(name.span(), NONE_SUCH));
+        }
         input.parse::<Token![=]>()?;
-        Ok(Argument { name, value: input.parse()? })
+        Ok(Argument::Setting { name, value: input.parse()? })
     }
+}
+
+fn parse_light(input: ParseStream<'_>) -> syn::Result<Argument> {
+    let keyword = input.parse()?;
+    let inside;
+    parenthesized!(inside in input);
+    let name: Ident = inside.parse()?;
+    if name != "light" || !inside.is_empty() {
+        return Err(Error::new(name.span(), NONE_SUCH));
+    }
+    Ok(Argument::Light(keyword))
 }
 
 impl Parse for Arguments {
@@ -64,13 +89,18 @@ fn expand(
     } else {
         quote!(::raddle::__private::run_main(builder, main))
     };
-    let settings = arguments.iter().map(|Argument { name, value }| quote!(.#name(#value)));
+    let settings = arguments.iter().map(|argument| match argument {
+        Argument::Setting { name, value } => quote!(let builder = builder.#name(#value);),
+        // The program's own keyword, by which it vouches for the condition.
+        Argument::Light(keyword) => quote!(let builder = #keyword { builder.light_processes() };),
+    });
     let (attributes, visibility, body) = (&function.attrs, &function.vis, &function.block);
     Ok(quote! {
         #(#attributes)*
         #visibility fn main() -> ::std::process::ExitCode {
             #signature #body
-            let builder = ::raddle::Runtime::builder() #(#settings)*;
+            let builder = ::raddle::Runtime::builder();
+            #(#settings)*
             #run
         }
     })

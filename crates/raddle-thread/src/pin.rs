@@ -14,8 +14,8 @@ use std::marker::PhantomData;
 /// Keeps its thread on the worker that it runs on; see [`Thread::pin`].
 #[must_use = "a pin holds as long as its guard lives"]
 pub struct PinGuard {
-    /// None for what never moves: a light process, an OS thread.
-    block: Option<&'static Block>,
+    /// And the number of its life. None for what never moves: a light process, an OS thread.
+    block: Option<(&'static Block, u64)>,
     /// Only the thread itself lets itself go.
     stays: PhantomData<*mut ()>,
 }
@@ -56,7 +56,8 @@ impl Thread {
                 // SAFETY: the kind says that it is a block.
                 unsafe { Block::of_header(header) }
             });
-        if let Some(block) = block {
+        let block = block.and_then(|block| Some((block, block.number()?)));
+        if let Some((block, _)) = block {
             block.pins.set(block.pins.get() + 1);
             block.header.flags.set(block.header.flags.get() & !MOVABLE);
         }
@@ -66,7 +67,11 @@ impl Thread {
 
 impl Drop for PinGuard {
     fn drop(&mut self) {
-        let Some(block) = self.block else { return };
+        let Some((block, life)) = self.block else { return };
+        // A guard in a thread-local variable of a process's lives on in its storage, when the process has ended.
+        if current_header() != block.as_header() || block.number() != Some(life) {
+            return;
+        }
         block.pins.set(block.pins.get() - 1);
         let flags = &block.header.flags;
         // A guard that lives in a thread-local is dropped at the thread's end, when it moves no more.

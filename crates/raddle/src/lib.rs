@@ -22,18 +22,20 @@
 //! | kind | module | stack | thread-locals | moves between workers | costs about |
 //! |---|---|---|---|---|---|
 //! | thread | [`thread`] | its own, guarded | its own | at any time | 150 ns to join, 20 ns a switch |
-//! | light process | [`csp`] | its own, guarded | its worker's | until it starts | 25 ns to join, 5 to 8 ns a switch |
+//! | process | [`csp`] | its own, guarded | its own, as the last process left them | at any time | as above |
+//! | light process | [`csp::spawn_light`] | its own, guarded | its worker's | until it starts | 25 and 5 to 8 ns |
 //! | fork | here | its caller's, until it is taken | its caller's | until it starts | 2 ns in [`join`], else 6 |
 //! | task (a Rust future) | [`task`] | none | none | at any time | an allocation and a poll |
 //!
 //! A **thread** is what `std` calls so, in all that its program sees: replace `std::thread` by `raddle::thread`,
-//! and the program compiles and means the same. Threads need glibc. A **process** is written like a thread: it
-//! calls, loops and waits, wherever it is. It has two rules, the price of its cheap switch: thread-locals are those
-//! of the worker that it runs on, shared with its other processes; and nothing that relies on last-in-first-out
-//! order in a thread-local (scoped thread-locals, tracing spans that are entered) may be held over a wait. A
-//! **task** is a Rust future: `async` code, no stack, and it moves freely. A **fork**,
-//! made by [`join`], a [`scope`](fn@scope) or [`fork()`], is a call that an idle worker may take; one that was taken
-//! is a light process.
+//! and the program compiles and means the same. A **process** is written like a thread: it calls, loops and waits,
+//! wherever it is. Its thread-locals are its own for as long as it lives, and it finds them as a job finds those of
+//! its pool's thread: with what the process before it has left there. So nothing is initialised when it begins;
+//! destructors run when the runtime ends. A **light** process shares the thread-locals of its worker with others,
+//! whatever it waits for; that this is sound is a condition which only the program can vouch for, by `unsafe`.
+//! Threads and processes need glibc, light ones do not. A **task** is a Rust future: `async` code, no stack, and it
+//! moves freely. A **fork**, made by [`join`], a [`scope`](fn@scope) or [`fork()`], is a call that an idle worker
+//! may take; one that was taken is a process.
 //!
 //! # Coming from
 //!
@@ -100,7 +102,7 @@ macro_rules! settings_table {
 | `RADDLE_BALANCE` | `steal`, `share`, `fair`, `none` | `steal` |
 | `RADDLE_VICTIM` | the word of a [`Victim`] | `backlog` |
 | `RADDLE_MIGRATION` | `on`, `off` | `on` |
-| `RADDLE_PROCESSES` | `light`, `full`: threads, which move after they have started, too | `light` |
+| `RADDLE_PROCESSES` | `full`, `light`: allowed where the program has declared it sound | `full` |
 | `RADDLE_FUTURES` | `lazy`, `child` | `lazy` |
 | `RADDLE_TICK` | 100us to 10s | `10ms` |
 | `RADDLE_SPIN` | up to 10ms | `0us` |
@@ -124,7 +126,7 @@ use settings_table;
 
 pub use raddle_core::blocking::blocking;
 pub use raddle_core::{
-    Balance, BuildError, Builder, ConfigError, Futures, Policy, Processes, Queues, Runtime, Stats, Victim,
+    Balance, BuildError, Builder, ConfigError, Futures, Policy, Queues, Runtime, Stats, Victim,
 };
 pub use raddle_core::{DECADE_NAMES, DECADES, IdleDecade, Load, READY_LENGTHS, READY_NAMES};
 pub use raddle_core::{SETTINGS, Setting, cancel, task};
@@ -168,8 +170,11 @@ pub mod trace {
 ///
 /// The program ends when `main` returns, whatever still runs, as with the threads of `std`. An `async fn main` is run
 /// to its end in that process. It may return what any `main` may, an error that is not `Send`, too. Arguments:
-/// `workers = N`, `stack_size = BYTES`, which win over the environment. A setting that is wrong is printed, and the
-/// program ends with code 2.
+/// `workers = N`, `stack_size = BYTES`, which win over the environment, and `unsafe(light)`. A setting that is wrong is
+/// printed, and the program ends with code 2.
+///
+/// # Safety
+/// `unsafe(light)` makes processes light: [`Builder::light_processes`] says what the program vouches for by that.
 ///
 /// ```
 /// #[raddle::main(workers = 2)]
@@ -188,8 +193,21 @@ pub mod trace {
 /// }
 /// ```
 ///
+/// ```
+/// // SAFETY: no process uses a thread-local variable.
+/// #[raddle::main(unsafe(light), workers = 1)]
+/// fn main() {
+///     assert_eq!(raddle::csp::spawn(|| 7).join().unwrap(), 7);
+/// }
+/// ```
+///
 /// ```compile_fail
 /// #[raddle::main(threads = 2)]
+/// fn main() {}
+/// ```
+///
+/// ```compile_fail
+/// #[raddle::main(light)]
 /// fn main() {}
 /// ```
 pub use raddle_macros::main;

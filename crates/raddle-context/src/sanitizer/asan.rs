@@ -17,6 +17,7 @@ use crate::stack::Stack;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::ptr::null_mut;
 
 unsafe extern "C" {
@@ -73,9 +74,10 @@ unsafe fn finish(kept: *mut c_void, bottom: *mut u8, bytes: usize) {
 }
 
 /// A context that had storage of its own continues with its OS thread's.
-pub(crate) fn back_home(stack: &Stack) {
+pub(crate) fn back_home(stack: Range<*mut u8>) {
+    let bytes = stack.end.addr() - stack.start.addr();
     // SAFETY: this stack had no fake stack in the OS thread's record.
-    unsafe { finish(null_mut(), stack.limit(), stack.class().bytes()) };
+    unsafe { finish(null_mut(), stack.start, bytes) };
 }
 
 /// The OS thread's storage is about to be left other than by a switch.

@@ -4,6 +4,7 @@
 
 use crate::context::{Context, ContextEntry, Fiber};
 use crate::stack::Stack;
+use core::ops::Range;
 
 pub(crate) use crate::arch::{switch, switch_here};
 
@@ -15,7 +16,7 @@ pub(crate) fn primed(_fiber: &mut Fiber, _stack: &Stack, entry: ContextEntry) ->
 
 /// A context that had storage of its own continues with its OS thread's: nothing to do.
 #[inline(always)]
-pub(crate) fn back_home(_stack: &Stack) {}
+pub(crate) fn back_home(_stack: Range<*mut u8>) {}
 
 /// The OS thread's storage is about to be left other than by a switch: nothing to do.
 #[inline(always)]

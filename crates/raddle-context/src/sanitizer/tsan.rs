@@ -19,6 +19,7 @@ use crate::arch;
 use crate::context::{Context, ContextEntry, Fiber};
 use crate::stack::Stack;
 use core::ffi::c_void;
+use core::ops::Range;
 
 // SAFETY: as `llvm:sanitizer/tsan_interface.h` declares them.
 unsafe extern "C" {
@@ -51,7 +52,7 @@ pub(crate) unsafe fn switch(from: *mut Context, to: *mut Context, storage: usize
 
 /// A context that had storage of its own continues with its OS thread's: nothing to do.
 #[inline(always)]
-pub(crate) fn back_home(_stack: &Stack) {}
+pub(crate) fn back_home(_stack: Range<*mut u8>) {}
 
 /// The OS thread's storage is about to be left other than by a switch: nothing to do.
 #[inline(always)]

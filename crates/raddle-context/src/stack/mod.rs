@@ -26,6 +26,7 @@ pub use depot::{Guard, StackDepot, StackOptions};
 pub use error::StackError;
 pub use pool::StackPool;
 
+use core::ops::Range;
 use core::ptr::NonNull;
 
 /// Bytes of a page, and of the guard below each stack.
@@ -92,6 +93,13 @@ impl Stack {
     /// Bytes between [`Stack::limit`] and [`Stack::top`].
     pub fn bytes(&self) -> usize {
         self.top().addr() - self.limit().addr()
+    }
+
+    /// Its memory, to the end of the highest page.
+    #[inline]
+    pub fn memory(&self) -> Range<*mut u8> {
+        let limit = self.limit();
+        limit..limit.wrapping_add(self.class().bytes())
     }
 
     /// The size class it was taken from.

@@ -18,6 +18,7 @@
 //! | the list through which glibc finds all threads | `glibc/anchor.rs` |
 //! | one block: creation, reuse, release | `glibc/block.rs` |
 //! | one that its thread has before it has a stack | `glibc/early.rs` |
+//! | those of processes, which the next one finds as the last has left them | `glibc/used.rs` |
 //! | destructors of `pthread_key_create` | `glibc/keys.rs` |
 //! | `pthread_getattr_np` | `glibc/attributes.rs` |
 //! | `pthread_exit`, `pthread_cancel` | `glibc/ends.rs` |
@@ -34,8 +35,8 @@ mod world;
 #[doc(hidden)]
 pub use world::ForkGuard as Held;
 pub use world::{
-    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for,
-    pthread_self, return_to, set_ends, supported,
+    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, UsedBlocks, base, begin, begin_as_is, end, go_over,
+    leave_in_fork, make_way_for, pthread_self, return_to, set_ends, supported,
 };
 
 use core::fmt;
@@ -50,8 +51,9 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "threads with thread-local storage of their own need glibc 2.34 or later on x86-64 or aarch64; here {}; \
-             light processes work without it",
+            "processes and threads with thread-local storage of their own need glibc 2.34 or later on x86-64 or \
+             aarch64; here {}; light processes work without it, if the program declares them sound: \
+             `Builder::light_processes`",
             self.missing
         )
     }

@@ -4,7 +4,9 @@
 
 use super::Unsupported;
 use crate::stack::{Stack, StackError};
+use core::ops::Range;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// Whether this machine can do it.
 ///
@@ -104,7 +106,34 @@ impl TlsPool {
     pub fn give(&mut self, block: TlsBlock) {
         match block.0 {}
     }
+
+    /// As [`new`](Self::new).
+    pub fn sharing(_shared: Arc<UsedBlocks>) -> Self {
+        TlsPool
+    }
+
+    /// There is never one.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn take_as_is(&mut self, stack: &Stack) -> Result<TlsBlock, StackError> {
+        Err(StackError::no_storage(stack.class()))
+    }
+
+    /// Nobody has one to give.
+    pub fn give_as_is(&mut self, block: TlsBlock) {
+        match block.0 {}
+    }
+
+    /// There is never one.
+    pub fn take_retired(&mut self) -> Option<TlsBlock> {
+        None
+    }
 }
+
+/// What pools share: nothing.
+#[derive(Debug, Default)]
+pub struct UsedBlocks;
 
 /// All contexts of an OS thread share its storage.
 pub fn base() -> usize {
@@ -117,6 +146,12 @@ pub fn base() -> usize {
 /// None.
 pub unsafe fn begin(_word: *mut ()) {}
 
+/// Nothing to begin.
+///
+/// # Safety
+/// None.
+pub unsafe fn begin_as_is(_word: *mut ()) {}
+
 /// Nothing to end.
 ///
 /// # Safety
@@ -127,7 +162,13 @@ pub unsafe fn end() {}
 ///
 /// # Safety
 /// None.
-pub unsafe fn return_to(_base: usize, _stack: &Stack) {}
+pub unsafe fn return_to(_base: usize, _stack: Range<*mut u8>) {}
+
+/// Nowhere to go.
+///
+/// # Safety
+/// None.
+pub unsafe fn go_over(_base: usize) {}
 
 /// Nothing to leave.
 ///

@@ -4,6 +4,8 @@
 
 use super::Unsupported;
 use crate::stack::{Stack, StackError};
+use core::ops::Range;
+use std::sync::Arc;
 
 /// Whether this machine can do it: always.
 ///
@@ -95,7 +97,32 @@ impl TlsPool {
 
     /// Its OS thread ends by itself.
     pub fn give(&mut self, _block: TlsBlock) {}
+
+    /// As [`new`](Self::new).
+    pub fn sharing(_shared: Arc<UsedBlocks>) -> Self {
+        TlsPool
+    }
+
+    /// There is always one: of a new OS thread, on which nobody has left anything.
+    ///
+    /// # Errors
+    /// None.
+    pub fn take_as_is(&mut self, _stack: &Stack) -> Result<TlsBlock, StackError> {
+        Ok(TlsBlock)
+    }
+
+    /// Its OS thread ends by itself.
+    pub fn give_as_is(&mut self, _block: TlsBlock) {}
+
+    /// Each has retired with its OS thread.
+    pub fn take_retired(&mut self) -> Option<TlsBlock> {
+        None
+    }
 }
+
+/// What pools share: nothing.
+#[derive(Debug, Default)]
+pub struct UsedBlocks;
 
 /// What a transfer gets, and ignores.
 pub fn base() -> usize {
@@ -108,6 +135,12 @@ pub fn base() -> usize {
 /// None.
 pub unsafe fn begin(_word: *mut ()) {}
 
+/// As [`begin`].
+///
+/// # Safety
+/// None.
+pub unsafe fn begin_as_is(_word: *mut ()) {}
+
 /// The OS thread runs its destructors when it ends.
 ///
 /// # Safety
@@ -118,7 +151,13 @@ pub unsafe fn end() {}
 ///
 /// # Safety
 /// None.
-pub unsafe fn return_to(_base: usize, _stack: &Stack) {}
+pub unsafe fn return_to(_base: usize, _stack: Range<*mut u8>) {}
+
+/// Nowhere to go.
+///
+/// # Safety
+/// None.
+pub unsafe fn go_over(_base: usize) {}
 
 /// Nothing to leave.
 ///

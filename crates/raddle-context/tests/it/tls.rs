@@ -44,7 +44,7 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     unsafe { tls::begin(me.cast()) };
     run(thread);
     // SAFETY: nothing uses the storage any more.
-    unsafe { tls::return_to(thread.home.get(), &thread.stack) };
+    unsafe { tls::return_to(thread.home.get(), thread.stack.memory()) };
     thread.resumer.get()
 }
 

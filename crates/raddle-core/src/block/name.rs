@@ -6,14 +6,15 @@
 
 use super::Block;
 use raddle_context::StackError;
-use raddle_protocol::header::OWN_TLS;
+use raddle_protocol::header::{AS_IS, OWN_TLS};
 use std::io::Write as _;
 
 /// `process 'name' (#7, spawned at src/main.rs:3:5)`, for messages. It runs, or its only holder calls.
 pub fn describe_process(block: &Block, out: &mut dyn std::fmt::Write) -> std::fmt::Result {
     // SAFETY: it runs, or its only holder calls.
     let name = unsafe { block.name() };
-    out.write_str(if block.header.is(OWN_TLS) { "thread " } else { "process " })?;
+    let is_thread = block.header.flags.get() & (OWN_TLS | AS_IS) == OWN_TLS;
+    out.write_str(if is_thread { "thread " } else { "process " })?;
     if let Some(name) = name {
         write!(out, "'{name}' ")?;
     }

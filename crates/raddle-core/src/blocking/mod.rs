@@ -5,7 +5,7 @@
 //!
 //! | caller | what runs the function |
 //! |---|---|
-//! | a thread with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
+//! | a process or thread with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
 //! | a light process | a spare OS thread, with that one's thread-locals; the process waits |
 //! | an OS thread of the program; whoever is inside a `blocking` already | itself: there is no worker to free |
 //! | a light process that unwinds, and so must not switch | itself, and blocks its worker |
@@ -39,7 +39,7 @@ use std::thread::Result;
 ///
 /// For what waits by other means than Raddle's and may do so for long: a read, a lock of another library, a child
 /// process. The way there and back takes some microseconds, so what takes less needs none of it. `f` may borrow; it is
-/// [`Send`] because of light processes: another OS thread runs it for them, whose thread-locals it sees. A
+/// [`Send`] because of light processes: another OS thread runs it for them, whose thread-locals it sees. A process or
 /// `thread` is itself carried over, and sees its own.
 ///
 /// There are at most 512 spare OS threads; more calls than that wait for their turn. One that has had nothing to do for

@@ -14,7 +14,7 @@ use crate::region::{self, Inherited};
 use crate::worker::choice;
 use crate::worker::{Here, LocalWorker};
 use raddle_context::{Context, tls};
-use raddle_protocol::header::{FOREIGN, Header, MOVABLE, OWN_TLS};
+use raddle_protocol::header::{AS_IS, FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,8 +102,7 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
     // SAFETY: the caller vouches for it.
     let block = unsafe { Block::of_context(me) };
     if block.header.is(OWN_TLS) {
-        // SAFETY: the transfer to here has loaded the storage that was taken for this block.
-        unsafe { tls::begin(block.as_header().cast()) };
+        begin_storage(block);
     }
     // SAFETY: a started block has a worker, and this is its thread.
     unsafe { Here::of(&block.header) }.arrive();
@@ -114,10 +113,51 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
         orphan::end_of_orphan(unsafe { (block.body.get().has_panicked)(block) });
     }
     if block.header.is(OWN_TLS) {
+        if block.header.is(AS_IS) {
+            let_go_of_forks(block);
+            return exit_as_is(block);
+        }
         leave_storage(block);
     }
     let_go_of_forks(block);
     exit(block)
+}
+
+/// The body of what runs the destructors of storage that processes have used. Its closure, a pointer, is not run.
+pub(crate) static RETIREE: Body = Body { entry: retire, ..*body_of::<fn(), ()>() };
+
+/// The only frame of a retiree. Neither its beginning nor its end counts: the program knows nothing of it.
+///
+/// # Safety
+/// As [`entry`].
+unsafe extern "C" fn retire(me: *mut Context) -> *mut Context {
+    // SAFETY: the caller vouches for it.
+    let block = unsafe { Block::of_context(me) };
+    begin_storage(block);
+    // SAFETY: as in `entry`.
+    unsafe { Here::of(&block.header) }.arrive();
+    leave_storage(block);
+    let_go_of_forks(block);
+    // SAFETY: as in `exit`.
+    let worker = unsafe { Here::of(&block.header) };
+    let stack = block.stack.take().expect("a process that runs has a stack");
+    worker.free_block(block);
+    worker.give_stack(stack);
+    worker.note_exit();
+    worker.pick_last()
+}
+
+/// What begins runs in the storage that has been taken for it.
+#[inline(never)]
+fn begin_storage(block: &Block) {
+    let word = block.as_header().cast();
+    if block.header.is(AS_IS) {
+        // SAFETY: the transfer to here has loaded the storage that was taken for this block.
+        unsafe { tls::begin_as_is(word) };
+    } else {
+        // SAFETY: as above.
+        unsafe { tls::begin(word) };
+    }
 }
 
 /// A thread's function is over: its destructors run, which may wait; then it ends as a light process does.
@@ -160,6 +200,46 @@ fn exit(block: &'static Block) -> *mut Context {
     worker.pick_last()
 }
 
+/// As [`exit`], of a process with storage that the next one takes as it is. It runs with that to its last instruction:
+/// the drop of a result is the program's code, and may wait.
+#[inline(never)]
+fn exit_as_is(block: &'static Block) -> *mut Context {
+    // SAFETY: the one who runs holds the block.
+    let place = unsafe { &mut *block.storage.get() };
+    let (stack, storage) = (block.stack.take(), place.take());
+    let (stack, mut storage) =
+        (stack.expect("a process that runs has a stack"), storage.expect("and storage"));
+    // SAFETY: as in `entry`.
+    let mut worker = unsafe { Here::of(&block.header) };
+    if worker.shared().measure_stacks {
+        stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
+    }
+    // SAFETY: it ends by this.
+    let scope = unsafe { block.scope() };
+    let mut unseen_panic = false;
+    choice::ended(&worker, block);
+    match block.join.finish() {
+        Finished::HandleHasIt => {}
+        // SAFETY: the joiner registered itself to be woken once, by this.
+        Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
+        Finished::Free => {
+            // Nobody else has the block: it waits, if it does, as in its life.
+            *place = Some(storage);
+            unseen_panic = drop_unseen(block);
+            storage = place.take().expect("it was put there");
+            // SAFETY: whoever resumed it last said on which worker it runs now.
+            worker = unsafe { Here::of(&block.header) };
+            worker.free_block(block);
+        }
+    }
+    leave(&worker, scope, unseen_panic);
+    let memory = stack.memory();
+    worker.give_stack(stack);
+    worker.give_storage(storage);
+    worker.note_exit();
+    worker.pick_last_as_is(memory)
+}
+
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.
 #[inline(always)]
 fn end(worker: &LocalWorker, block: &'static Block) {
@@ -173,7 +253,14 @@ fn end(worker: &LocalWorker, block: &'static Block) {
         Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
         Finished::Free => unseen_panic = end_unseen(worker, block),
     }
-    // Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
+    leave(worker, scope, unseen_panic);
+}
+
+/// A process that has ended is counted, and is no part of its scope any more.
+///
+/// Not earlier: the drop of a result may wait, and what is counted as ended does not keep its worker's memory.
+#[inline(always)]
+fn leave(worker: &LocalWorker, scope: Option<&ScopeData>, unseen_panic: bool) {
     worker.count_exit();
     if let Some(scope) = scope {
         scope.leave(unseen_panic, |joiner: *mut Header| {
@@ -186,12 +273,17 @@ fn end(worker: &LocalWorker, block: &'static Block) {
 /// Nobody will come for the result: drops it, and frees the block. True if it was a panic.
 #[inline(never)]
 fn end_unseen(worker: &LocalWorker, block: &'static Block) -> bool {
+    let panicked = drop_unseen(block);
+    worker.free_block(block);
+    panicked
+}
+
+fn drop_unseen(block: &'static Block) -> bool {
     // SAFETY: detached: the result is ours to drop.
     let panicked = unsafe { (block.body.get().drop_result)(block) };
     if panicked && block.scope.get().is_null() {
         choice::unseen_panic();
     }
     let_go_of_forks(block);
-    worker.free_block(block);
     panicked
 }

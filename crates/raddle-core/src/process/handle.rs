@@ -10,7 +10,7 @@ use crate::wait::park;
 use crate::worker::choice::{self, point, settle};
 use crate::worker::{self, Here, current_header};
 use raddle_context::tls::TlsBlock;
-use raddle_protocol::header::{FOREIGN, Kind, OWN_TLS};
+use raddle_protocol::header::{AS_IS, FOREIGN, Kind, OWN_TLS};
 use raddle_protocol::protocol::token::{Generation, Notified};
 use std::fmt;
 use std::marker::PhantomData;
@@ -187,10 +187,10 @@ impl<T> Joiner<T> {
     #[inline]
     #[track_caller]
     pub fn join_or_run(self) -> Result<T> {
-        if let Some(caller) = park::light_caller()
+        if let Some(caller) = park::caller_outside_regions()
             && !self.block.join.is_done()
-            // Of a thread the storage is its own.
-            && !self.block.header.is(OWN_TLS)
+            // Of a thread the storage is its own; a process finds one as it is, as well the caller's.
+            && self.block.header.flags.get() & (OWN_TLS | AS_IS) != OWN_TLS
             && park::has_room_for_a_call(caller, self.block)
             // SAFETY: `caller` is what runs here; the proof is gone at once.
             && unsafe { Here::of(&caller.header) }.take_back(self.block)
@@ -210,7 +210,7 @@ impl<T> Joiner<T> {
             // SAFETY: the result is there, and nobody will ask for it.
             orphan::end_of_orphan(unsafe { (self.block.body.get().has_panicked)(self.block) });
         }
-        // SAFETY: a light process is still on the worker where it began, and runs here; the proof is gone at once.
+        // SAFETY: it runs, and its header says on which worker by now; the proof is gone at once.
         unsafe { Here::of(&caller.header) }.count_exit();
         self.take()
     }

@@ -12,7 +12,8 @@ use crate::trace::{note_job, number_of_job};
 use crate::worker::LocalWorker;
 use crate::worker::Shared;
 use raddle_context::SizeClass;
-use raddle_protocol::header::{CANCELLABLE, MOVABLE, OWN_TLS};
+use raddle_context::tls::TlsBlock;
+use raddle_protocol::header::{AS_IS, CANCELLABLE, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::jobs::{How, Node};
 use raddle_trace::Event;
 use std::panic::Location;
@@ -28,20 +29,52 @@ pub struct Settings {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) class: Option<SizeClass>,
     pub(crate) worker: Option<usize>,
-    pub(crate) own_tls: bool,
+    pub(crate) storage: Storage,
     /// It need not start as long as anything else can run where it is spawned.
     pub(crate) later: bool,
 }
 
 impl Settings {
     pub const PLAIN: Settings =
-        Settings { name: None, class: None, worker: None, own_tls: false, later: false };
+        Settings { name: None, class: None, worker: None, storage: Storage::Usual, later: false };
     pub const LATER: Settings = Settings { later: true, ..Settings::PLAIN };
 
     /// As [`LATER`](Self::LATER), and it starts soon and, unless a thief comes first, on the worker `home`.
     pub fn later_at(home: Option<usize>) -> Settings {
         Settings { worker: home, ..Settings::LATER }
     }
+}
+
+/// In which thread-local storage a process runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Storage {
+    /// As its runtime has it.
+    #[default]
+    Usual,
+    /// Of its own, with first values: a thread.
+    Own,
+    /// Its worker's: it is light.
+    Worker,
+    /// As its runtime has it for jobs, which stay where they start.
+    Job,
+}
+
+impl Storage {
+    /// The flags for it, where the runtime's processes have these.
+    #[inline(always)]
+    const fn flags(self, of_processes: u8, of_jobs: u8) -> u8 {
+        match self {
+            Storage::Usual => of_processes,
+            Storage::Own => OWN_TLS,
+            Storage::Worker => 0,
+            Storage::Job => of_jobs,
+        }
+    }
+}
+
+/// The flags of a runtime's processes.
+pub(crate) const fn usual_flags(light: bool) -> u8 {
+    if light { 0 } else { OWN_TLS | AS_IS }
 }
 
 /// Makes the block and injects it into a runtime.
@@ -60,7 +93,7 @@ where
 {
     let block = pool::take_from_depot();
     fill(block, set.name, set.class.unwrap_or(runtime.stack_class), scope, site, crate::ids::one(), f);
-    mark_thread(block, set.own_tls || runtime.only_threads);
+    mark(block, set.storage, runtime.process_flags, runtime.job_flags);
     runtime.inject_process(block, set.worker);
     // SAFETY: just made for a result of type `T`; this is its one handle.
     unsafe { Joiner::new(block) }
@@ -90,7 +123,8 @@ pub fn spawn_first(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
 /// As `spawn::Builder::spawn_unchecked`.
 #[track_caller]
 pub unsafe fn spawn_roomy<F: FnOnce() -> T, T>(runtime: &Shared, worker: Option<usize>, f: F) -> Joiner<T> {
-    let set = Settings { class: Some(roomy(runtime.stack_class)), worker, ..Settings::PLAIN };
+    let (class, storage) = (Some(roomy(runtime.stack_class)), Storage::Job);
+    let set = Settings { class, storage, worker, ..Settings::PLAIN };
     // SAFETY: passed on to the caller.
     unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) }
 }
@@ -159,7 +193,23 @@ pub(crate) unsafe fn make_job(worker: &LocalWorker, job: NonNull<Node>) -> &'sta
     let (block, job) = (worker.take_block(), PromotedJob(job));
     let class = roomy(worker.stack_class());
     fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));
+    // It begins where it was taken, and stays: a job sees one worker's number from its beginning to its end.
+    block.header.flags.set(worker.ways.job_flags);
+    block.pins.set(1);
     let _not_ended = block.join.detach();
+    block
+}
+
+/// Makes a thread of `worker` on storage that processes have used: at its end it runs the destructors of what they have
+/// left. Nobody has its handle, and it is in no queue.
+pub(crate) fn make_retiree(worker: &LocalWorker, storage: TlsBlock) -> &'static Block {
+    let block = worker.take_block();
+    // SAFETY: the block is in no life and ours alone.
+    unsafe { *block.storage.get() = Some(storage) };
+    let (class, site) = (roomy(worker.stack_class()), Location::caller());
+    fill(block, None, class, std::ptr::null(), site, worker.next_id(), || ());
+    block.body.set(&entry::RETIREE);
+    block.header.flags.set(OWN_TLS);
     block
 }
 
@@ -202,20 +252,30 @@ pub(super) fn fill_rest(
     block.begin_life(id);
 }
 
-/// A block that was just filled becomes a thread's.
+/// Says of a block that was just filled in which storage it runs.
 #[inline(always)]
-pub(crate) fn mark_thread(block: &Block, own_tls: bool) {
-    if own_tls {
-        block.header.flags.set(MOVABLE | OWN_TLS);
-        block.pins.set(0);
+pub(crate) fn mark(block: &Block, storage: Storage, of_processes: u8, of_jobs: u8) {
+    let flags = storage.flags(of_processes, of_jobs);
+    if flags != 0 {
+        block.header.flags.set(MOVABLE | flags);
+        block.pins.set(u32::from(storage == Storage::Job));
     }
 }
 
-/// Runs `f` in a process of `runtime`, with the stack of a job, for whoever calls, who waits.
+/// Runs `f` as a job of `runtime`, for whoever calls, who waits.
 #[track_caller]
 pub fn run_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
-    // SAFETY: what `f` borrows outlives this call, which waits for the process's end.
+    // SAFETY: what `f` borrows outlives this call, which waits for the job's end.
     let joiner = unsafe { spawn_roomy(runtime, None, f) };
+    joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// As [`run_in`], as a process, with the stack of a job.
+#[track_caller]
+pub(crate) fn run_process_in<T: Send>(runtime: &Shared, f: impl FnOnce() -> T + Send) -> T {
+    let set = Settings { class: Some(roomy(runtime.stack_class)), ..Settings::PLAIN };
+    // SAFETY: as there.
+    let joiner = unsafe { spawn_outside(runtime, set, std::ptr::null(), Location::caller(), f) };
     joiner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

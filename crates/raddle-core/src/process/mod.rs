@@ -1,4 +1,4 @@
-//! Owns: light processes: their control blocks, their lives, and the handles to them.
+//! Owns: processes: their control blocks, their lives, and the handles to them.
 //! May use: nothing.
 //! Never: deciding who runs.
 //!
@@ -12,13 +12,20 @@
 //!                                              └───── returns or panics ──► ended: result in the block
 //! ```
 //!
-//! A fresh process is a block and nothing else, and any worker may start it. A started one stands on a stack. A
-//! *thread* (`OWN_TLS`) takes its thread-local storage along and is run by whatever worker is free. A *light*
-//! process has its worker's storage and stays with the worker that started it: compilers keep addresses of
-//! thread-locals across calls, and nothing in Rust's types says what lies on a suspended stack. Two rules follow
-//! for the program, and are the price of a switch that costs nanoseconds: thread-locals are the *worker's*, shared
-//! with its other processes; and nothing that relies on last-in-first-out order in a thread-local may be held over
-//! a wait.
+//! A fresh process is a block and nothing else, and any worker may start it. A started one stands on a stack. Compilers
+//! keep addresses of thread-locals across calls, and nothing in Rust's types says what lies on a suspended stack. So
+//! what has a stack has thread-local storage that nobody else uses before it ends:
+//!
+//! | | flags | its storage | where it goes on |
+//! |---|---|---|---|
+//! | process | `OWN_TLS`, `AS_IS` | its own, as the last process has left it | on whatever worker is free |
+//! | thread | `OWN_TLS` | its own, with first values, and destructors at its end | likewise |
+//! | job of a plain pool | `OWN_TLS`, `AS_IS` | as a process's | where it began |
+//! | job of a prepared pool | `AS_IS` | its worker's, which runs no other meanwhile (`worker::nested`) | where it began |
+//! | light process | - | its worker's, with others | where it began |
+//!
+//! The last is sound only if nothing of it depends on a thread-local while it waits: a promise of the program's, by an
+//! `unsafe` function. It is the price of a switch that costs nanoseconds.
 
 pub(crate) mod entry;
 pub(crate) mod foreign;

@@ -8,8 +8,8 @@ use crate::message;
 use crate::observe::{DeadlockHandler, Dump, HangPlan, OnDeadlock};
 use crate::observe::{EXPLORER, Explorer, NotLinked, Seed, Seeded};
 use crate::os_thread::Registration;
-use crate::policy::{Balance, Futures, Processes, Queues, Victim};
-use crate::process::make::make_job;
+use crate::policy::{Balance, Futures, Queues, Victim};
+use crate::process::make::{make_job, make_retiree, usual_flags};
 use crate::report;
 use crate::runtime::{Runtime, Shared};
 use crate::worker::Worker;
@@ -18,8 +18,9 @@ use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
 use crate::worker::watching::WATCHER;
 use raddle_context::overflow::{self, AltStack};
-use raddle_context::tls;
+use raddle_context::tls::{self, TlsPool, UsedBlocks};
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
+use raddle_protocol::header::AS_IS;
 use raddle_protocol::prim::fence_is_asymmetric;
 use raddle_trace::Level;
 use std::fmt;
@@ -51,6 +52,10 @@ pub struct Builder {
     hooks: Hooks,
     /// The first worker's OS thread is the caller's.
     caller_works: bool,
+    /// The program has declared that its processes may share their worker's storage.
+    light: bool,
+    /// A job holds its OS thread, whose storage it uses.
+    jobs_hold: bool,
 }
 
 /// Why a runtime could not be built.
@@ -68,7 +73,7 @@ pub enum BuildError {
     },
     /// The stack size is larger than the largest size class.
     Stack(StackError),
-    /// Processes are to be threads, and this machine has none.
+    /// Processes have thread-local storage of their own, which this machine cannot give them.
     Threads(tls::Unsupported),
     /// [`Builder::build_global`] came too late: the default runtime runs already.
     AlreadyStarted,
@@ -155,6 +160,7 @@ impl Builder {
         }
         config.in_bounds().map_err(BuildError::Config)?;
         config.policy().map_err(BuildError::Config)?;
+        config.lightness(self.light).map_err(BuildError::Config)?;
         Ok(config)
     }
 
@@ -188,20 +194,26 @@ impl Builder {
         self
     }
 
-    /// Whether processes are light, or threads, which may come to run on another worker after they have started.
+    /// Processes are *light*: without thread-local storage of their own, in that of the worker that starts them, with
+    /// which they stay. `RADDLE_PROCESSES=full` gives them storage of their own nevertheless.
+    ///
+    /// A switch between two of them costs a third of one between processes, and they work where the C library is not
+    /// glibc. But what cannot move cannot come together, nor go to a worker that is idle: measure before taking it.
+    ///
+    /// # Safety
+    /// For every process of the runtime, the condition of [`spawn_light`](crate::spawn::spawn_light) holds: whatever it
+    /// waits for, it does not depend on a thread-local variable meanwhile, nor does any code that it calls, that of
+    /// dependencies included.
     ///
     /// ```
-    /// use raddle::{Processes, Runtime, csp};
-    /// thread_local!(static OWN: std::cell::Cell<u32> = const { std::cell::Cell::new(7) });
-    /// let runtime = Runtime::builder().workers(1).processes(Processes::Full).build()?;
-    /// runtime.run(|| {
-    ///     OWN.set(1);
-    ///     assert_eq!(csp::spawn(|| OWN.get()).join().unwrap(), 7);
-    /// });
+    /// use raddle::{Runtime, csp};
+    /// // SAFETY: no process uses a thread-local variable.
+    /// let runtime = unsafe { Runtime::builder().workers(1).light_processes() }.build()?;
+    /// assert_eq!(runtime.run(|| csp::spawn(|| 7).join().unwrap()), 7);
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
-    pub fn processes(mut self, processes: Processes) -> Self {
-        self.config.processes = Some(processes);
+    pub unsafe fn light_processes(mut self) -> Self {
+        self.light = true;
         self
     }
 
@@ -361,6 +373,14 @@ impl Builder {
         })
     }
 
+    /// Jobs are to see what the program has prepared on the OS threads: they use the storage of these, and hold them
+    /// through their waits.
+    #[doc(hidden)]
+    pub fn jobs_hold_threads(mut self) -> Self {
+        self.jobs_hold = true;
+        self
+    }
+
     /// What the runtime is to do besides.
     pub fn hooks(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;
@@ -397,44 +417,73 @@ fn start(
     hangs: HangPlan,
     launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
-    let Builder { scatters, explorer, hooks, caller_works, .. } = builder;
+    let Builder { scatters, explorer, hooks, caller_works, light: shares, jobs_hold, .. } = builder;
     let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
     let count = config.worker_count();
     let class = config.stack_class.unwrap_or(SizeClass::DEFAULT);
     let measure_stacks = config.measure_stacks.unwrap_or(false);
-    let only_threads = config.processes == Some(Processes::Full);
-    if only_threads {
+    let light = config.lightness(shares).map_err(BuildError::Config)?;
+    if !light {
         tls::supported().map_err(BuildError::Threads)?;
     }
+    let process_flags = usual_flags(light);
+    let job_flags = if jobs_hold { AS_IS } else { process_flags };
     let mut seeded = seeded(config, explorer.as_deref())?;
     let follows_seed = seeded.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = Trace::new(config.trace_plan()).map_err(BuildError::NotLinked)?;
-    let look =
-        Looks { prints_stats, measure_stacks, scatters, only_threads, follows_seed, trace, hooks, make_job };
+    let look = Looks {
+        prints_stats,
+        measure_stacks,
+        scatters,
+        process_flags,
+        job_flags,
+        follows_seed,
+        trace,
+        hooks,
+        make_job,
+        make_retiree,
+    };
     let shared = Arc::new(Shared::new(policy, count, class, look));
     let depot = StackDepot::with(StackOptions { fill: measure_stacks, ..StackOptions::default() });
     let asymmetric = config.membarrier.unwrap_or(true) && fence_is_asymmetric();
+    let used = Arc::new(UsedBlocks::default());
     let worker = |index| {
         let stacks = StackPool::new(depot.clone());
-        Worker::new(index, &shared, count, asymmetric, stacks).follow(seeded.take())
+        let storages = TlsPool::sharing(used.clone());
+        Worker::new(index, &shared, count, asymmetric, stacks, storages).follow(seeded.take())
     };
     shared.install((0..count).map(worker).collect());
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
     shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
     drop(only_one);
-    let mut runtime = Runtime { shared, threads: Vec::with_capacity(count), has_ended: false };
-    for index in 0..count {
+    let runtime = Runtime { shared, threads: Vec::with_capacity(count), has_ended: false };
+    let runtime = start_workers(runtime, processor_of, launch, caller_works && processors.is_empty())?;
+    if let Some(watcher) = WATCHER.get().filter(|_| !runtime.shared.is_explored()) {
+        let _only_one = building();
+        watcher.runtime_begins(&runtime.shared, hangs);
+    }
+    Ok(runtime)
+}
+
+/// Has each worker run on an OS thread, or leaves none running. `caller_works`: the first one's is the caller's.
+fn start_workers(
+    mut runtime: Runtime,
+    processor_of: impl Fn(usize) -> Option<usize>,
+    launch: &mut Launch<'_>,
+    caller_works: bool,
+) -> Result<Runtime, BuildError> {
+    for index in 0..runtime.shared.workers().len() {
         let shared = runtime.shared.clone();
         let processor = processor_of(index);
         let body = move || run_worker(&shared, index, processor);
         // The program's own code is called here, if it makes the threads or their names.
         match catch_unwind(AssertUnwindSafe(|| launch(index, Box::new(body)))) {
             Ok(Ok(thread)) => {
-                if caller_works && processors.is_empty() {
+                if caller_works {
                     thread.iter().for_each(crate::runtime::caller::send_elsewhere);
                 }
                 runtime.threads.extend(thread);
@@ -450,10 +499,6 @@ fn start(
                 resume_unwind(panic)
             }
         }
-    }
-    if let Some(watcher) = WATCHER.get().filter(|_| !runtime.shared.is_explored()) {
-        let _only_one = building();
-        watcher.runtime_begins(&runtime.shared, hangs);
     }
     Ok(runtime)
 }

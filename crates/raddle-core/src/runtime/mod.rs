@@ -29,7 +29,7 @@ use crate::idle_times::{DECADES, IdleDecade};
 use crate::message;
 use crate::policy::Policy;
 use crate::process::JoinHandle as JoinHandleOf;
-use crate::process::make::run_in;
+use crate::process::make::run_process_in;
 use crate::process::make::spawn_in;
 use crate::report;
 use crate::wait::park;
@@ -193,7 +193,7 @@ impl Runtime {
             lives,
             "a forked child has no workers of its parent's runtime; build another one in the child"
         );
-        run_in(&self.shared, f)
+        run_process_in(&self.shared, f)
     }
 
     /// Runs a future on this runtime, in a process, and waits for its value. The future may borrow.

@@ -4,7 +4,7 @@
 
 use crate::message;
 use crate::process::handle::{JoinHandle, Joiner};
-use crate::process::make::{Settings, fill, mark_thread, roomy, spawn_outside};
+use crate::process::make::{Settings, Storage, fill, mark, roomy, spawn_outside};
 use crate::process::scope::ScopeData;
 use crate::runtime;
 use crate::worker::Here;
@@ -28,7 +28,7 @@ pub struct Builder {
     name: Option<String>,
     stack_bytes: Option<usize>,
     worker: Option<usize>,
-    own_tls: bool,
+    storage: Storage,
 }
 
 impl Builder {
@@ -58,7 +58,17 @@ impl Builder {
     /// Makes it a *thread*: with thread-local storage of its own, so that it may change workers after it has started.
     #[doc(hidden)]
     pub fn own_tls(mut self, own: bool) -> Self {
-        self.own_tls = own;
+        self.storage = if own { Storage::Own } else { Storage::Usual };
+        self
+    }
+
+    /// Makes it a *light* process: in the thread-local storage of the worker that starts it, which it shares with
+    /// whatever else runs there in that storage, and with which it stays. See [`spawn_light`].
+    ///
+    /// # Safety
+    /// As [`spawn_light`].
+    pub unsafe fn light(mut self) -> Self {
+        self.storage = Storage::Worker;
         self
     }
 
@@ -102,14 +112,14 @@ impl Builder {
                 )));
             }
         }
-        if self.own_tls {
+        if self.storage == Storage::Own {
             tls::supported().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
         }
         Ok(Settings {
             name: self.name.map(Arc::from),
             class,
             worker: self.worker,
-            own_tls: self.own_tls,
+            storage: self.storage,
             later: false,
         })
     }
@@ -135,7 +145,7 @@ where
     let block = here.take_block();
     let class = set.class.unwrap_or(here.stack_class());
     fill(block, set.name, class, scope, site, here.next_id(), f);
-    mark_thread(block, set.own_tls || here.ways.only_threads);
+    mark(block, set.storage, here.ways.process_flags, here.ways.job_flags);
     if set.later {
         here.submit_later(block, set.worker);
     } else {
@@ -173,7 +183,7 @@ pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
     unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
 }
 
-/// Spawns a light process on the caller's runtime (from an OS thread: the default one, which starts on first use).
+/// Spawns a process on the caller's runtime (from an OS thread: the default one, which starts on first use).
 ///
 /// It runs when its worker's current batch is dry or has had its time, or earlier on a worker that is idle.
 ///
@@ -196,7 +206,42 @@ where
     JoinHandle(message::started(joiner))
 }
 
-/// Spawns a light process on the worker of this number, where it stays: explicit placement.
+/// Spawns a *light* process: as [`spawn`], but it has no thread-local storage of its own.
+///
+/// It runs in that of the worker which starts it, and stays there. A switch between two of them costs a third of one
+/// between processes, and what cannot move cannot come together: measure before taking it.
+///
+/// # Safety
+/// Whatever the process waits for, others run meanwhile in the same thread-local storage. So while it waits (for a
+/// channel, a lock, a join, a `yield_now`), nothing of it may depend on a thread-local variable: its own code and what
+/// it calls, dependencies included, must not wait
+///
+/// * in the initialiser of a lazy `thread_local!`, nor in the closure of a [`LocalKey::with`](std::thread::LocalKey);
+/// * with a scoped thread-local set, nor with a guard alive that will put one back;
+/// * with a reference, or a raw pointer, into thread-local storage that is used after the wait.
+///
+/// ```
+/// // SAFETY: it uses no thread-local variable.
+/// let answer = unsafe { raddle::csp::spawn_light(|| 6 * 7) };
+/// assert_eq!(answer.join().unwrap(), 42);
+/// ```
+///
+/// # Panics
+/// As [`spawn`].
+#[inline]
+#[track_caller]
+pub unsafe fn spawn_light<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let light = Settings { storage: Storage::Worker, ..Settings::PLAIN };
+    // SAFETY: closure and result are `'static`.
+    let joiner = unsafe { spawn_with(light, std::ptr::null(), f) };
+    JoinHandle(message::started(joiner))
+}
+
+/// Spawns a process on the worker of this number, where it stays: explicit placement.
 ///
 /// # Panics
 /// If there is no such worker; [`Builder::spawn`] returns that as an error.

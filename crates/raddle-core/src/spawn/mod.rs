@@ -5,5 +5,5 @@
 mod builder;
 mod scope;
 
-pub use builder::{Builder, spawn, spawn_alone, spawn_on, spawn_with};
+pub use builder::{Builder, spawn, spawn_alone, spawn_light, spawn_on, spawn_with};
 pub use scope::{Scope, ScopedJoinHandle, scope};

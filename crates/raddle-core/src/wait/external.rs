@@ -66,11 +66,11 @@ pub fn wait(register: impl FnOnce(*mut Header) -> bool) {
     }
 }
 
-/// A process comes here only while it unwinds, and then holds its worker.
+/// A process comes here only while it unwinds, and then holds its worker; or as a job that holds its OS thread always.
 fn in_process() -> bool {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     unsafe { current_header().as_ref() }
-        .is_some_and(|running| running.kind == Kind::Process && !running.is(AWAY))
+        .is_some_and(|running| running.kind == Kind::Process && !running.is(AWAY) && !running.holds_thread())
 }
 
 /// Wakes the OS thread behind a header of kind `OsThread`.

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | a process | leaves its stack; the next context publishes that it waits |
 //! | a light process that is unwinding | blocks its worker: panics are counted for the OS thread, which others share |
+//! | a job that holds its OS thread | blocks it, but for another job's end: then its worker goes on below it |
 //! | an OS thread of the program, or a process inside of a `blocking` | a futex |
 //! | a task, or the scheduler itself | a panic that says to use `.await` |
 
@@ -22,7 +23,7 @@ use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{Here, RECORDED, SEEDED, current_header};
 use raddle_protocol::call::{WaitCall, WaitReason};
-use raddle_protocol::header::{Header, Kind, MOVABLE, OWN_TLS};
+use raddle_protocol::header::{CANCELLABLE, Header, Kind, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Registered;
 use raddle_protocol::protocol::token::Notified;
 use std::panic::Location;
@@ -43,7 +44,8 @@ pub fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
-    if running.is_process_on_worker() && (!std::thread::panicking() || running.is(OWN_TLS)) {
+    let may_switch = running.is_process_on_worker() && !running.holds_thread();
+    if may_switch && (!std::thread::panicking() || running.is(OWN_TLS)) {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }
@@ -61,6 +63,18 @@ pub fn light_caller() -> Option<&'static Block> {
     let may_switch = running.waits_plainly() && !std::thread::panicking();
     // SAFETY: its kind is a process, so it is a block.
     may_switch.then(|| unsafe { Block::of_header(header) })
+}
+
+/// The caller, if it is a process that may switch, and in no region that may be cancelled.
+#[inline(always)]
+pub(crate) fn caller_outside_regions() -> Option<&'static Block> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    let may_switch = running.is_process_on_worker() && !running.is(CANCELLABLE) && !running.holds_thread();
+    let is_sound = may_switch && (!std::thread::panicking() || running.is(OWN_TLS));
+    // SAFETY: its kind is a process, so it is a block.
+    is_sound.then(|| unsafe { Block::of_header(header) })
 }
 
 /// Whether so little of the caller's stack is in use that `child`, which was to have one of its own, may run on it: at
@@ -114,7 +128,7 @@ pub fn yield_now() {
         }
         Caller::Thread => {
             region::check();
-            raddle_syscall::yield_processor();
+            yield_thread();
         }
     }
 }
@@ -123,7 +137,30 @@ pub fn yield_now() {
 pub fn let_others_run() {
     match caller("csp::yield_now") {
         Caller::Process(block) => yield_process(block),
-        Caller::Thread => raddle_syscall::yield_processor(),
+        Caller::Thread => yield_thread(),
+    }
+}
+
+/// The caller, if it is a job that holds its OS thread.
+#[inline(always)]
+fn holder() -> Option<&'static Block> {
+    let header = current_header();
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let running = unsafe { header.as_ref() }?;
+    // SAFETY: only processes hold one, so it is a block.
+    running.holds_thread().then(|| unsafe { Block::of_header(header) })
+}
+
+#[cold]
+fn yield_thread() {
+    match holder().filter(|_| !std::thread::panicking()) {
+        Some(block) => {
+            // SAFETY: `block` is what runs here, and gives the proof away.
+            let worker = unsafe { Here::of(&block.header) };
+            // SAFETY: as above, and it holds its OS thread.
+            unsafe { worker.yield_nested(block) }
+        }
+        None => raddle_syscall::yield_processor(),
     }
 }
 
@@ -575,6 +612,21 @@ pub fn wait_registered_on<R: FnOnce(*mut Header) -> bool>(
             // SAFETY: as above; `waiting` lives until it has been resumed.
             unsafe { worker.leave_after(block, saved::<R>, (&raw mut waiting).cast()) };
         }
-        Caller::Thread => external::wait(register),
+        Caller::Thread => wait_as_thread(call, object, register),
+    }
+}
+
+/// Blocks the OS thread; a job that holds it and waits for another one lets its worker go on.
+#[cold]
+fn wait_as_thread<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, object: usize, register: R) {
+    let is_for_job = matches!(call.reason(), WaitReason::Join | WaitReason::Fork);
+    match holder().filter(|_| is_for_job) {
+        Some(block) => {
+            // SAFETY: `block` is what runs here, and gives the proof away.
+            let worker = unsafe { Here::of(&block.header) };
+            // SAFETY: as above, and it holds its OS thread.
+            unsafe { worker.wait_nested(block, (call, object), register) }
+        }
+        None => external::wait(register),
     }
 }

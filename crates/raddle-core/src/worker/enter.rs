@@ -9,8 +9,9 @@
 use super::{LocalWorker, Worker};
 use crate::block::Block;
 use crate::counters::Counters;
+use raddle_context::tls::TlsBlock;
 use raddle_context::{Context, Place, Stack, StackError, current, tls, transfer_with};
-use raddle_protocol::header::{FOREIGN, Header, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
+use raddle_protocol::header::{AS_IS, FOREIGN, Header, MOVABLE, OWN_TLS, PLACED, Runnable, STARTED};
 
 /// What the next context does for the one that has just left.
 #[derive(Clone, Copy)]
@@ -94,7 +95,7 @@ impl LocalWorker {
     pub(super) fn go_home(&self) -> Next {
         // SAFETY: this is the worker of the OS thread.
         unsafe { self.turns().current.get().set((&raw const self.own().home.header).cast_mut().cast()) };
-        Next { context: self.own().home.context.get(), storage: 0 }
+        Next { context: self.own().home.place.get(), storage: 0 }
     }
 
     /// Gives a fresh process a stack and binds it to this worker.
@@ -113,12 +114,17 @@ impl LocalWorker {
         let header = &block.header;
         header.worker.set(self.as_word());
         let flags = header.flags.get();
-        let keeps = if flags & OWN_TLS == 0 { PLACED } else { PLACED | OWN_TLS | MOVABLE | FOREIGN };
+        let keeps = match flags & OWN_TLS {
+            0 => PLACED | AS_IS,
+            _ if block.pins.get() == 0 => PLACED | OWN_TLS | MOVABLE | FOREIGN | AS_IS,
+            // A job sees one worker's number from its beginning to its end.
+            _ => PLACED | OWN_TLS | FOREIGN | AS_IS,
+        };
         header.flags.set(flags & keeps | STARTED);
         Ok(())
     }
 
-    /// Gives a fresh thread, which is to run on `stack`, its storage. If there is none, the stack goes back.
+    /// Gives a fresh process or thread, which is to run on `stack`, its storage. If there is none, the stack goes back.
     #[inline(never)]
     fn start_storage(&self, block: &Block, stack: Stack) -> Result<Stack, StackError> {
         // SAFETY: we hold the process.
@@ -127,7 +133,8 @@ impl LocalWorker {
             return Ok(stack);
         }
         // SAFETY: the pool is private to this OS thread, and `take` calls nothing of ours.
-        match unsafe { &mut *self.own().stores.storages.get() }.take(&stack) {
+        let pool = unsafe { &mut *self.own().stores.storages.get() };
+        match if block.header.is(AS_IS) { pool.take_as_is(&stack) } else { pool.take(&stack) } {
             Ok(storage) => {
                 // SAFETY: we hold the process.
                 unsafe { *block.storage.get() = Some(storage) };
@@ -146,7 +153,7 @@ impl LocalWorker {
         unsafe { self.turns().current.get().set(block.as_header().cast()) };
         let stack = block.stack.take().expect("a process that runs has a stack");
         // SAFETY: the caller is at the end of a thread, on its stack; neither it nor this has used its variables.
-        unsafe { tls::return_to(self.own().home.storage.get(), &stack) };
+        unsafe { tls::return_to(self.own().home.storage.get(), stack.memory()) };
         block.stack.set(Some(stack));
         if block.header.is(FOREIGN) {
             return; // it stays until nobody can know the thread any more
@@ -159,18 +166,46 @@ impl LocalWorker {
             .for_each(|storage| unsafe { &mut *self.own().stores.storages.get() }.give(storage));
     }
 
+    /// A process is over that runs with storage which the next one takes as it is; the caller still runs with it.
+    pub(crate) fn give_storage(&self, storage: TlsBlock) {
+        // SAFETY: the pool is private to this OS thread, and `give_as_is` calls nothing of ours.
+        unsafe { &mut *self.own().stores.storages.get() }.give_as_is(storage);
+    }
+
+    /// The runtime ends: a thread that has nothing to do but to run, at its end, the destructors of what processes have
+    /// left in their storage. `None` if there is nothing left.
+    pub(super) fn retire_storage(&self) -> Option<Runnable> {
+        // SAFETY: the pool is private to this OS thread, and `take_retired` calls nothing of ours.
+        let storage = unsafe { &mut *self.own().stores.storages.get() }.take_retired()?;
+        // SAFETY: just made: the right to run it is its maker's.
+        Some(unsafe { (self.shared().make_retiree)(self, storage).as_runnable() })
+    }
+
+    /// As [`retire_storage`](Self::retire_storage), once the runtime has nothing else to run.
+    pub(super) fn retire_storage_when_asked(&self) -> Option<Runnable> {
+        let shared = self.shared();
+        if !shared.retires() {
+            return None;
+        }
+        if !self.own().retires.replace(true) {
+            shared.note_retiring();
+        }
+        self.retire_storage()
+    }
+
     /// From the home context: runs a started process until something comes home again.
     pub(super) fn run_process(&self, process: Runnable) {
         let to = self.enter(process);
         self.trace_next(to.context);
         // SAFETY: the home context is this OS thread's own; `to` is suspended or primed and now ours alone.
-        unsafe { transfer_with(self.own().home.context.get(), to.context, to.storage) };
+        unsafe { transfer_with(self.own().home.place.get(), to.context, to.storage) };
         self.arrive();
     }
 
     /// Marks the home context as what runs, on the worker's OS thread, before its first turn and after its last.
     pub(super) fn set_home_current(&self, running: bool) {
         self.own().home.header.worker.set(self.as_word());
+        self.own().home.place.set(self.own().home.context.get());
         self.own().home.storage.set(tls::base());
         self.turns().current.set(Place::here());
         let home = (&raw const self.own().home.header).cast_mut().cast();

@@ -52,6 +52,7 @@ mod leave;
 pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;
+mod nested;
 mod own;
 mod pick;
 pub(crate) mod polling;
@@ -85,6 +86,7 @@ use here::Owned;
 pub use here::{Here, LocalWorker};
 use own::{Own, Turns};
 pub use pick::{fresh_begun, has_work};
+use raddle_context::tls::TlsPool;
 use raddle_context::{SizeClass, Stack, StackPool};
 use raddle_protocol::glance::{GlanceU32, GlanceU64};
 use raddle_protocol::header::{AWAY, FOREIGN, Header, Kind, MOVABLE, OWN_TLS, Runnable, STARTED};
@@ -169,7 +171,9 @@ pub struct Worker {
 pub(crate) struct Ways {
     /// Threads that are ready wait where thieves may take them.
     threads_are_open: bool,
-    pub(crate) only_threads: bool,
+    /// In which storage processes run, as flags, and jobs.
+    pub(crate) process_flags: u8,
+    pub(crate) job_flags: u8,
     scatters: bool,
     /// Looks for a while before it sleeps, and there is somebody to look for.
     spins: bool,
@@ -205,6 +209,7 @@ impl Worker {
         workers: usize,
         asymmetric: bool,
         stacks: StackPool,
+        storages: TlsPool,
     ) -> Self {
         let policy = &shared.policy;
         let ways = Ways::of(shared, workers);
@@ -217,7 +222,7 @@ impl Worker {
             spawns_stay: AtomicBool::new(policy.spawns_stay()),
             wakes_stay: AtomicBool::new(!policy.queues_shared()),
             ways,
-            own: Owned::new(Own::new(index, stacks)),
+            own: Owned::new(Own::new(index, stacks, storages)),
             index,
             runtime: Backlink(Arc::as_ptr(shared)),
             seed: None,
@@ -503,7 +508,8 @@ impl Ways {
         let policy = &shared.policy;
         Ways {
             threads_are_open: policy.steals() && policy.moves_started(),
-            only_threads: shared.only_threads,
+            process_flags: shared.process_flags,
+            job_flags: shared.job_flags,
             scatters: shared.scatters,
             spins: policy.spin_ns() > 0 && workers > 1,
             requeues_elsewhere: shared.scatters || policy.queues_shared(),

@@ -6,6 +6,7 @@ use super::boundary::Pace;
 use super::enter::After;
 use super::gates::Gates;
 use super::jobs::{Chunks, Slots};
+use super::nested::wait::Innermost;
 use super::promote::Heart;
 use super::search::StealState;
 use crate::block::pool::BlockPool;
@@ -36,6 +37,10 @@ pub(super) struct Own {
     pub(super) handoff: Cell<Option<Runnable>>,
     /// The batch has been found empty since the last boundary: it has no slack.
     pub(super) ran_dry: Cell<bool>,
+    /// In whose wait its loop runs.
+    pub(super) nested: Innermost,
+    /// It has heard that storage is to retire.
+    pub(super) retires: Cell<bool>,
     /// The control words that a thread of C has replaced, while it runs.
     pub(super) controls: Cell<ControlWords>,
     pub(super) home: Home,
@@ -55,6 +60,8 @@ pub(super) struct Home {
     /// The OS thread's own storage.
     pub(super) storage: Cell<usize>,
     pub(super) context: UnsafeCell<Context>,
+    /// The context in which its loop runs: that one, or that of a job: see `nested`.
+    pub(super) place: Cell<*mut Context>,
     pub(super) header: Header,
 }
 
@@ -75,20 +82,23 @@ impl Turns {
 }
 
 impl Own {
-    pub(super) fn new(index: usize, stacks: StackPool) -> Own {
+    pub(super) fn new(index: usize, stacks: StackPool, storages: TlsPool) -> Own {
         Own {
             after: Cell::new(None),
             handoff: Cell::new(None),
             ran_dry: Cell::new(false),
+            nested: Innermost::none(),
+            retires: Cell::new(false),
             controls: Cell::new(ControlWords::here()),
             home: Home {
                 storage: Cell::new(0),
                 context: UnsafeCell::new(Context::empty()),
+                place: Cell::new(std::ptr::null_mut()),
                 header: Header::new(Kind::Worker, 0),
             },
             stores: Stores {
                 stacks: UnsafeCell::new(stacks),
-                storages: UnsafeCell::new(TlsPool::new()),
+                storages: UnsafeCell::new(storages),
                 blocks: BlockPool::new(),
                 ids: Ids::new(),
                 chunks: Chunks::new(),

@@ -10,6 +10,7 @@ use super::{Here, LocalWorker};
 use crate::block::Block;
 use raddle_context::{Context, tls};
 use raddle_protocol::header::{Kind, Runnable, STARTED};
+use std::ops::Range;
 
 /// What is left of a budget when something fresh starts: it counts for four, since nobody knows how long it will run.
 ///
@@ -88,6 +89,20 @@ impl LocalWorker {
         if next.storage != 0 {
             // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
             unsafe { tls::make_way_for(next.storage) };
+        }
+        next.context
+    }
+
+    /// As [`pick_last`](Self::pick_last), after one that still runs on `stack` with storage of its own; both have been
+    /// given back.
+    pub(crate) fn pick_last_as_is(&self, stack: Range<*mut u8>) -> *mut Context {
+        let next = self.pick();
+        if next.storage == 0 {
+            // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
+            unsafe { tls::return_to(self.own().home.storage.get(), stack) };
+        } else {
+            // SAFETY: as above.
+            unsafe { tls::go_over(next.storage) };
         }
         next.context
     }

@@ -303,7 +303,8 @@ impl LocalWorker {
     /// list, too, since the alarms that were rung during the search may have spawned.
     pub(super) fn sees_work(&self) -> bool {
         let shared = self.shared();
-        if shared.has_shared(self.index) || shared.is_stopping() || self.has_fresh() {
+        let is_over = shared.is_stopping() || self.own().nested.is_over();
+        if shared.has_shared(self.index) || is_over || self.has_fresh() {
             return true;
         }
         if !self.ready.is_empty_for_owner() || self.jobs.waiting() > 0 {

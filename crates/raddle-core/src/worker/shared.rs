@@ -18,6 +18,7 @@ use crate::worker::shared_queue::SharedQueue;
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{LocalWorker, Worker};
 use raddle_context::SizeClass;
+use raddle_context::tls::TlsBlock;
 use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::{Header, MOVABLE, PLACED, Runnable};
 use raddle_protocol::protocol::idle::IdleSet;
@@ -37,12 +38,18 @@ pub(crate) struct Looks {
     pub(crate) prints_stats: bool,
     pub(crate) measure_stacks: bool,
     pub(crate) scatters: bool,
-    pub(crate) only_threads: bool,
+    pub(crate) process_flags: u8,
+    pub(crate) job_flags: u8,
     pub(crate) follows_seed: bool,
     pub(crate) trace: Trace,
     pub(crate) hooks: Hooks,
     pub(crate) make_job: MakeJob,
+    pub(crate) make_retiree: MakeRetiree,
 }
+
+/// Makes a thread of a worker that runs, on storage which processes have used, the destructors of what they left there.
+/// Nobody has its handle, and it is in no queue.
+pub(crate) type MakeRetiree = fn(&LocalWorker, TlsBlock) -> &'static Block;
 
 /// Makes a process of a worker that runs a job to its end. Nobody has its handle, and it is in no queue.
 ///
@@ -59,14 +66,16 @@ pub struct Shared {
     pub(crate) measure_stacks: bool,
     /// For tests: a thread that yields goes to the next worker.
     pub(crate) scatters: bool,
-    /// Each process is a thread.
-    pub(crate) only_threads: bool,
+    /// In which storage processes run.
+    pub(crate) process_flags: u8,
+    pub(crate) job_flags: u8,
     pub(crate) trace: Trace,
     pub(crate) sampler: Sampler,
     pub(crate) pollers: Pollers,
     pub(crate) live: Live,
     pub hooks: Hooks,
     pub(crate) make_job: MakeJob,
+    pub(crate) make_retiree: MakeRetiree,
     /// What is spawned and nobody waits for, at each worker.
     pub lines: Box<[Line]>,
     deepest: AtomicUsize,
@@ -80,6 +89,10 @@ pub struct Shared {
     at_work: AtomicUsize,
     dropped_inside: AtomicBool,
     closing: AtomicBool,
+    /// Nothing can run any more: storage that processes have used retires.
+    retiring: AtomicBool,
+    /// Workers that have heard of it, and have no such storage left.
+    retired: AtomicUsize,
     stopping: AtomicBool,
     /// The process, of those that a fork lies between, in which its workers are.
     generation: u64,
@@ -107,13 +120,15 @@ impl Shared {
             prints_stats: looks.prints_stats,
             measure_stacks: looks.measure_stacks,
             scatters: looks.scatters,
-            only_threads: looks.only_threads,
+            process_flags: looks.process_flags,
+            job_flags: looks.job_flags,
             trace: looks.trace,
             sampler: Sampler::new(),
             pollers: Pollers::new(),
             live: Live::default(),
             hooks: looks.hooks,
             make_job: looks.make_job,
+            make_retiree: looks.make_retiree,
             lines: (0..workers).map(|_| Line::default()).collect(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
@@ -125,6 +140,8 @@ impl Shared {
             at_work: AtomicUsize::new(workers),
             dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            retiring: AtomicBool::new(looks.process_flags == 0),
+            retired: AtomicUsize::new(if looks.process_flags == 0 { workers } else { 0 }),
             stopping: AtomicBool::new(false),
             generation: orphan::generation(),
             away: AtomicUsize::new(0),
@@ -293,14 +310,33 @@ impl Shared {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends.
+    /// The caller has marked its inbox asleep: if the runtime is closing and nothing can run any more, it ends. Before
+    /// that each worker has the destructors run of what processes have left in their storage, which may do whatever a
+    /// process may.
     pub(crate) fn note_quiet(&self) {
-        if self.closing.load(Ordering::Relaxed)
-            && self.is_quiet().is_some()
-            && !self.stopping.swap(true, Ordering::Relaxed)
-        {
+        if !self.closing.load(Ordering::Relaxed) || self.is_quiet().is_none() {
+            return;
+        }
+        // Who is asleep has counted itself before, if at all; the fences in `is_quiet` order that before these loads.
+        let goes_on = if self.retiring.swap(true, Ordering::Relaxed) {
+            self.retired.load(Ordering::Relaxed) >= self.workers().len()
+                && !self.stopping.swap(true, Ordering::Relaxed)
+        } else {
+            true
+        };
+        if goes_on {
             self.idle.wake_all();
         }
+    }
+
+    /// Whether storage that processes have used is to retire.
+    pub(crate) fn retires(&self) -> bool {
+        self.retiring.load(Ordering::Relaxed)
+    }
+
+    /// A worker has heard that storage is to retire.
+    pub(crate) fn note_retiring(&self) {
+        self.retired.fetch_add(1, Ordering::Relaxed);
     }
 
     /// If nobody runs, is about to, or has an alarm set, and nothing is outstanding elsewhere: a number that is another

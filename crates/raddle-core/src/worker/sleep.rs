@@ -21,7 +21,8 @@ const LOOKS: u32 = 64;
 const KNOCK_DOZE_NS: u64 = 1_600_000;
 
 impl LocalWorker {
-    /// Searches and sleeps until there is something to run. `None` when the runtime stops.
+    /// Searches and sleeps until there is something to run. `None` when the runtime stops, or whoever the loop runs for
+    /// goes on.
     #[cold]
     pub(super) fn wait_for_work(&self) -> Option<Runnable> {
         if self.ways.spins && self.look_out_for_mail() {
@@ -55,6 +56,10 @@ impl LocalWorker {
                 self.leave_idle(searching, now, began);
                 return found;
             }
+            if self.own().nested.is_over() {
+                self.leave_idle(searching, now, began);
+                return None;
+            }
             if shared.is_stopping() {
                 return self.stop(searching);
             }
@@ -78,7 +83,7 @@ impl LocalWorker {
         found = found.or_else(|| self.my_fresh().pop());
         found = found.or_else(|| self.my_later().pop());
         // It may have made a fork.
-        found.or_else(|| self.take_own_job())
+        found.or_else(|| self.take_own_job()).or_else(|| self.retire_storage_when_asked())
     }
 
     /// Who is not idle for longer than a moment tells nobody.

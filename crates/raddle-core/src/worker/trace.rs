@@ -136,7 +136,7 @@ impl LocalWorker {
     #[cold]
     #[inline(never)]
     fn record_next(&self, next: *mut Context) {
-        let number = if next == self.own().home.context.get() {
+        let number = if next == self.own().home.place.get() {
             0
         } else {
             // SAFETY: every context that a worker enters is its home's or a block's.

@@ -25,14 +25,23 @@ impl LocalWorker {
     fn run(&self) {
         self.set_home_current(true);
         self.tracer.begin_on_this_thread();
-        while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
-            self.dispatch(next);
+        loop {
+            while let Some(next) = self.next_or_wait() {
+                self.dispatch(next);
+            }
+            let Some(retiree) = self.retire_storage() else { break };
+            self.dispatch(retiree);
         }
         self.set_home_current(false);
     }
 
+    /// The next to run, as soon as there is one. `None` when the runtime stops, or whoever the loop runs for goes on.
+    pub(super) fn next_or_wait(&self) -> Option<Runnable> {
+        self.next().or_else(|| self.choose_again(self.wait_for_work()?))
+    }
+
     /// The next to run, from the places that are this worker's own or its group's.
-    fn next(&self) -> Option<Runnable> {
+    pub(super) fn next(&self) -> Option<Runnable> {
         if let Some(next) = self.own().handoff.take() {
             return Some(next);
         }
@@ -77,7 +86,7 @@ impl LocalWorker {
         self.turns().batch.pop()
     }
 
-    fn dispatch(&self, next: Runnable) {
+    pub(super) fn dispatch(&self, next: Runnable) {
         match next.header().kind {
             Kind::Task => {
                 Counters::add(&self.counters.polls, 1);

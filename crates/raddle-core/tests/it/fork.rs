@@ -93,10 +93,27 @@ fn a_thread_that_forks_inside_of_a_call_goes_on_in_the_child() {
 }
 
 #[test]
-fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
+fn a_process_that_forks_inside_of_a_call_goes_on_in_the_child() {
+    let output = in_child("fork::a_process_that_forks_inside_of_a_call_goes_on_in_the_child", || {
+        let forks = csp::spawn(|| {
+            let code = blocking(fork);
+            if code.is_none() {
+                assert_eq!(csp::spawn(|| blocking(|| 7)).join().unwrap(), 7);
+                eprintln!("the child is done");
+            }
+            code
+        });
+        assert_eq!(forks.join().unwrap(), Some(0));
+    });
+    assert_success(&output);
+    assert_said(&output, &["the child is done"]);
+}
+
+#[test]
+fn a_light_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
     let output =
-        in_child("fork::a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child", || {
-            let code = csp::spawn(|| {
+        in_child("fork::a_light_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child", || {
+            let forks = || {
                 let code = blocking(|| {
                     let code = fork();
                     if code.is_none() {
@@ -106,7 +123,9 @@ fn a_process_that_forks_inside_of_a_call_ends_with_the_call_in_the_child() {
                 });
                 assert!(code.is_some(), "the process went on in the child");
                 code
-            });
+            };
+            // SAFETY: it uses no thread-local variable.
+            let code = unsafe { csp::spawn_light(forks) };
             assert_eq!(code.join().unwrap(), Some(0));
         });
     assert_success(&output);

@@ -12,6 +12,7 @@ mod park;
 mod runtimes;
 mod shutdown;
 mod spawn;
+mod storage;
 mod tasks;
 mod workers;
 

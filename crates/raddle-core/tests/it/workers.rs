@@ -5,13 +5,24 @@ use raddle::{Balance, Queues, Runtime, csp, task};
 use std::collections::HashSet;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::{Duration, Instant};
 
+/// The OS thread that the caller runs on, as the kernel knows it.
+fn os_thread() -> i32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::gettid() }
+}
+
+/// What the kernel calls it.
+fn os_name() -> String {
+    std::fs::read_to_string(format!("/proc/self/task/{}/comm", os_thread())).unwrap().trim_end().to_owned()
+}
+
 /// The OS thread of each worker.
-fn threads(rt: &Runtime) -> Vec<ThreadId> {
+fn threads(rt: &Runtime) -> Vec<i32> {
     let all = 0..rt.workers();
-    rt.run(|| all.map(|n| csp::spawn_on(n, || thread::current().id()).join().unwrap()).collect())
+    rt.run(|| all.map(|n| csp::spawn_on(n, os_thread).join().unwrap()).collect())
 }
 
 #[test]
@@ -23,10 +34,10 @@ fn each_worker_is_an_os_thread_and_placement_is_obeyed() {
         rt.run(|| {
             for round in 0..10 * workers {
                 let stays = csp::spawn_on(round % workers, || {
-                    let before = thread::current().id();
+                    let before = os_thread();
                     (0..20).for_each(|_| csp::yield_now());
                     csp::sleep(Duration::from_micros(10));
-                    assert_eq!(before, thread::current().id(), "a started process moved");
+                    assert_eq!(before, os_thread(), "a process that was placed has moved");
                     before
                 });
                 assert_eq!(stays.join().unwrap(), ids[round % workers]);
@@ -36,16 +47,18 @@ fn each_worker_is_an_os_thread_and_placement_is_obeyed() {
 }
 
 #[test]
-fn a_started_process_stays_with_its_worker() {
+fn a_started_light_process_stays_with_its_worker() {
     runtime(2).run(|| {
         let stay = |_| {
-            csp::spawn(|| {
-                let begun_on = thread::current().id();
+            let stays = || {
+                let begun_on = os_thread();
                 for _ in 0..100 {
                     csp::yield_now();
-                    assert_eq!(begun_on, thread::current().id());
+                    assert_eq!(begun_on, os_thread());
                 }
-            })
+            };
+            // SAFETY: it uses no thread-local variable.
+            unsafe { csp::spawn_light(stays) }
         };
         (0..200).map(stay).collect::<Vec<_>>().into_iter().for_each(|h| h.join().unwrap());
     });
@@ -90,10 +103,7 @@ fn a_worker_that_does_not_exist_is_refused_with_the_number_of_those_that_do() {
 #[test]
 fn os_threads_are_named_after_their_worker() {
     let rt = Runtime::builder().workers(2).thread_name("loom").build().unwrap();
-    let names = rt.run(|| {
-        let name = || thread::current().name().map(String::from).unwrap();
-        [0, 1].map(|n| csp::spawn_on(n, name).join().unwrap())
-    });
+    let names = rt.run(|| [0, 1].map(|n| csp::spawn_on(n, os_name).join().unwrap()));
     assert_eq!(names, ["loom-0", "loom-1"]);
 }
 
@@ -105,7 +115,7 @@ fn tasks_are_polled_on_workers_only() {
         for _ in 0..100 {
             let id = task::spawn(async {
                 task::yield_now().await;
-                thread::current().id()
+                os_thread()
             });
             assert!(ids.contains(&id.await.unwrap()));
         }

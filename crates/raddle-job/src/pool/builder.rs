@@ -118,6 +118,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Ok(self.use_current_thread)
     }
 
+    /// Whether the program does something to the OS threads that jobs may see.
+    fn prepares_threads(&self) -> bool {
+        S::IS_CUSTOM || self.thread_name.is_some() || self.hooks.start.is_some() || self.hooks.exit.is_some()
+    }
+
     fn start(mut self) -> Result<Runtime, BuildError> {
         let mut builder = Builder::default();
         if let Some(count) = workers_wanted(self.num_threads) {
@@ -125,6 +130,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }
         if let Some(bytes) = self.stack_size {
             builder = builder.stack_size(bytes);
+        }
+        if self.prepares_threads() {
+            builder = builder.jobs_hold_threads();
         }
         self.hooks.first_is_foreign = self.use_current_thread;
         builder.hooks(self.hooks.clone()).build_with(&mut |index, body| {

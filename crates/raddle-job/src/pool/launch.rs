@@ -68,6 +68,10 @@ impl fmt::Debug for ThreadBuilder {
 
 /// A way to make a pool's OS threads. Not to be implemented: the two there are belong to the builder.
 pub trait ThreadSpawn {
+    /// Whether the program does it.
+    #[doc(hidden)]
+    const IS_CUSTOM: bool;
+
     /// Makes one, or has the program do so.
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>>;
@@ -78,6 +82,8 @@ pub trait ThreadSpawn {
 pub struct DefaultSpawn;
 
 impl ThreadSpawn for DefaultSpawn {
+    const IS_CUSTOM: bool = false;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         let name = thread.name().map_or_else(|| format!("raddle-{}", thread.index()), str::to_owned);
         thread::Builder::new().name(name).spawn(|| thread.run()).map(Some)
@@ -92,6 +98,8 @@ impl<F> ThreadSpawn for CustomSpawn<F>
 where
     F: FnMut(ThreadBuilder) -> io::Result<()>,
 {
+    const IS_CUSTOM: bool = true;
+
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         (self.0)(thread).map(|()| None)
     }

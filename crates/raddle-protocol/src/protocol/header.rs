@@ -46,7 +46,7 @@ pub const STARTED: u8 = 1;
 pub const MOVABLE: u8 = 2;
 /// Was placed by the user on its worker and stays there.
 pub const PLACED: u8 = 4;
-/// A process with thread-local storage of its own: a *thread*. It may move after it has started, too.
+/// A process with thread-local storage of its own. It may move after it has started, too. Without [`AS_IS`] a *thread*.
 pub const OWN_TLS: u8 = 8;
 /// Runs, and not on its worker: on a spare OS thread, inside of a `blocking`).
 pub const AWAY: u8 = 16;
@@ -54,6 +54,10 @@ pub const AWAY: u8 = 16;
 pub const CANCELLABLE: u8 = 32;
 /// A thread of C: its storage outlives it until it is joined, and its control words are its own.
 pub const FOREIGN: u8 = 64;
+
+/// With [`OWN_TLS`]: its storage is taken as the last process has left it, and goes back as this one leaves it.
+/// Without: it uses its worker's, and holds the OS thread through its waits, so that nobody else does meanwhile.
+pub const AS_IS: u8 = 128;
 
 /// What a dispatcher does to run it, or a waker to wake it. Called by whoever holds the right to.
 pub type Act = unsafe fn(*mut Header);
@@ -144,7 +148,13 @@ impl Header {
     /// As [`is_bound_process`](Self::is_bound_process), and nothing but what it waits for ends its waits.
     #[inline(always)]
     pub fn waits_plainly(&self) -> bool {
-        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY | CANCELLABLE) == STARTED
+        self.flags.get() & (STARTED | MOVABLE | OWN_TLS | AWAY | CANCELLABLE | AS_IS) == STARTED
+    }
+
+    /// Of what runs on this OS thread: whether it is a process that holds it. See [`AS_IS`].
+    #[inline(always)]
+    pub fn holds_thread(&self) -> bool {
+        self.flags.get() & (STARTED | OWN_TLS | AWAY | AS_IS) == STARTED | AS_IS
     }
 
     /// Of what runs on this OS thread: whether it is a process, and that on its worker.

@@ -1,4 +1,4 @@
-//! Owns: light processes and what they communicate by, in the manner of CSP and occam.
+//! Owns: processes and what they communicate by, in the manner of CSP and occam.
 //! May use: `raddle-core`.
 //! Never: a buffer, or an end that two use at once.
 //!
@@ -12,7 +12,7 @@
 //! | `BARRIER`, `SYNC b` | [`Barrier`], [`Barrier::sync`] |
 //! | `SHARED` ends, `CLAIM` | [`Shared`], [`Shared::claim`] |
 //!
-//! Channels, alternation, barriers and claims work for light processes, and for OS threads of the program, and between
+//! Channels, alternation, barriers and claims work for processes, and for OS threads of the program, and between
 //! them; an OS thread that waits, blocks. A task must not wait in them: that is a panic which says so; `try_send` and
 //! `try_recv` it may call.
 //!
@@ -61,6 +61,6 @@ pub use chan::{IntoIter, Receiver, Sender, channel};
 pub use macros::{alt, par, pri_alt};
 pub use par::{par_for, par2};
 pub use raddle_core::process::{JoinHandle, Process, ProcessId, current};
-pub use raddle_core::spawn::{Builder, Scope, ScopedJoinHandle, scope, spawn, spawn_on};
+pub use raddle_core::spawn::{Builder, Scope, ScopedJoinHandle, scope, spawn, spawn_light, spawn_on};
 pub use raddle_core::wait::park::{park, park_timeout, sleep, sleep_until, yield_now};
 pub use shared::{Claimed, Shared, SharedReceiver, SharedSender};

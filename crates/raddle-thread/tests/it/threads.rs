@@ -2,7 +2,7 @@
 
 use crate::watch::{Progress, Watchdog};
 use raddle::csp::{self, Builder, JoinHandle};
-use raddle::{Balance, Processes, Runtime};
+use raddle::{Balance, Runtime};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -270,6 +270,7 @@ fn with_migration_off_threads_stay() {
 fn placed_threads_stay() {
     let runtime = scattering();
     runtime.run(|| {
+        let _stays = raddle_thread::current().pin();
         let place = |n: usize| Builder::new().own_tls(true).worker(n % 2);
         let yields = || (0..100).for_each(|_| csp::yield_now());
         let all: Vec<_> = (0..20).map(|n| place(n).spawn(yields).unwrap()).collect();
@@ -333,8 +334,7 @@ fn fair_moves(threads: usize, moves: u64) {
 
 #[test]
 fn processes_may_all_be_threads() {
-    let runtime =
-        Runtime::builder().workers(2).processes(Processes::Full).scatter_threads(true).build().unwrap();
+    let runtime = Runtime::builder().workers(2).scatter_threads(true).build().unwrap();
     runtime.run(|| {
         let all: Vec<_> = (0..20)
             .map(|n| {

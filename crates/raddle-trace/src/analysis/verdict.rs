@@ -92,7 +92,7 @@ impl fmt::Display for Advice {
             }
             Advice::MakeMovable => f.write_str(
                 "started light processes stay where they are: place a share of them on each worker (`spawn_on`), \
-                 or make them threads, which move: RADDLE_PROCESSES=full",
+                 or let them have storage of their own, with which they move: RADDLE_PROCESSES=full",
             ),
             Advice::Spread(label) => write!(
                 f,

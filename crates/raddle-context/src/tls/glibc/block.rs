@@ -17,15 +17,16 @@
 use super::anchor;
 use super::facts::{self, Facts, NULL};
 use super::machine;
+use super::used::UsedBlocks;
 use crate::current;
 use crate::stack::{Stack, StackError};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most blocks in a pool, and how many move to or from the depot at a time.
-const POOL: usize = 256;
-const BATCH: usize = 64;
+pub(super) const POOL: usize = 256;
+pub(super) const BATCH: usize = 64;
 
 /// Thread numbers that the kernel never gives: above the largest `pid_max`, below what a futex word can hold.
 const FIRST_NUMBER: i32 = 1 << 22;
@@ -50,9 +51,21 @@ impl TlsBlock {
 }
 
 /// Blocks of ended contexts, kept for the next ones; one pool a worker.
+///
+/// There are two kinds of contexts, whose blocks do not mix:
+///
+/// | | in its block at the beginning | at the end |
+/// |---|---|---|
+/// | a *thread*: [`take`](Self::take), [`give`](Self::give) | first values in all variables | destructors |
+/// | a *process*: [`take_as_is`](Self::take_as_is), [`give_as_is`](Self::give_as_is) | what the last left | nothing |
+///
+/// What processes leave is dropped when their block retires: [`take_retired`](Self::take_retired).
 #[derive(Debug, Default)]
 pub struct TlsPool {
     pub(super) free: Vec<NonNull<u8>>,
+    /// With what the processes that ran on them have left there.
+    pub(super) used: Vec<NonNull<u8>>,
+    pub(super) shared: Arc<UsedBlocks>,
 }
 
 // SAFETY: what it holds are exclusive rights to memory, without a tie to an OS thread.
@@ -178,6 +191,7 @@ impl Drop for TlsPool {
         if let Ok(mut depot) = DEPOT.try_lock() {
             depot.0.append(&mut self.free);
         }
+        self.share_all();
     }
 }
 

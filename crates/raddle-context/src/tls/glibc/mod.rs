@@ -1,5 +1,5 @@
 //! Owns: thread-local storage by glibc's own allocator.
-//! May use: `sanitizer`, `stack`, `libc`, `raddle-syscall`.
+//! May use: `sanitizer`, `libc`, `raddle-syscall`.
 //! Never: an offset that was not read from glibc itself or seen in a live thread.
 
 mod anchor;
@@ -14,15 +14,17 @@ mod keys;
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
 mod setuid;
+mod used;
 
 pub use block::{ForkGuard, TlsBlock, TlsPool, begin, end};
 pub use early::pthread_self;
 pub use ends::{ThreadEnds, set_ends};
 pub use host::Host;
+pub use used::{UsedBlocks, begin_as_is};
 
 use super::Unsupported;
 use crate::sanitizer;
-use crate::stack::Stack;
+use core::ops::Range;
 
 /// Whether this machine can do it. The first call probes, which takes about 100 us; the others read the answer.
 ///
@@ -48,13 +50,26 @@ pub fn base() -> usize {
 /// A context whose own storage is over goes on with its OS thread's, at `base`.
 ///
 /// # Safety
-/// The context runs on `stack`, on the OS thread whose [`base`] that is. The caller holds no address of a thread-local
-/// variable, nor does the function that it returns into.
+/// The context runs on the memory `stack`, on the OS thread whose [`base`] that is. The caller holds no address of a
+/// thread-local variable, nor does the function that it returns into.
 #[inline(never)]
-pub unsafe fn return_to(base: usize, stack: &Stack) {
+pub unsafe fn return_to(base: usize, stack: Range<*mut u8>) {
     // SAFETY: passed on to the caller.
     unsafe { machine::set_thread_pointer(base) };
     sanitizer::back_home(stack);
+}
+
+/// A context that is over, and has storage of its own, makes way for one with such storage, too, at `base`.
+///
+/// # Safety
+/// As [`return_to`]; the context transfers next, to the one whose storage that is.
+#[inline(never)]
+pub unsafe fn go_over(base: usize) {
+    // To write the register takes longer than to read it.
+    if base != machine::thread_pointer() {
+        // SAFETY: passed on to the caller.
+        unsafe { machine::set_thread_pointer(base) };
+    }
 }
 
 /// A context that is over, and has the OS thread's storage, makes way for one with storage of its own, at `base`.

@@ -17,6 +17,7 @@ mod order_of_spawns;
 mod panics;
 mod pool;
 mod pool_edges;
+mod pool_storage;
 mod programs;
 mod scope;
 mod signatures;

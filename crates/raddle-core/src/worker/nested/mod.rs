@@ -1,0 +1,92 @@
+//! Owns: the wait of a job that holds its OS thread: its worker goes on meanwhile, on the job's own stack.
+//! May use: `block::control`, `raddle-context`, `raddle-protocol`.
+//! Never: a return to the job before what was begun meanwhile has ended.
+//!
+//! A pool whose OS threads the program has prepared (by handlers, by names, by making them itself) runs its jobs with
+//! the thread-local storage of these threads, so that they see what was prepared there. What shares storage must be
+//! nested, as calls are: a job that goes on while another one stands in the middle of an initialiser, or of a scoped
+//! variable, would find half a change. So such a job never leaves its stack to another one's. While it waits for a
+//! job, its worker's loop runs on the job's stack, and what that begins ends before the job goes on, as with Rayon.
+//! For anything else it blocks the OS thread, as with Rayon.
+//!
+//! | home of the worker | whose context that is |
+//! |---|---|
+//! | at first | the worker's own |
+//! | while a job waits so | the job's, until what it waits for has come |
+//!
+//! The job cannot be queued meanwhile, as what waits otherwise is when it is woken: it must not be entered before its
+//! turn. So not its own header is registered but that of a [`NestedWait`], whose wake says that the wait is over and
+//! has the worker look.
+
+pub(super) mod wait;
+
+use super::{Here, LocalWorker};
+use crate::block::Block;
+use raddle_context::transfer_with;
+use raddle_protocol::call::WaitCall;
+use raddle_protocol::header::{Header, Runnable};
+use wait::NestedWait;
+
+impl Here<'_> {
+    /// Waits until whoever got the header by `register` wakes it; this worker goes on meanwhile, here. If `register`
+    /// returns false nobody will wake it, and this returns at once.
+    ///
+    /// # Safety
+    /// `block` is what runs on this OS thread, and holds it.
+    pub(crate) unsafe fn wait_nested(
+        self,
+        block: &'static Block,
+        (call, object): (&'static WaitCall, usize),
+        register: impl FnOnce(*mut Header) -> bool,
+    ) {
+        let wait = NestedWait::at(self.public());
+        self.let_go(&block.header);
+        if !register(wait.header()) {
+            return;
+        }
+        self.note_stop(call, object);
+        let outer = self.own().nested.set(&raw const wait);
+        // SAFETY: as this function.
+        unsafe { self.run_nested(block, || if wait.is_over() { None } else { self.next_or_wait() }) };
+        self.own().nested.set(outer);
+        if !wait.is_over() {
+            // The runtime ends, and nobody will: the job is abandoned.
+            let home = self.go_home();
+            // SAFETY: as this function; who stands there waits for what it has begun, and nobody will enter this one.
+            unsafe { transfer_with(block.context.get(), home.context, home.storage) };
+            unreachable!("a job that was abandoned has been entered");
+        }
+    }
+
+    /// A job that holds its OS thread yields: runs one of those that wait here, if there is one.
+    ///
+    /// # Safety
+    /// As [`wait_nested`](Self::wait_nested).
+    pub(crate) unsafe fn yield_nested(self, block: &'static Block) {
+        self.let_go(&block.header);
+        let mut first = self.next();
+        if first.is_some() {
+            // SAFETY: as this function.
+            unsafe { self.run_nested(block, || first.take()) };
+        }
+    }
+}
+
+impl LocalWorker {
+    /// Dispatches here, on the stack of `block`, what `next` gives, until it gives nothing.
+    ///
+    /// # Safety
+    /// As [`Here::wait_nested`].
+    unsafe fn run_nested(&self, block: &'static Block, mut next: impl FnMut() -> Option<Runnable>) {
+        let outer = self.own().home.place.replace(block.context.get());
+        let _home = self.go_home();
+        self.trace_next(block.context.get());
+        while let Some(next) = next() {
+            self.dispatch(next);
+        }
+        self.own().home.place.set(outer);
+        // SAFETY: this is the worker of the OS thread.
+        unsafe { self.turns().current.get().set(block.as_header().cast()) };
+        self.trace_next(block.context.get());
+    }
+}

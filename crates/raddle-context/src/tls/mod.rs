@@ -34,8 +34,8 @@ mod world;
 #[doc(hidden)]
 pub use world::ForkGuard as Held;
 pub use world::{
-    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, base, begin, end, leave_in_fork, make_way_for,
-    pthread_self, return_to, set_ends, supported,
+    ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, base, begin, end, make_way_for, pthread_self, return_to,
+    set_ends, supported,
 };
 
 use core::fmt;

@@ -1,6 +1,6 @@
 //! Owns: `Builder`: from settings to running workers.
-//! May use: `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`, `report`,
-//! `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
+//! May use: `block::current`, `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`,
+//! `report`, `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
 use crate::config::{Config, ConfigError};
@@ -12,7 +12,7 @@ use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::process::make::make_job;
 use crate::report;
 use crate::runtime::{Runtime, Shared};
-use crate::worker::Worker;
+use crate::worker::{Worker, current_header};
 use crate::worker::hooks::{Hooks, Launch};
 use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
@@ -478,9 +478,11 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
         bind_to(processor);
     }
     sleep_precisely();
+    // What is of the OS thread, and not of the worker, is there already if something of ours has lent it.
+    let is_lent = !current_header().is_null();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
-    let _alternate = AltStack::for_this_thread();
-    let _host = tls::Host::here();
+    let _alternate = (!is_lent).then(AltStack::for_this_thread);
+    let _host = (!is_lent).then(tls::Host::here);
     let _registration = Registration::of_worker(std::ptr::from_ref(shared.worker(index)).cast());
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     // SAFETY: this OS thread was made, or lent, for this worker, and this is called once for each.

@@ -324,11 +324,6 @@ impl LocalWorker {
         unsafe { &mut *self.own().stores.stacks.get() }.give(stack);
     }
 
-    /// The storage of this worker's OS thread.
-    pub(crate) fn home_storage(&self) -> usize {
-        self.own().home.storage.get()
-    }
-
     #[inline(always)]
     pub(crate) fn next_id(&self) -> u64 {
         self.own().stores.ids.next()

@@ -13,7 +13,8 @@ impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops.
     ///
     /// # Safety
-    /// Called once, on the OS thread that is to be this worker's, and on which nothing of any runtime's runs.
+    /// Called once, on the OS thread that is to be this worker's. What else of a runtime's runs there calls this, and
+    /// stays there: it is away from its worker, or holds it.
     pub(crate) unsafe fn run(&self) {
         // SAFETY: this OS thread is the worker's, from here to the end of this function. What it runs leaves this stack
         // and comes back to it here.
@@ -23,12 +24,12 @@ impl Worker {
 
 impl LocalWorker {
     fn run(&self) {
-        self.set_home_current(true);
+        let lender = self.begin_home();
         self.tracer.begin_on_this_thread();
         while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
             self.dispatch(next);
         }
-        self.set_home_current(false);
+        self.end_home(lender);
     }
 
     /// The next to run, from the places that are this worker's own or its group's.

@@ -12,11 +12,11 @@ use crate::policy::{Balance, Futures, Processes, Queues, Victim};
 use crate::process::make::make_job;
 use crate::report;
 use crate::runtime::{Runtime, Shared};
-use crate::worker::{Worker, current_header};
 use crate::worker::hooks::{Hooks, Launch};
 use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
 use crate::worker::watching::WATCHER;
+use crate::worker::{Worker, current_header, ends};
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls;
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
@@ -437,7 +437,7 @@ fn start(
                 if caller_works && processors.is_empty() {
                     thread.iter().for_each(crate::runtime::caller::send_elsewhere);
                 }
-                runtime.threads.extend(thread);
+                runtime.threads.extend(thread.map(|thread| (index, thread)));
             }
             Ok(Err(cause)) => {
                 // The runtime is dropped, which waits for the workers that run already.
@@ -486,13 +486,17 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     let _registration = Registration::of_worker(std::ptr::from_ref(shared.worker(index)).cast());
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     // SAFETY: this OS thread was made, or lent, for this worker, and this is called once for each.
-    if catch_unwind(AssertUnwindSafe(|| unsafe { shared.worker(index).run() })).is_err() {
+    let Ok(stays) = catch_unwind(AssertUnwindSafe(|| unsafe { shared.worker(index).run() })) else {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         message::fatal("a worker panicked outside of any process or task");
-    }
+    };
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_exit(index));
-    if shared.leave_last_alone() {
+    if shared.leave_last_alone(stays) {
         crate::runtime::settle(shared);
+    }
+    shared.worker(index).say_end(stays);
+    if stays {
+        ends::stay();
     }
 }
 

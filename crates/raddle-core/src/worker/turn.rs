@@ -10,26 +10,28 @@ use raddle_context::StackError;
 use raddle_protocol::header::{Kind, Runnable, STARTED};
 
 impl Worker {
-    /// Runs this worker on the calling OS thread until its runtime stops.
+    /// Runs this worker on the calling OS thread until its runtime stops. True if the OS thread must not end, since
+    /// something that has begun on it has been abandoned.
     ///
     /// # Safety
     /// Called once, on the OS thread that is to be this worker's. What else of a runtime's runs there calls this, and
     /// stays there: it is away from its worker, or holds it.
-    pub(crate) unsafe fn run(&self) {
+    pub(crate) unsafe fn run(&self) -> bool {
         // SAFETY: this OS thread is the worker's, from here to the end of this function. What it runs leaves this stack
         // and comes back to it here.
-        unsafe { Here::begin(self) }.run();
+        unsafe { Here::begin(self) }.run()
     }
 }
 
 impl LocalWorker {
-    fn run(&self) {
+    fn run(&self) -> bool {
         let lender = self.begin_home();
         self.tracer.begin_on_this_thread();
         while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
             self.dispatch(next);
         }
         self.end_home(lender);
+        self.has_abandoned()
     }
 
     /// The next to run, from the places that are this worker's own or its group's.

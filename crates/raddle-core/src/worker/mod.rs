@@ -101,6 +101,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 pub(crate) use submit::submit_task;
 pub(crate) use trace::{name_running, trace_job};
+pub(crate) use turn::has_no_stack;
 
 /// Of what watches a worker: it follows a seed.
 pub const SEEDED: u8 = 1;

@@ -8,6 +8,17 @@ use crate::counters::Counters;
 use crate::orphan;
 use raddle_context::StackError;
 use raddle_protocol::header::{Kind, Runnable, STARTED};
+use std::cell::Cell;
+
+thread_local! {
+    /// On a worker's own stack, where a process is being ended that could not be started.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the caller is a job for which there was no stack, so that it runs on its worker's own: it must not wait.
+pub(crate) fn has_no_stack() -> bool {
+    REFUSED.get()
+}
 
 impl Worker {
     /// Runs this worker on the calling OS thread until its runtime stops. True if the OS thread must not end, since
@@ -120,7 +131,9 @@ impl LocalWorker {
             crate::block::cannot_start(block, &refused);
         }
         block.header.worker.set(self.as_word());
+        REFUSED.set(true);
         // SAFETY: the closure was put and never run; the block is ours, and of this worker.
         unsafe { (block.body.get().refuse)(block, Box::new(refused)) };
+        REFUSED.set(false);
     }
 }

@@ -45,10 +45,17 @@ pub(crate) fn blocks_its_worker() {
     let _unwritable = writeln!(std::io::stderr(), "raddle: {text} {why}");
 }
 
-/// A runtime has ended, and so many can never go on.
-pub(crate) fn abandoned(count: u64) {
+/// A runtime has ended, and so many can never go on. So many of its OS threads stay for them.
+pub(crate) fn abandoned(count: u64, kept: usize) {
     let what = "still waited, without a deadline, when their runtime ended, and have been abandoned";
-    let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or tasks {what}");
+    let with = match kept {
+        0 => String::new(),
+        1 => "; the OS thread on which they began is kept, with its thread-local variables".to_owned(),
+        _ => {
+            format!("; the {kept} OS threads on which they began are kept, with their thread-local variables")
+        }
+    };
+    let _unwritable = writeln!(std::io::stderr(), "raddle: {count} processes or tasks {what}{with}");
 }
 
 /// Something fails: what led to it is worth a file, if there is a trace.

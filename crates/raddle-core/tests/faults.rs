@@ -169,7 +169,60 @@ fn a_refused_stack_makes_a_job_run_on_its_workers() {
         });
     });
     assert_success(&output);
-    assert_said(&output, &["cannot start: no address space for another", "it panicked: `csp::sleep` waits"]);
+    assert_said(
+        &output,
+        &[
+            "cannot start: no address space for another",
+            "it panicked: `csp::sleep` waits, and this job must not",
+        ],
+    );
+}
+
+// As above.
+#[cfg(not(any(raddle_asan, raddle_tsan)))]
+#[test]
+fn a_job_without_a_stack_may_do_what_a_task_may() {
+    let output = in_child("a_job_without_a_stack_may_do_what_a_task_may", || {
+        let rt = runtime(1);
+        rt.run(|| {
+            csp::spawn(|| ()).join().unwrap();
+            limit_address_space(24 << 20);
+            let all = parked(80, 8 << 20);
+            let (tell, told) = mpsc::channel();
+            let all_of_it = move || {
+                assert_eq!(raddle::current_thread_index(), Some(0));
+                assert!(csp::current().is_none(), "it has no process");
+                let depth = |n: u64| raddle::join(|| n, || raddle::join(|| n + 1, || n + 2));
+                assert_eq!(depth(1), (1, (2, 3)));
+                let detached = tell.clone();
+                raddle::spawn(move || detached.send("a job").unwrap());
+                drop(csp::spawn(move || tell.send("a process").unwrap()));
+                drop(task::spawn(async {}));
+                raddle::par_for(0..100, |n| assert!(black_box(n) < 100));
+                7
+            };
+            let fork = raddle::fork(all_of_it);
+            let scoped = raddle::fork(|| raddle::scope(|scope| scope.spawn(|_| ())));
+            let panics = raddle::fork(|| std::panic::resume_unwind(Box::new("its own")));
+            // They are everybody's from here on.
+            (0..3).for_each(|_| csp::yield_now());
+            assert!(fork.is_finished() && scoped.is_finished() && panics.is_finished());
+            assert_eq!(fork.join(), 7);
+            let panic = catch_unwind(AssertUnwindSafe(|| panics.join())).unwrap_err();
+            assert_eq!(*panic.downcast::<&str>().unwrap(), "its own");
+            let outcome = catch_unwind(AssertUnwindSafe(|| scoped.join()));
+            eprintln!("a scope: {outcome:?}");
+            let mut done = 0;
+            while done < 2 {
+                csp::yield_now();
+                done += told.try_iter().count();
+            }
+            all.iter().for_each(|h| h.process().unpark());
+            eprintln!("that is all");
+        });
+    });
+    assert_success(&output);
+    assert_said(&output, &["that is all"]);
 }
 
 // As above.

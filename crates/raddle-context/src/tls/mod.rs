@@ -36,7 +36,7 @@ mod world;
 pub use world::ForkGuard as Held;
 pub use world::{
     ForkGuard, Host, ThreadEnds, TlsBlock, TlsPool, UsedBlocks, base, begin, begin_as_is, end, go_over,
-    leave_in_fork, make_way_for, pthread_self, return_to, set_ends, supported,
+    make_way_for, pthread_self, return_to, set_ends, supported,
 };
 
 use core::fmt;

@@ -65,7 +65,7 @@ impl ForkGuard {
     }
 
     /// Nothing to put right.
-    pub fn in_child(&self, _is_ours: bool) {}
+    pub fn in_child(&self) {}
 }
 
 /// An OS thread that may run contexts with storage of their own: here none does.
@@ -175,9 +175,6 @@ pub unsafe fn go_over(_base: usize) {}
 /// # Safety
 /// None.
 pub unsafe fn make_way_for(_base: usize) {}
-
-/// Nothing to leave.
-pub fn leave_in_fork(_base: usize) {}
 
 /// What an adaptor would do in place of the C library.
 #[derive(Clone, Copy, Debug)]

@@ -58,7 +58,7 @@ impl ForkGuard {
     }
 
     /// Nothing to put right.
-    pub fn in_child(&self, _is_ours: bool) {}
+    pub fn in_child(&self) {}
 }
 
 /// An OS thread that runs no contexts but as OS threads.
@@ -164,9 +164,6 @@ pub unsafe fn go_over(_base: usize) {}
 /// # Safety
 /// None.
 pub unsafe fn make_way_for(_base: usize) {}
-
-/// Nothing to leave.
-pub fn leave_in_fork(_base: usize) {}
 
 /// What an adaptor would do in place of the C library.
 #[derive(Clone, Copy, Debug)]

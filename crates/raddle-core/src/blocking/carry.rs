@@ -22,16 +22,6 @@ use raddle_context::{Context, ControlWords, current, tls, transfer_with};
 use raddle_protocol::header::{AWAY, FOREIGN};
 use std::cell::{Cell, UnsafeCell};
 
-thread_local! {
-    /// In a thread that is away, whose storage this is in: its host's storage. In all others 0.
-    static HOST: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The OS thread's own storage of the spare on which the running thread is a guest; 0 if it is none.
-pub(crate) fn host_storage() -> usize {
-    HOST.get()
-}
-
 /// A thread's way there and back; in its own frame.
 pub(super) struct Trip {
     block: &'static Block,
@@ -62,10 +52,9 @@ impl Trip {
         unsafe { worker.leave_workers(self.block, set_out, data) };
         // SAFETY: null, or in the frame of the spare, which waits for the way back.
         let host = unsafe { self.host.get().as_ref() };
-        match host {
-            Some(host) => HOST.set(host.storage),
+        if host.is_none() {
             // SAFETY: a worker has resumed it.
-            None => unsafe { Here::of(&self.block.header) }.arrive(),
+            unsafe { Here::of(&self.block.header) }.arrive();
         }
         host.is_some()
     }
@@ -73,7 +62,6 @@ impl Trip {
     /// Back to a worker.
     #[inline(never)]
     pub(super) fn come_back(&self) {
-        HOST.set(0);
         // SAFETY: the spare waits, in its frame, for this transfer.
         let host = unsafe { &*self.host.get() };
         let own = self.block.header.is(FOREIGN).then(ControlWords::here);

@@ -20,7 +20,6 @@ mod carry;
 mod pool;
 mod spare;
 
-pub(crate) use carry::host_storage;
 pub(crate) use pool::{PoolGuard, lock as lock_pool};
 pub(crate) use spare::run_detached;
 

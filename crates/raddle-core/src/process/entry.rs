@@ -77,7 +77,13 @@ fn drop_result<T>(block: &Block) -> bool {
 /// The closure was put and never run, the caller holds the block, and is the worker that it names.
 unsafe fn refuse<F, T>(block: &'static Block, payload: Box<dyn Any + Send>) {
     // SAFETY: the closure was put at spawn and never run.
-    drop(unsafe { block.payload.take::<F>() });
+    let closure = unsafe { block.payload.take::<F>() };
+    // What it has captured is the program's, and a job runs by this: it may panic, or fork.
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(closure)));
+    if orphan::is_orphan() {
+        orphan::end_of_orphan(dropped.is_err());
+    }
+    let payload = dropped.err().unwrap_or(payload);
     // SAFETY: the closure has been taken, and the block is still its holder's alone.
     unsafe { block.payload.put::<Result<T>>(Err(payload)) };
     // SAFETY: passed on to the caller; this is the worker's own stack, which nothing leaves.

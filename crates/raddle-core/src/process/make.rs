@@ -175,7 +175,8 @@ impl Block {
 unsafe impl Send for PromotedJob {}
 
 /// To drop it is to run it. So a job whose process is refused a stack still runs, where that process ends: on the
-/// worker's own stack, as in a task. Somebody waits for it, and has no other way to learn that it never will.
+/// worker's own stack, as in a task. Somebody waits for it, and has no other way to learn that it never will. There it
+/// may do all that a task may; a wait is a panic, which goes to whoever waits for the job.
 impl Drop for PromotedJob {
     fn drop(&mut self) {
         let number = number_of_job(self.0.as_ptr());

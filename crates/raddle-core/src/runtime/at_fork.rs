@@ -1,6 +1,6 @@
 //! Owns: what `fork` means to a program that uses Raddle.
 //! May use: `block::current`, `block::pool`, `blocking`, `orphan`, `os_thread`, `worker`, `libc`,
-//! `raddle-context`, `raddle-protocol`.
+//! `raddle-context`.
 //! Never: the parent's workers, in the child: it does not have them.
 //!
 //! As with POSIX threads, the child has only the one that called `fork`. If that is a process, it goes on in the child
@@ -34,12 +34,11 @@ use crate::blocking;
 use crate::orphan;
 use crate::os_thread::{self, Records};
 use crate::runtime::{self, Shared};
+use crate::worker::Worker;
 use crate::worker::jobs;
 use crate::worker::recording::RECORDER;
 use crate::worker::watching::{HeldOverFork, WATCHER};
-use crate::worker::{Here, Worker};
 use raddle_context::tls;
-use raddle_protocol::header::OWN_TLS;
 use std::any::Any;
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
@@ -112,26 +111,18 @@ extern "C" fn parent() {
 extern "C" fn child() {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { crate::worker::current_header().as_ref() };
-    let is_thread = running.is_some_and(|running| running.is(OWN_TLS));
     if let Some(mut held) = hold(None) {
         held.spares.forget();
         held.watched.iter_mut().for_each(|watched| watched.in_child());
         os_thread::forget(&mut held.os_threads);
-        held.storages.in_child(is_thread);
+        held.storages.in_child();
     }
-    orphan::begin_generation();
+    orphan::begin_generation(running.is_some());
     if let Some(forget) = FORGET_WAITERS.get() {
         // SAFETY: the child has been forked just now.
         unsafe { forget() };
     }
     runtime::forget_default();
-    if is_thread {
-        // To the C library it is the child's only thread now, and the descriptor of its worker, or of the spare OS
-        // thread that it is away on, is free to be used again.
-        // SAFETY: it is gone at once.
-        let home = unsafe { Here::current() }.map(|worker| worker.home_storage());
-        tls::leave_in_fork(home.unwrap_or_else(blocking::host_storage));
-    }
     raddle_context::current::set(std::ptr::null_mut());
 }
 

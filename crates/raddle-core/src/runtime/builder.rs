@@ -1,6 +1,6 @@
 //! Owns: `Builder`: from settings to running workers.
-//! May use: `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`, `report`,
-//! `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
+//! May use: `block::current`, `config`, `message`, `observe`, `os_thread::record`, `policy`, `process::make`,
+//! `report`, `worker`, `libc`, `raddle-context`, `raddle-protocol`, `raddle-syscall`, `raddle-trace`.
 //! Never: a half-started runtime left behind: if an OS thread is refused, those that run are ended again.
 
 use crate::config::{Config, ConfigError};
@@ -12,11 +12,11 @@ use crate::policy::{Balance, Futures, Queues, Victim};
 use crate::process::make::{make_job, make_retiree, usual_flags};
 use crate::report;
 use crate::runtime::{Runtime, Shared};
-use crate::worker::Worker;
 use crate::worker::hooks::{Hooks, Launch};
 use crate::worker::recording::Trace;
 use crate::worker::shared::Looks;
 use crate::worker::watching::WATCHER;
+use crate::worker::{Worker, current_header, ends};
 use raddle_context::overflow::{self, AltStack};
 use raddle_context::tls::{self, TlsPool, UsedBlocks};
 use raddle_context::{SizeClass, StackDepot, StackError, StackOptions, StackPool};
@@ -486,7 +486,7 @@ fn start_workers(
                 if caller_works {
                     thread.iter().for_each(crate::runtime::caller::send_elsewhere);
                 }
-                runtime.threads.extend(thread);
+                runtime.threads.extend(thread.map(|thread| (index, thread)));
             }
             Ok(Err(cause)) => {
                 // The runtime is dropped, which waits for the workers that run already.
@@ -523,19 +523,25 @@ fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
         bind_to(processor);
     }
     sleep_precisely();
+    // What is of the OS thread, and not of the worker, is there already if something of ours has lent it.
+    let is_lent = !current_header().is_null();
     // Without an alternate stack an overflow is a plain crash; that is no reason not to run.
-    let _alternate = AltStack::for_this_thread();
-    let _host = tls::Host::here();
+    let _alternate = (!is_lent).then(AltStack::for_this_thread);
+    let _host = (!is_lent).then(tls::Host::here);
     let _registration = Registration::of_worker(std::ptr::from_ref(shared.worker(index)).cast());
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_start(index));
     // SAFETY: this OS thread was made, or lent, for this worker, and this is called once for each.
-    if catch_unwind(AssertUnwindSafe(|| unsafe { shared.worker(index).run() })).is_err() {
+    let Ok(stays) = catch_unwind(AssertUnwindSafe(|| unsafe { shared.worker(index).run() })) else {
         // A panic in a waker, say. Its runnables would be lost, so this is the end.
         message::fatal("a worker panicked outside of any process or task");
-    }
+    };
     crate::runtime::place::stand_for(shared, index, || shared.hooks.at_exit(index));
-    if shared.leave_last_alone() {
+    if shared.leave_last_alone(stays) {
         crate::runtime::settle(shared);
+    }
+    shared.worker(index).say_end(stays);
+    if stays {
+        ends::stay();
     }
 }
 

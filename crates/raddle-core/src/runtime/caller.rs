@@ -1,9 +1,11 @@
-//! Owns: a runtime whose first worker is the OS thread that builds it.
-//! May use: `block::current`, `libc`, `raddle-syscall`.
-//! Never: leaves that thread otherwise than it was.
+//! Owns: OS threads of the program that work for a runtime: the one that builds it, and whoever lends itself.
+//! May use: `block::current`, `blocking`, `wait::park`, `libc`, `raddle-syscall`.
+//! Never: leaves such a thread otherwise than it was.
 
 use super::Runtime;
 use super::builder::{BuildError, Builder};
+use crate::blocking::blocking;
+use crate::wait::park;
 use crate::worker::current_header;
 use std::marker::PhantomData;
 use std::os::unix::thread::JoinHandleExt as _;
@@ -43,9 +45,42 @@ impl Builder {
 impl Caller {
     /// Works until the runtime is stopped.
     pub fn work(self) {
-        let _as_it_was = Lent::new();
-        (self.body)();
+        work(self.body);
     }
+}
+
+/// Does a worker's work for whoever calls, until that worker's runtime has ended.
+///
+/// | caller | where |
+/// |---|---|
+/// | an OS thread of the program, or a process inside of a `blocking` | on it |
+/// | a process, a job, a thread | as in [`blocking`]: on a spare OS thread, and the caller's worker goes on |
+/// | whoever unwinds | on a new OS thread: what runs would find itself unwinding, too. The caller's OS thread waits |
+/// | a task | nowhere: a panic |
+///
+/// # Panics
+/// Inside a task, with nothing done.
+#[track_caller]
+pub fn lend(body: &mut Option<Box<dyn FnOnce() + Send>>) {
+    let unwinds = std::thread::panicking();
+    assert!(
+        unwinds || park::may_wait(),
+        "a task must not work for a pool: it would stop its own worker until that pool ends; let an OS thread, a \
+         thread or a process call `ThreadBuilder::run`"
+    );
+    let Some(body) = body.take() else { return };
+    if !unwinds {
+        return blocking(|| work(body));
+    }
+    std::thread::scope(|scope| {
+        // If the system refuses one, that is a second panic, which ends the program.
+        scope.spawn(body);
+    });
+}
+
+fn work(body: Box<dyn FnOnce() + Send>) {
+    let _as_it_was = Lent::new();
+    body();
 }
 
 /// A thread that has just been made goes to another processor than this one, if there is one; later it may run

@@ -15,13 +15,14 @@ pub fn here<'a>() -> Result<&'a Shared, BuildError> {
     if let Some(worker) = Worker::current() {
         return Ok(worker.shared());
     }
+    // As in `place::place`.
+    if let Some(shared) = super::place::stood_for() {
+        return Ok(shared);
+    }
     // SAFETY: the word is null or the header of what runs here, which is alive.
     if let Some(away) = unsafe { current_header().as_ref() } {
         // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
         return Ok(unsafe { Worker::of(away) }.shared());
-    }
-    if let Some(shared) = super::place::stood_for() {
-        return Ok(shared);
     }
     // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
     match unsafe { DEFAULT.load(Ordering::Acquire).as_ref() } {

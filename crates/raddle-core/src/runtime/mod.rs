@@ -10,7 +10,9 @@
 //! A runtime that the program builds ends when its [`Runtime`] is dropped: everything that is ready, or asleep with a
 //! deadline, goes on until nothing can run any more; then the workers end. What still waits then, without a
 //! deadline, can only be woken from outside, and is abandoned: its stack and its block are left as they are, so that
-//! a late `unpark` finds them, and a line on standard error says how many there are.
+//! a late `unpark` finds them, and a line on standard error says how many there are. The OS thread on which an
+//! abandoned light process has begun is kept, asleep, for as long as the program runs: the process may have lent a
+//! thread-local variable of it to others ([`Runtime::os_threads_kept`]).
 
 pub mod at_fork;
 mod builder;
@@ -21,7 +23,7 @@ pub mod place;
 pub use crate::worker::Shared;
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
-pub use caller::Caller;
+pub use caller::{Caller, lend};
 pub use default::{forget as forget_default, here, install as install_default, starting};
 
 use crate::counters::Stats;
@@ -34,6 +36,7 @@ use crate::process::make::spawn_in;
 use crate::report;
 use crate::wait::park;
 use crate::worker::Worker;
+use crate::worker::ends;
 use crate::worker::load::Load;
 use crate::worker::watching::WATCHER;
 use raddle_trace::Level;
@@ -56,7 +59,7 @@ use std::thread::JoinHandle;
 pub struct Runtime {
     shared: Arc<Shared>,
     /// Of the workers that have an OS thread of ours.
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<(usize, JoinHandle<()>)>,
     /// Nothing is left to do for its end.
     has_ended: bool,
 }
@@ -215,9 +218,30 @@ impl Runtime {
         self.run(|| crate::poll::block_on(future))
     }
 
+    /// How many OS threads of workers the program keeps after their runtimes have ended.
+    ///
+    /// A light process that is [abandoned](Self::shutdown) may have lent a thread-local variable of the OS thread on
+    /// which it has begun to another runtime, whose processes go on. So that OS thread never ends: it sleeps, and its
+    /// variables stay. A program that ends with few abandoned processes need not care.
+    ///
+    /// ```
+    /// use raddle::{Runtime, csp};
+    /// let before = Runtime::os_threads_kept();
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// // SAFETY: it uses no thread-local variable.
+    /// runtime.run(|| drop(unsafe { csp::spawn_light(csp::park) }));
+    /// assert_eq!(runtime.shutdown(), 1);
+    /// assert_eq!(Runtime::os_threads_kept(), before + 1);
+    /// # Ok::<(), raddle::BuildError>(())
+    /// ```
+    pub fn os_threads_kept() -> usize {
+        ends::os_threads_kept()
+    }
+
     /// Waits until nothing can run, and ends the workers. What [`drop`] does, with its outcome.
     ///
-    /// Returns how many processes and tasks still waited, without a deadline, and have been abandoned.
+    /// Returns how many processes and tasks still waited, without a deadline, and have been abandoned. OS threads on
+    /// which such processes have begun are [kept](Self::os_threads_kept).
     pub fn shutdown(mut self) -> u64 {
         self.end()
     }
@@ -263,8 +287,8 @@ impl Runtime {
             return 0;
         }
         self.shared.close();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
+        for (worker, thread) in self.threads.drain(..) {
+            if !self.shared.worker(worker).wait_for_end() && thread.join().is_err() {
                 message::fatal("a worker panicked outside of any process");
             }
         }
@@ -282,7 +306,7 @@ fn settle(shared: &Arc<Shared>) -> u64 {
     let abandoned = shared.alive(&shared.total());
     if abandoned > 0 {
         if !shared.is_explored() {
-            report::abandoned(abandoned);
+            report::abandoned(abandoned, shared.kept());
         }
         // A late wake must find the worker that its block points to.
         std::mem::forget(shared.clone());

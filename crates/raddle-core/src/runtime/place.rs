@@ -65,11 +65,13 @@ pub fn place<'a>() -> Option<(&'a Shared, usize)> {
     if let Some(worker) = Worker::current() {
         return Some((worker.shared(), worker.index));
     }
-    // SAFETY: the word is null or the header of what runs here, which is alive.
-    if let Some(away) = unsafe { current_header().as_ref() }.filter(|running| running.is(AWAY)) {
-        // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
-        let worker: &'a Worker = unsafe { Worker::of(away) };
-        return Some((worker.shared(), worker.index));
+    // First: who is away may have lent its OS thread, and then the handlers of that worker run here.
+    if let Some(shared) = stood_for() {
+        return Some((shared, STANDS_FOR.get().1));
     }
-    stood_for().map(|shared| (shared, STANDS_FOR.get().1))
+    // SAFETY: the word is null or the header of what runs here, which is alive.
+    let away = unsafe { current_header().as_ref() }.filter(|running| running.is(AWAY))?;
+    // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
+    let worker: &'a Worker = unsafe { Worker::of(away) };
+    Some((worker.shared(), worker.index))
 }

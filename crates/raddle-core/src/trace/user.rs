@@ -5,6 +5,7 @@
 use crate::tracer::{Mark, place_of_mark};
 use crate::worker::Worker;
 use raddle_trace::{Event, Level};
+use std::marker::PhantomData;
 
 /// Records a span from here to the end of what it returns: [`enter`] with a name.
 ///
@@ -75,10 +76,20 @@ pub fn counter(name: &'static Mark, value: u32) {
 /// static SORTING: Mark = Mark::new("sorting");
 /// let _sorting = enter(&SORTING);
 /// ```
+///
+/// A span is its flow's: it ends where it has begun, and does not go to another thread, nor over an `.await` of a task
+/// that may move.
+///
+/// ```compile_fail,E0277
+/// use raddle::trace::{Mark, enter};
+/// static SORTING: Mark = Mark::new("sorting");
+/// let sorting = enter(&SORTING);
+/// raddle::csp::spawn(move || drop(sorting));
+/// ```
 #[must_use = "the span ends when this is dropped"]
 pub fn enter(span: &'static Mark) -> Entered {
     record(Event::SpanBegin, span, 0);
-    Entered(span)
+    Entered { span, flow: PhantomData }
 }
 
 /// Records that a span ends which began by an [`enter`] that was forgotten: for who cannot keep what that returns.
@@ -86,12 +97,16 @@ pub fn leave(span: &'static Mark) {
     record(Event::SpanEnd, span, 0);
 }
 
-/// A span that has begun.
+/// A span that has begun, in the flow of control that has it.
 #[derive(Debug)]
-pub struct Entered(&'static Mark);
+pub struct Entered {
+    span: &'static Mark,
+    /// Spans nest within one flow: an end in another would end one of that one's.
+    flow: PhantomData<*mut ()>,
+}
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        leave(self.0);
+        leave(self.span);
     }
 }

@@ -21,7 +21,7 @@ use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
 use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
-use crate::worker::{Here, RECORDED, SEEDED, current_header};
+use crate::worker::{Here, RECORDED, SEEDED, current_header, has_no_stack};
 use raddle_protocol::call::{WaitCall, WaitReason};
 use raddle_protocol::header::{CANCELLABLE, Header, Kind, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Registered;
@@ -102,6 +102,12 @@ fn refuse_in_task(kind: Kind, what: &str) {
             !is_asked_here(),
             "`{what}` waits, and a poller's call must not: it would stop its whole worker; let a process wait, and \
              wake it from the call"
+        );
+        assert!(
+            !has_no_stack(),
+            "`{what}` waits, and this job must not: it runs on its worker's own stack, since there was no memory, or \
+             room among the program's mappings, for one of its own; let fewer processes live at once, or raise \
+             `ulimit -v` or `vm.max_map_count`"
         );
         panic!(
             "`{what}` waits, and a task must not: it would stop its whole worker; use `.await`, or a process"

@@ -20,6 +20,13 @@ pub(super) struct After {
     pub(super) data: *mut (),
 }
 
+/// What ran on an OS thread before a worker began there, as its words say: most often nothing.
+#[must_use = "it goes on when the worker has ended"]
+pub(super) struct Lender {
+    current: *mut (),
+    home: *mut (),
+}
+
 /// Where to go next, and the thread-local storage to load on the way there; 0 for the OS thread's.
 #[derive(Clone, Copy)]
 pub(crate) struct Next {
@@ -202,14 +209,23 @@ impl LocalWorker {
         self.arrive();
     }
 
-    /// Marks the home context as what runs, on the worker's OS thread, before its first turn and after its last.
-    pub(super) fn set_home_current(&self, running: bool) {
+    /// Marks the home context as what runs, on the worker's OS thread, before its first turn. Something else of ours
+    /// may run there already, which has lent it: what the words said before is for [`end_home`](Self::end_home).
+    pub(super) fn begin_home(&self) -> Lender {
         self.own().home.header.worker.set(self.as_word());
         self.own().home.place.set(self.own().home.context.get());
         self.own().home.storage.set(tls::base());
         self.turns().current.set(Place::here());
         let home = (&raw const self.own().home.header).cast_mut().cast();
+        let lender = Lender { current: current::get(), home: current::home() };
         current::set_home(home);
-        current::set(if running { home } else { std::ptr::null_mut() });
+        current::set(home);
+        lender
+    }
+
+    /// After the worker's last turn: who has lent the OS thread goes on.
+    pub(super) fn end_home(&self, lender: Lender) {
+        current::set_home(lender.home);
+        current::set(lender.current);
     }
 }

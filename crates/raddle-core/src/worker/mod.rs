@@ -26,6 +26,7 @@
 //! | `engine` | what engines may do on a worker |
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
+//! | `ends` | whether the OS thread may end with it |
 //! | `slice` | when a time slice has lasted long enough |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
@@ -41,6 +42,7 @@
 mod boundary;
 mod callback;
 pub mod choice;
+pub mod ends;
 pub(crate) mod engine;
 mod enter;
 mod foreign;
@@ -96,11 +98,12 @@ use raddle_protocol::protocol::jobs::JobQueue;
 use raddle_protocol::protocol::window::Window;
 use raddle_trace::Event;
 pub use shared::Shared;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 pub(crate) use submit::submit_task;
 pub(crate) use trace::{name_running, trace_job};
+pub(crate) use turn::has_no_stack;
 
 /// Of what watches a worker: it follows a seed.
 pub const SEEDED: u8 = 1;
@@ -165,6 +168,8 @@ pub struct Worker {
     boundary_ns: GlanceU64,
     /// How many started runnables came here from each worker. Written by the owner.
     pub(crate) came_from: Box<[AtomicU64]>,
+    /// Said in the end: whether its OS thread stays.
+    stays: OnceLock<bool>,
 }
 
 /// How a worker goes about things, by the policy. Never written once it is made.
@@ -240,6 +245,7 @@ impl Worker {
             timers: Timers::new(),
             boundary_ns: GlanceU64::new(0),
             came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
+            stays: OnceLock::new(),
         }
     }
 
@@ -327,11 +333,6 @@ impl LocalWorker {
     pub(crate) fn give_stack(&self, stack: Stack) {
         // SAFETY: the pool is private to this OS thread, and `give` calls nothing of ours.
         unsafe { &mut *self.own().stores.stacks.get() }.give(stack);
-    }
-
-    /// The storage of this worker's OS thread.
-    pub(crate) fn home_storage(&self) -> usize {
-        self.own().home.storage.get()
     }
 
     #[inline(always)]

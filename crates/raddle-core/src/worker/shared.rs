@@ -94,6 +94,10 @@ pub struct Shared {
     /// Workers that have heard of it, and have no such storage left.
     retired: AtomicUsize,
     stopping: AtomicBool,
+    /// It has stopped since nothing could run any more.
+    at_rest: AtomicBool,
+    /// How many of its OS threads stay.
+    kept: AtomicUsize,
     /// The process, of those that a fork lies between, in which its workers are.
     generation: u64,
     /// Calls that spare OS threads make for this runtime, until whoever waits for them is back.
@@ -143,6 +147,8 @@ impl Shared {
             retiring: AtomicBool::new(looks.process_flags == 0),
             retired: AtomicUsize::new(if looks.process_flags == 0 { workers } else { 0 }),
             stopping: AtomicBool::new(false),
+            at_rest: AtomicBool::new(false),
+            kept: AtomicUsize::new(0),
             generation: orphan::generation(),
             away: AtomicUsize::new(0),
         }
@@ -317,14 +323,15 @@ impl Shared {
         if !self.closing.load(Ordering::Relaxed) || self.is_quiet().is_none() {
             return;
         }
-        // Who is asleep has counted itself before, if at all; the fences in `is_quiet` order that before these loads.
-        let goes_on = if self.retiring.swap(true, Ordering::Relaxed) {
-            self.retired.load(Ordering::Relaxed) >= self.workers().len()
-                && !self.stopping.swap(true, Ordering::Relaxed)
-        } else {
-            true
-        };
-        if goes_on {
+        if !self.retiring.swap(true, Ordering::Relaxed) {
+            return self.idle.wake_all();
+        }
+        // Who is asleep has counted itself before, if at all: the fences in `is_quiet` order that before this load.
+        let all_have_heard = self.retired.load(Ordering::Relaxed) >= self.workers().len();
+        if all_have_heard && !self.stopping.swap(true, Ordering::Relaxed) {
+            // Release pairs with the acquire in `has_left_nothing`: the counts of all who sleep are seen, which
+            // `is_quiet` has seen.
+            self.at_rest.store(true, Ordering::Release);
             self.idle.wake_all();
         }
     }
@@ -337,6 +344,12 @@ impl Shared {
     /// A worker has heard that storage is to retire.
     pub(crate) fn note_retiring(&self) {
         self.retired.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the runtime has come to rest, and everything in it has ended. False, too, if that cannot be said.
+    pub(crate) fn has_left_nothing(&self) -> bool {
+        // Acquire pairs with the release in `note_quiet`.
+        self.at_rest.load(Ordering::Acquire) && self.alive(&self.total()) == 0
     }
 
     /// If nobody runs, is about to, or has an alarm set, and nothing is outstanding elsewhere: a number that is another
@@ -428,8 +441,15 @@ impl Shared {
         }
     }
 
-    /// A worker's OS thread is about to end. True if it is the last and nobody waits for it.
-    pub(crate) fn leave_last_alone(&self) -> bool {
+    /// How many of its OS threads stay. For who has seen that all workers have left.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// A worker has left, and its OS thread is about to end, or stays. True if it is the last and nobody waits for it.
+    pub(crate) fn leave_last_alone(&self, stays: bool) -> bool {
+        // Relaxed: published by the next line, or by what the worker says last.
+        self.kept.fetch_add(usize::from(stays), Ordering::Relaxed);
         // Acquire pairs with the release of the other workers here: the last one sees the counters of all.
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }

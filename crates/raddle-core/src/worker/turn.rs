@@ -8,22 +8,35 @@ use crate::counters::Counters;
 use crate::orphan;
 use raddle_context::StackError;
 use raddle_protocol::header::{Kind, Runnable, STARTED};
+use std::cell::Cell;
+
+thread_local! {
+    /// On a worker's own stack, where a process is being ended that could not be started.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the caller is a job for which there was no stack, so that it runs on its worker's own: it must not wait.
+pub(crate) fn has_no_stack() -> bool {
+    REFUSED.get()
+}
 
 impl Worker {
-    /// Runs this worker on the calling OS thread until its runtime stops.
+    /// Runs this worker on the calling OS thread until its runtime stops. True if the OS thread must not end, since
+    /// something that has begun on it has been abandoned.
     ///
     /// # Safety
-    /// Called once, on the OS thread that is to be this worker's, and on which nothing of any runtime's runs.
-    pub(crate) unsafe fn run(&self) {
+    /// Called once, on the OS thread that is to be this worker's. What else of a runtime's runs there calls this, and
+    /// stays there: it is away from its worker, or holds it.
+    pub(crate) unsafe fn run(&self) -> bool {
         // SAFETY: this OS thread is the worker's, from here to the end of this function. What it runs leaves this stack
         // and comes back to it here.
-        unsafe { Here::begin(self) }.run();
+        unsafe { Here::begin(self) }.run()
     }
 }
 
 impl LocalWorker {
-    fn run(&self) {
-        self.set_home_current(true);
+    fn run(&self) -> bool {
+        let lender = self.begin_home();
         self.tracer.begin_on_this_thread();
         loop {
             while let Some(next) = self.next_or_wait() {
@@ -32,7 +45,8 @@ impl LocalWorker {
             let Some(retiree) = self.retire_storage() else { break };
             self.dispatch(retiree);
         }
-        self.set_home_current(false);
+        self.end_home(lender);
+        self.has_abandoned()
     }
 
     /// The next to run, as soon as there is one. `None` when the runtime stops, or whoever the loop runs for goes on.
@@ -126,7 +140,9 @@ impl LocalWorker {
             crate::block::cannot_start(block, &refused);
         }
         block.header.worker.set(self.as_word());
+        REFUSED.set(true);
         // SAFETY: the closure was put and never run; the block is ours, and of this worker.
         unsafe { (block.body.get().refuse)(block, Box::new(refused)) };
+        REFUSED.set(false);
     }
 }

@@ -4,7 +4,7 @@ use crate::child::{assert_said, assert_success, in_child};
 use crate::runtime;
 use crate::watch::{Progress, Watchdog};
 use raddle::csp::{self, Process};
-use raddle::task;
+use raddle::{Runtime, blocking, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
@@ -79,7 +79,7 @@ fn abandoned_ones_are_reported_and_a_late_unpark_is_harmless() {
 fn a_runtime_may_be_dropped_by_its_own_process() {
     let (give, take) = mpsc::channel();
     let rt = runtime(2);
-    let (hand_over, receive) = mpsc::channel::<raddle::Runtime>();
+    let (hand_over, receive) = mpsc::channel::<Runtime>();
     let gone = give.clone();
     rt.run(move || {
         drop(csp::spawn(move || {
@@ -105,18 +105,22 @@ fn a_late_unpark_after_a_drop_from_inside_is_harmless() {
     let test = "shutdown::a_late_unpark_after_a_drop_from_inside_is_harmless";
     let output = in_child(test, || {
         let (give, take) = mpsc::channel::<Process>();
-        let (hand_over, receive) = mpsc::channel::<raddle::Runtime>();
-        let rt = raddle::Runtime::builder().workers(1).thread_name("left").build().unwrap();
+        let (hand_over, receive) = mpsc::channel::<Runtime>();
+        let rt = Runtime::builder().workers(1).thread_name("left").build().unwrap();
         rt.run(move || {
-            give.send(csp::spawn(csp::park).process()).unwrap();
+            // SAFETY: it uses no thread-local variable.
+            let parks = unsafe { csp::spawn_light(csp::park) };
+            give.send(parks.process()).unwrap();
             drop(csp::spawn(move || drop(receive.recv().unwrap())));
         });
         hand_over.send(rt).unwrap();
         let late = take.recv().unwrap();
         let (progress, _dog) = watch("the workers of a runtime that was dropped inside");
-        while thread_lives("left-0") {
+        // Its OS thread is kept for the one that is parked.
+        while Runtime::os_threads_kept() == 0 {
             std::thread::yield_now();
         }
+        assert!(thread_lives("left-0"));
         late.unpark();
         progress.note();
     });
@@ -204,4 +208,111 @@ fn a_runtime_that_ends_does_not_wait_for_an_alarm_that_was_taken_back_outside() 
     std::thread::sleep(Duration::from_millis(20));
     drop(sleep);
     assert_eq!(ends.join().unwrap(), 0);
+}
+
+/// A thread-local variable whose end is seen.
+struct Lent(AtomicUsize);
+
+static ENDED: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+        ENDED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+thread_local! {
+    static LENT: Lent = const { Lent(AtomicUsize::new(7)) };
+}
+
+/// A process lends a variable of its worker's OS thread to another runtime, and is abandoned meanwhile.
+#[test]
+fn what_an_abandoned_process_has_lent_stays() {
+    let _watched = watch("a variable is lent");
+    lends_and_is_abandoned(runtime(2));
+    // SAFETY: what is lent is used after the wait, in storage in which nothing else runs.
+    lends_and_is_abandoned(unsafe { Runtime::builder().workers(2).light_processes() }.build().unwrap());
+}
+
+fn lends_and_is_abandoned(rt: Runtime) {
+    let other = Arc::new(runtime(1));
+    let (tell, told) = mpsc::channel();
+    let (go, until) = mpsc::channel::<()>();
+    let (give, given) = mpsc::channel();
+    let borrows = other.clone();
+    drop(rt.spawn(move || {
+        LENT.with(|lent| {
+            borrows.run(move || {
+                tell.send(()).unwrap();
+                blocking(move || until.recv()).unwrap();
+                give.send(lent.0.load(Ordering::Relaxed)).unwrap();
+            });
+        });
+    }));
+    told.recv().unwrap();
+    assert_eq!(rt.shutdown(), 1);
+    go.send(()).unwrap();
+    assert_eq!(given.recv().unwrap(), 7);
+    assert_eq!(ENDED.load(Ordering::Relaxed), 0);
+    // The process that has lent it is woken in vain.
+    drop(other);
+}
+
+/// Only the OS threads on which something was abandoned that shares their variables are kept, and they are counted.
+#[test]
+fn os_threads_are_kept_for_abandoned_processes_only() {
+    let output = in_child("shutdown::os_threads_are_kept_for_abandoned_processes_only", || {
+        let rt = runtime(4);
+        let ended = rt.run(|| {
+            drop(task::spawn(std::future::pending::<()>()));
+            csp::spawn(|| 7)
+        });
+        assert_eq!((rt.shutdown(), Runtime::os_threads_kept()), (0, 0));
+        assert_eq!(ended.join().unwrap(), 7);
+        let (give, _waker) = mpsc::channel::<Waker>();
+        let rt = runtime(4);
+        drop(rt.run(|| task::spawn(Keeps(give))));
+        assert_eq!((rt.shutdown(), Runtime::os_threads_kept()), (1, 0));
+        let rt = runtime(4);
+        let parks = |worker| {
+            // SAFETY: it uses no thread-local variable.
+            let light = unsafe { csp::Builder::new().worker(worker).light() };
+            drop(light.spawn(csp::park).unwrap());
+        };
+        rt.run(|| [1, 3, 3].into_iter().for_each(parks));
+        assert_eq!((rt.shutdown(), Runtime::os_threads_kept()), (3, 2));
+        for number in 0..4 {
+            let name = format!("raddle-{number}");
+            while thread_lives(&name) != [1, 3].contains(&number) {
+                std::thread::yield_now();
+            }
+        }
+        let rt = runtime(1);
+        rt.run(|| drop(csp::spawn(csp::park)));
+        assert_eq!((rt.shutdown(), Runtime::os_threads_kept()), (1, 2), "its storage is its own");
+        let rt = runtime(1);
+        if raddle::thread::Builder::new().spawn(|| ()).is_ok() {
+            rt.run(|| drop(raddle::thread::spawn(csp::park)));
+            assert_eq!((rt.shutdown(), Runtime::os_threads_kept()), (1, 2));
+        }
+        eprintln!("that is all");
+    });
+    assert_success(&output);
+    assert_said(
+        &output,
+        &["3 processes or tasks", "the 2 OS threads on which they began are kept", "that is all"],
+    );
+}
+
+/// Gives its waker away, and waits.
+struct Keeps(mpsc::Sender<Waker>);
+
+impl Future for Keeps {
+    type Output = ();
+
+    fn poll(self: std::pin::Pin<&mut Self>, context: &mut Context<'_>) -> std::task::Poll<()> {
+        self.0.send(context.waker().clone()).unwrap();
+        std::task::Poll::Pending
+    }
 }

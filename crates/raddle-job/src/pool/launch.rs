@@ -1,5 +1,5 @@
 //! Owns: `ThreadBuilder`, what a program gets that makes a pool's OS threads itself, and the two ways to make them.
-//! May use: nothing.
+//! May use: `raddle-core`.
 //! Never: a worker's memory freed because the program has not run it.
 
 use std::fmt;
@@ -50,8 +50,34 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Works for the pool; returns when that has been dropped and everything has ended. To be called on the new thread.
+    /// Works for the pool; returns when that has been dropped and everything in it has ended. To be called on the new
+    /// thread.
+    ///
+    /// It does not return if a job of the pool that has begun here never ends, since it waits for what nobody does any
+    /// more: the job may have lent others a thread-local variable of this OS thread.
+    ///
+    /// That may be any flow of control: an OS thread, a `thread`, a process, a job of another pool. One of Raddle's own
+    /// makes way as for [`blocking`](raddle_core::blocking::blocking): its worker goes on with others, and one of the
+    /// spare OS threads does the work. What runs on the pool's worker finds the thread-local variables of that OS
+    /// thread, or, if a `thread` calls, its own.
+    ///
+    /// # Panics
+    /// Inside a task, which must not wait. The pool lacks a worker then.
+    ///
+    /// ```
+    /// use raddle::{ThreadPoolBuilder, csp};
+    /// let spawn = |thread: raddle::ThreadBuilder| Ok(drop(csp::spawn(|| thread.run())));
+    /// let pool = ThreadPoolBuilder::new().num_threads(2).spawn_handler(spawn).build()?;
+    /// assert_eq!(pool.install(|| 6 * 7), 42);
+    /// # Ok::<(), raddle::ThreadPoolBuildError>(())
+    /// ```
+    #[track_caller]
     pub fn run(mut self) {
+        raddle_core::runtime::lend(&mut self.body.0);
+    }
+
+    /// As [`run`](Self::run), on an OS thread that has been made for it and does nothing else.
+    fn run_alone(mut self) {
         self.body.0.take().into_iter().for_each(|body| body());
     }
 }
@@ -86,7 +112,7 @@ impl ThreadSpawn for DefaultSpawn {
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         let name = thread.name().map_or_else(|| format!("raddle-{}", thread.index()), str::to_owned);
-        thread::Builder::new().name(name).spawn(|| thread.run()).map(Some)
+        thread::Builder::new().name(name).spawn(|| thread.run_alone()).map(Some)
     }
 }
 

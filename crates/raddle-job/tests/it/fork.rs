@@ -1,11 +1,8 @@
 //! What a forked child finds of jobs.
 
-#[path = "../../../raddle-core/tests/support/fork.rs"]
-mod forked;
-
 use crate::child::{assert_said, assert_success, in_child};
+use crate::forked::fork;
 use crate::runtime;
-use forked::fork;
 use raddle::csp;
 use std::panic::catch_unwind;
 

@@ -8,6 +8,8 @@ mod join;
 // The twin's processes are OS threads, which a fork leaves behind.
 #[cfg(not(raddle_twin))]
 mod fork;
+#[cfg(not(raddle_twin))]
+mod lent;
 
 // What does not; an emulator takes long to say so.
 #[cfg(not(target_arch = "aarch64"))]
@@ -15,6 +17,9 @@ mod jobs;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;
+#[cfg(not(raddle_twin))]
+#[path = "../../../raddle-core/tests/support/fork.rs"]
+mod forked;
 #[path = "../../../raddle-core/tests/support/watch.rs"]
 mod watch;
 

@@ -16,6 +16,7 @@
 
 use super::anchor;
 use super::facts::{self, Facts, NULL};
+use super::host;
 use super::machine;
 use super::used::UsedBlocks;
 use crate::current;
@@ -85,6 +86,8 @@ pub struct ForkGuard {
     _depot: MutexGuard<'static, Depot>,
     _probing: MutexGuard<'static, ()>,
     list: Option<anchor::ListLock<'static>>,
+    /// Of a caller on storage of ours: that of its OS thread, if it is known.
+    left: Option<Option<usize>>,
 }
 
 impl ForkGuard {
@@ -98,17 +101,22 @@ impl ForkGuard {
     pub fn take() -> ForkGuard {
         let depot = DEPOT.lock().unwrap_or_else(PoisonError::into_inner);
         let probing = facts::probing();
-        ForkGuard { _depot: depot, _probing: probing, list: facts::known().map(|facts| facts.anchors.hold()) }
+        let list = facts::known().map(|facts| facts.anchors.hold());
+        // Asked before the fork: in the child the descriptor and the OS thread have other numbers.
+        let is_ours = facts::known().is_some_and(|facts| facts.is_ours(machine::thread_pointer()));
+        let left = is_ours.then(host::storage_of_this);
+        ForkGuard { _depot: depot, _probing: probing, list, left }
     }
 
-    /// In the forked child: puts our blocks back into glibc's list, so that it does not reuse their memory. `is_ours`
-    /// says that the caller forked on storage of its own, and continues on it.
-    pub fn in_child(&self, is_ours: bool) {
+    /// In the forked child: puts our blocks back into glibc's list, so that it does not reuse their memory. If the
+    /// caller forked on one of them it continues on it, and the OS thread's own storage may be another's.
+    pub fn in_child(&self) {
         /// The block on which the only thread of a forked child runs, if it is one of ours; it may fork again.
         static STAYED: AtomicUsize = AtomicUsize::new(0);
         let base = machine::thread_pointer();
-        if is_ours {
+        if let Some(left) = self.left {
             STAYED.store(base, Ordering::Relaxed);
+            left.into_iter().for_each(super::leave_in_fork);
         }
         let is_ours = STAYED.load(Ordering::Relaxed) == base;
         if let Some((facts, list)) = facts::known().zip(self.list.as_ref()) {

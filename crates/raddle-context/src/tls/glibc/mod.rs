@@ -85,7 +85,7 @@ pub unsafe fn make_way_for(base: usize) {
 
 /// In a forked child whose only thread has storage of its own: the kernel no longer writes the number of its processor
 /// to the OS thread's, at `base`, whose memory the C library may now give to others.
-pub fn leave_in_fork(base: usize) {
+fn leave_in_fork(base: usize) {
     const UNREGISTER: usize = 1;
     /// What the C library registers on this architecture: the area's size and signature.
     const BYTES: usize = 32;

@@ -138,7 +138,9 @@ fn leave_storage(block: &'static Block) {
     let flags = &block.header.flags;
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
-    unsafe { Here::of(&block.header) }.take_storage_back(block);
+    let worker = unsafe { Here::of(&block.header) };
+    // SAFETY: it runs here, its function and its destructors are over, and this returns next.
+    unsafe { worker.take_storage_back(block) };
 }
 
 /// What a process that ends has forked and not waited for is everybody's. After the last code of the program's that
@@ -163,7 +165,8 @@ fn exit(block: &'static Block) -> *mut Context {
     end(&worker, block);
     worker.give_stack(stack);
     worker.note_exit();
-    worker.pick_last()
+    // SAFETY: returned to the base of this stack, whose switch goes there next; nothing of it touches a variable.
+    unsafe { worker.pick_last() }
 }
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.

@@ -189,7 +189,8 @@ fn park_otherwise(site: &'static Location<'static>) {
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
     worker.note_stop(PARK.call(), 0);
-    if let Some(node) = region::current() {
+    // SAFETY: the caller stays in its region until this returns.
+    if let Some(node) = unsafe { region::current() } {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, None) };
     }
@@ -267,7 +268,8 @@ pub fn park_timeout(timeout: Duration) {
     let alarm = Alarm::Expire(block, block.token.generation());
     let alarm = worker.timers().set(worker.deadline(timeout), alarm);
     worker.note_stop(PARK_TIMEOUT.call(), 0);
-    if let Some(node) = region::current() {
+    // SAFETY: the caller stays in its region until this returns.
+    if let Some(node) = unsafe { region::current() } {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, Some(alarm)) };
     }
@@ -328,7 +330,8 @@ fn park_thread_in_region(node: &Node, timeout: Option<Duration>) {
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
     if header.is_null()
-        && let Some(node) = region::current()
+        // SAFETY: the caller stays in its region until this returns.
+        && let Some(node) = unsafe { region::current() }
     {
         return park_thread_in_region(node, timeout);
     }
@@ -367,7 +370,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 pub fn sleep(duration: Duration) {
     point("sleep");
     let caller = caller("csp::sleep");
-    if region::current().is_some() {
+    if region::is_in_one() {
         return sleep_in_region(caller, duration, Location::caller());
     }
     let Caller::Process(block) = caller else { return raddle_syscall::sleep(duration) };
@@ -480,7 +483,7 @@ fn wait_for_child_or_not(
     deadline: Option<Instant>,
     site: &'static Location<'static>,
 ) -> bool {
-    if deadline.is_none() && region::current().is_none() {
+    if deadline.is_none() && !region::is_in_one() {
         wait_firmly_for_child(child, site);
         return true;
     }

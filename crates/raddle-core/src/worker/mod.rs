@@ -244,9 +244,20 @@ impl Worker {
         }
     }
 
-    /// The worker that this OS thread is, if it is one: its public half. What else it has, [`Here`] gives.
+    /// Calls `f` with the worker that this OS thread is, if it is one: its public half. What else it has, [`Here`]
+    /// gives. It lives as long as what runs here, and so as `f`.
     #[inline(always)]
-    pub fn current<'a>() -> Option<&'a Worker> {
+    pub fn with_current<T>(f: impl FnOnce(&Worker) -> T) -> Option<T> {
+        // SAFETY: `f` cannot keep it.
+        unsafe { Worker::current() }.map(f)
+    }
+
+    /// The worker that this OS thread is, if it is one: its public half.
+    ///
+    /// # Safety
+    /// It is not used any more when what runs here has ended: its runtime lives as long as that.
+    #[inline(always)]
+    pub unsafe fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let header = unsafe { current_header().as_ref() }?;
         if header.is(AWAY) {

@@ -278,7 +278,7 @@ impl Shared {
             return;
         }
         self.worker(keeper).timers().cancel(alarm);
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared(), self)) {
+        if Worker::with_current(|worker| std::ptr::eq(worker.shared(), self)) == Some(true) {
             return; // which looks itself before it next sleeps
         }
         fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do

@@ -105,7 +105,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let joins = self.joins()?;
         runtime::install_default(|| self.start())?;
         if joins {
-            place::join_pool(place::runtime());
+            place::join_default();
         }
         Ok(())
     }

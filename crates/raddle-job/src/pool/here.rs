@@ -3,7 +3,7 @@
 //! Never: a worker kept over a wait.
 
 use super::Yield;
-use raddle_core::runtime::place::{place, runtime};
+use raddle_core::runtime::place::{place, with_runtime};
 use raddle_core::wait::park::{let_others_run, may_wait};
 use raddle_core::worker::{Worker, fresh_begun, has_work};
 
@@ -26,7 +26,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// # Panics
 /// If the default runtime cannot be started.
 pub fn current_num_threads() -> usize {
-    runtime().workers().len()
+    with_runtime(|runtime| runtime.workers().len())
 }
 
 /// The most workers that a pool can have; asking for more gives this many.
@@ -47,8 +47,8 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 #[inline]
 pub fn yield_now() -> Option<Yield> {
     place()?;
-    let shares = || Worker::current().is_some_and(|worker| worker.shared().has_shared(worker.index));
-    Some(yield_while(|| has_work() || shares()))
+    let shares = || Worker::with_current(|worker| worker.shared().has_shared(worker.index));
+    Some(yield_while(|| has_work() || shares() == Some(true)))
 }
 
 /// As [`yield_now`], but only runs work of the caller's own worker.

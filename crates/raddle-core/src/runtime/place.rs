@@ -10,6 +10,7 @@
 
 use super::Shared;
 use crate::message;
+use crate::worker::lent::lends_to;
 use crate::worker::{Worker, current_header};
 use raddle_protocol::header::AWAY;
 use std::cell::Cell;
@@ -36,6 +37,7 @@ pub fn join_pool(shared: &'static Shared) -> bool {
     let stands_for_none = STANDS_FOR.get().0.is_null();
     if stands_for_none {
         STANDS_FOR.set((shared, 0));
+        lends_to(shared);
     }
     stands_for_none
 }

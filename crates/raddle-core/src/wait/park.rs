@@ -18,6 +18,7 @@ use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
+use crate::worker::lent::while_waiting;
 use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{Here, RECORDED, SEEDED, current_header, has_no_stack};
@@ -341,8 +342,8 @@ fn park_thread(timeout: Option<Duration>) {
         (Some(Kind::Process), _) => block_thread(unsafe { Block::of_header(header) }, timeout),
         // A task that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
         (Some(_), None) => (),
-        (_, Some(timeout)) => std::thread::park_timeout(timeout),
-        (None, None) => std::thread::park(),
+        (_, Some(timeout)) => while_waiting(|| std::thread::park_timeout(timeout)),
+        (None, None) => while_waiting(std::thread::park),
     }
 }
 

@@ -27,6 +27,7 @@
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
 //! | `ends` | whether the OS thread may end with it |
+//! | `lent` | when an OS thread of the program stands for it |
 //! | `slice` | when a time slice has lasted long enough |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
@@ -51,6 +52,7 @@ mod here;
 pub mod hooks;
 pub mod jobs;
 mod leave;
+pub mod lent;
 pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;

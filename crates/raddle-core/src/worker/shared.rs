@@ -10,6 +10,7 @@ use crate::orphan;
 use crate::policy::Policy;
 use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
+use crate::worker::lent::LentGate;
 use crate::worker::live::Live;
 use crate::worker::load::{Always, Sampler};
 use crate::worker::polling::Pollers;
@@ -66,6 +67,8 @@ pub struct Shared {
     pub(crate) pollers: Pollers,
     pub(crate) live: Live,
     pub hooks: Hooks,
+    /// If an OS thread of the program stands for the first worker.
+    pub(crate) gate: Option<LentGate>,
     pub(crate) make_job: MakeJob,
     /// What is spawned and nobody waits for, at each worker.
     pub lines: Box<[Line]>,
@@ -116,6 +119,7 @@ impl Shared {
             sampler: Sampler::new(),
             pollers: Pollers::new(),
             live: Live::default(),
+            gate: looks.hooks.first_is_foreign.then(LentGate::default),
             hooks: looks.hooks,
             make_job: looks.make_job,
             lines: (0..workers).map(|_| Line::default()).collect(),
@@ -290,6 +294,7 @@ impl Shared {
     /// From now on the runtime ends when nothing can run any more.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
+        self.gate.as_ref().into_iter().for_each(LentGate::open_for_good);
         // The idle protocol's fences order this store before the sleepers' next look.
         self.idle.wake_all();
     }

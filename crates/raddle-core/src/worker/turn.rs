@@ -38,11 +38,22 @@ impl LocalWorker {
     fn run(&self) -> bool {
         let lender = self.begin_home();
         self.tracer.begin_on_this_thread();
-        while let Some(next) = self.next().or_else(|| self.choose_again(self.wait_for_work()?)) {
-            self.dispatch(next);
+        match self.shared().gate.as_ref().filter(|_| self.index == 0) {
+            None => {
+                while let Some(next) = self.next_or_wait() {
+                    self.dispatch(next);
+                }
+            }
+            Some(gate) => self.run_behind(gate),
         }
         self.end_home(lender);
         self.has_abandoned()
+    }
+
+    /// The next to run, for which it looks and sleeps. `None` when the runtime stops.
+    #[inline(always)]
+    pub(super) fn next_or_wait(&self) -> Option<Runnable> {
+        self.next().or_else(|| self.choose_again(self.wait_for_work()?))
     }
 
     /// The next to run, from the places that are this worker's own or its group's.
@@ -91,7 +102,7 @@ impl LocalWorker {
         self.turns().batch.pop()
     }
 
-    fn dispatch(&self, next: Runnable) {
+    pub(super) fn dispatch(&self, next: Runnable) {
         match next.header().kind {
             Kind::Task => {
                 Counters::add(&self.counters.polls, 1);

@@ -24,7 +24,7 @@ impl CurrentSlot {
     /// Sets what runs next on the OS thread.
     ///
     /// # Safety
-    /// The caller runs on the OS thread of this slot.
+    /// The caller runs on the OS thread of this slot; the word as for [`current::set`].
     #[inline(always)]
     pub unsafe fn set(self, word: *mut ()) {
         // SAFETY: the OS thread is alive, and nobody has a reference to its word.

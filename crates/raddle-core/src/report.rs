@@ -60,9 +60,7 @@ pub(crate) fn abandoned(count: u64, kept: usize) {
 
 /// Something fails: what led to it is worth a file, if there is a trace.
 fn save_trace() {
-    if let Some(worker) = crate::worker::Worker::current() {
-        worker.shared().trace.note_failure();
-    }
+    crate::worker::Worker::with_current(|worker| worker.shared().trace.note_failure());
 }
 
 /// Puts a line with the process's name before whatever panic hook is installed.

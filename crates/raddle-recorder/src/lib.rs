@@ -46,8 +46,7 @@ use std::path::Path;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn dump(file: impl AsRef<Path>) -> io::Result<()> {
-    let shared = runtime::here()?;
-    shared.trace().dump(shared, file.as_ref())
+    runtime::with_here(|shared| shared.trace().dump(shared, file.as_ref()))?
 }
 
 /// Records from now on what belongs to `level`, on all workers of the caller's runtime.
@@ -55,7 +54,5 @@ pub fn dump(file: impl AsRef<Path>) -> io::Result<()> {
 /// # Errors
 /// If the default runtime cannot be started.
 pub fn set_level(level: Level) -> io::Result<()> {
-    let shared = runtime::here()?;
-    shared.trace().set_level(shared, level);
-    Ok(())
+    Ok(runtime::with_here(|shared| shared.trace().set_level(shared, level))?)
 }

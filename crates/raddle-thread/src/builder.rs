@@ -37,7 +37,12 @@ impl Builder {
         Builder { name: None, stack_size: None, worker: None }
     }
 
-    /// The name that reports and panics show. Without null bytes: [`spawn`](Self::spawn) panics at one.
+    /// The name that `thread::current`, reports, dumps, traces and panics show. Without null bytes:
+    /// [`spawn`](Self::spawn) panics at one.
+    ///
+    /// The kernel does not know it: in `/proc`, in `ps -T` and by `pthread_getname_np` an OS thread has the name of its
+    /// worker (`raddle-0`), whatever runs there. The kernel would have to be told at each switch, which takes ten times
+    /// as long as the switch. For the same reason `pthread_setname_np` in a thread names the worker's OS thread.
     pub fn name(mut self, name: String) -> Builder {
         self.name = Some(name);
         self

@@ -42,15 +42,20 @@ pub fn get() -> *mut () {
 
 /// Sets the word of this OS thread.
 ///
+/// # Safety
+/// As long as it stands, it is what those who read it on this OS thread take it for: null, or where what runs begins.
+///
 /// ```
 /// use raddle_context::current;
 /// let mut block = 7_u32;
-/// current::set((&raw mut block).cast());
+/// // SAFETY: nobody else reads it here.
+/// unsafe { current::set((&raw mut block).cast()) };
 /// assert_eq!(current::get().cast(), &raw mut block);
-/// # current::set(std::ptr::null_mut());
+/// # // SAFETY: as above.
+/// # unsafe { current::set(std::ptr::null_mut()) };
 /// ```
 #[inline(always)]
-pub fn set(word: *mut ()) {
+pub unsafe fn set(word: *mut ()) {
     // SAFETY: writes a word of the thread's own, to which nobody has a reference.
     unsafe {
         asm!(
@@ -86,8 +91,11 @@ pub fn home() -> *mut () {
 }
 
 /// Sets the word that [`home`] gives.
+///
+/// # Safety
+/// As for [`set`], and what it says runs when nothing else does.
 #[inline(always)]
-pub fn set_home(word: *mut ()) {
+pub unsafe fn set_home(word: *mut ()) {
     // SAFETY: as in `set`.
     unsafe {
         asm!(

@@ -54,7 +54,8 @@ impl CurrentWord {
     }
 
     pub(crate) fn install(self) {
-        current::set(self.0.into_inner());
+        // SAFETY: it is the one who transfers that has said what runs next.
+        unsafe { current::set(self.0.into_inner()) };
     }
 }
 

@@ -20,16 +20,18 @@ impl CurrentSlot {
     /// Says what runs next.
     ///
     /// # Safety
-    /// None in the twin.
+    /// As for [`current::set`].
     pub unsafe fn set(self, word: *mut ()) {
-        current::set(word);
+        // SAFETY: passed on to the caller.
+        unsafe { current::set(word) };
     }
 
     /// Says what runs next: in the twin every word travels.
     ///
     /// # Safety
-    /// None in the twin.
+    /// As for [`current::set`].
     pub unsafe fn leave(self, word: *mut ()) {
-        current::set(word);
+        // SAFETY: passed on to the caller.
+        unsafe { current::set(word) };
     }
 }

@@ -38,7 +38,8 @@ fn overflow(depot: StackOptions, class: SizeClass, dive: fn()) {
     install_process_handler();
     set_describer(describe);
     let _alt_stack = AltStack::for_this_thread().unwrap();
-    current::set(core::ptr::without_provenance_mut(0xABC0));
+    // SAFETY: who describes it does not follow it.
+    unsafe { current::set(core::ptr::without_provenance_mut(0xABC0)) };
     run_on(&mut StackPool::new(StackDepot::with(depot)), class, move |_| dive());
 }
 
@@ -105,7 +106,8 @@ fn a_guard_holds_after_its_stack_was_trimmed() {
         install_process_handler();
         set_describer(describe);
         let _alt_stack = AltStack::for_this_thread().unwrap();
-        current::set(core::ptr::without_provenance_mut(0xABC0));
+        // SAFETY: who describes it does not follow it.
+        unsafe { current::set(core::ptr::without_provenance_mut(0xABC0)) };
         run_on(&mut StackPool::new(depot), SizeClass::DEFAULT, |_| recurse());
     });
     assert_report(&output, 65536);

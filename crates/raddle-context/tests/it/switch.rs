@@ -97,13 +97,15 @@ fn a_backtrace_ends_at_the_base() {
 fn the_current_word_is_what_was_set_last() {
     let seen = Rc::new(Cell::new(0));
     let inside = seen.clone();
-    current::set(core::ptr::without_provenance_mut(0x1230));
+    // SAFETY: nobody but this test reads the word here.
+    let set = |word: usize| unsafe { current::set(core::ptr::without_provenance_mut(word)) };
+    set(0x1230);
     run_on(&mut pool(), SizeClass::DEFAULT, move |_| {
         inside.set(current::get().addr());
-        current::set(core::ptr::without_provenance_mut(0x4560));
+        set(0x4560);
     });
     assert_eq!((seen.get(), current::get().addr()), (0x1230, 0x4560));
-    current::set(core::ptr::null_mut());
+    set(0);
 }
 
 /// A chain of contexts, each of which starts the next by returning it, all on one stack.

@@ -39,6 +39,7 @@ extern "C" fn shared_run(function: extern "C" fn(*mut c_void) -> c_int, data: *m
 #[unsafe(no_mangle)]
 extern "C" fn shared_exchange(word: *mut c_void) -> *mut c_void {
     let before = current::get();
-    current::set(word.cast());
+    // SAFETY: nobody takes it for anything.
+    unsafe { current::set(word.cast()) };
     before.cast()
 }

@@ -107,14 +107,16 @@ unsafe fn host(trip: *mut ()) {
     // It has let go of its forks; a join of the call is an OS thread's.
     let forks = block.header.forks.replace(std::ptr::null());
     // Its own storage has a word of its own; the twin carries this one over.
-    current::set(block.as_header().cast());
+    // SAFETY: it runs here next, until it transfers back.
+    unsafe { current::set(block.as_header().cast()) };
     let controls = block.header.is(FOREIGN).then(ControlWords::here);
     // SAFETY: the thread is saved, and held by this; it comes back here before it goes anywhere else.
     unsafe { transfer_with(host.context.get(), block.context.get(), block.storage_base()) };
     if let Some(controls) = controls {
         controls.exchange();
     }
-    current::set(std::ptr::null_mut());
+    // SAFETY: nothing of ours runs on a spare OS thread but such a guest.
+    unsafe { current::set(std::ptr::null_mut()) };
     block.header.forks.set(forks);
     flags.set(flags.get() & !AWAY);
     // SAFETY: it has left its stack again, and only this may queue it.

@@ -168,13 +168,15 @@ unsafe fn as_away<T>(block: &Block, f: impl FnOnce() -> Result<T>) -> Result<T> 
     flags.set(flags.get() | AWAY);
     // It has let go of its forks; a join of the call is an OS thread's.
     let forks = block.header.forks.replace(std::ptr::null());
-    raddle_context::current::set(block.as_header().cast());
+    // SAFETY: the process waits for this, which stands for it here.
+    unsafe { raddle_context::current::set(block.as_header().cast()) };
     let result = without_forks(block, f);
     if is_orphan() {
         // Forked in the call: in the child the process, which waits for this, does not exist.
         end_of_orphan(result.is_err());
     }
-    raddle_context::current::set(std::ptr::null_mut());
+    // SAFETY: nothing of ours runs on a spare OS thread but such a call.
+    unsafe { raddle_context::current::set(std::ptr::null_mut()) };
     block.header.forks.set(forks);
     flags.set(flags.get() & !AWAY);
     result

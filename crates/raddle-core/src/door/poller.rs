@@ -51,7 +51,7 @@
 
 pub use crate::worker::polling::{Asking, is_asked_here};
 
-use crate::runtime::{BuildError, Shared, here};
+use crate::runtime::{BuildError, Shared, with_here};
 use crate::worker::polling::PollerBody;
 use std::fmt;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Poller {
         gap: Duration,
         ask: impl FnMut(&Asking<'_>) -> Duration + Send + 'static,
     ) -> Result<Poller, BuildError> {
-        let shared = here()?.hold();
+        let shared = with_here(Shared::hold)?;
         let body = Arc::new(PollerBody::new(name, gap, Box::new(ask)));
         shared.add_poller(body.clone());
         Ok(Poller { body, shared })

@@ -56,9 +56,8 @@ pub struct TeamWord(AtomicU32);
 /// to wake a sleeping worker; nothing in a team that is larger than its runtime has workers, or on an OS thread.
 pub fn default_spin(members: usize) -> Duration {
     const LOOK: Duration = Duration::from_micros(20);
-    let fits =
-        Worker::current().is_some_and(|worker| members > 1 && members <= worker.shared().workers().len());
-    if fits { LOOK } else { Duration::ZERO }
+    let fits = Worker::with_current(|worker| members > 1 && members <= worker.shared().workers().len());
+    if fits == Some(true) { LOOK } else { Duration::ZERO }
 }
 
 impl TeamWord {

@@ -101,7 +101,7 @@ impl ForeignBuilder {
             return Err(invalid(format!("{bytes} bytes are no stack: at least {LEAST}")));
         }
         if let Some(wanted) = self.worker {
-            let workers = runtime::here()?.workers().len();
+            let workers = runtime::with_here(|runtime| runtime.workers().len())?;
             if wanted >= workers {
                 return Err(invalid(format!(
                     "no worker {wanted}: the runtime has {workers}, numbered from 0"
@@ -119,7 +119,7 @@ impl ForeignBuilder {
             // SAFETY: passed on to the caller.
             Some(worker) => unsafe { foreign::spawn_here(worker, set, call) },
             // SAFETY: as above.
-            None => unsafe { foreign::spawn_outside(runtime::here()?, set, call) },
+            None => runtime::with_here(|runtime| unsafe { foreign::spawn_outside(runtime, set, call) })?,
         };
         let no_memory =
             || io::Error::new(io::ErrorKind::OutOfMemory, "no memory for the storage of a thread");

@@ -150,7 +150,8 @@ unsafe extern "C" fn retire(me: *mut Context) -> *mut Context {
     worker.free_block(block);
     worker.give_stack(stack);
     worker.note_exit();
-    worker.pick_last()
+    // SAFETY: as in `exit`.
+    unsafe { worker.pick_last() }
 }
 
 /// What begins runs in the storage that has been taken for it.
@@ -178,7 +179,9 @@ fn leave_storage(block: &'static Block) {
     let flags = &block.header.flags;
     flags.set(flags.get() & !(OWN_TLS | MOVABLE));
     // SAFETY: it has run on this worker since its last wait, and stays with it from now on.
-    unsafe { Here::of(&block.header) }.take_storage_back(block);
+    let worker = unsafe { Here::of(&block.header) };
+    // SAFETY: it runs here, its function and its destructors are over, and this returns next.
+    unsafe { worker.take_storage_back(block) };
 }
 
 /// What a process that ends has forked and not waited for is everybody's. After the last code of the program's that
@@ -203,7 +206,8 @@ fn exit(block: &'static Block) -> *mut Context {
     end(&worker, block);
     worker.give_stack(stack);
     worker.note_exit();
-    worker.pick_last()
+    // SAFETY: returned to the base of this stack, whose switch goes there next; nothing of it touches a variable.
+    unsafe { worker.pick_last() }
 }
 
 /// As [`exit`], of a process with storage that the next one takes as it is. It runs with that to its last instruction:
@@ -243,7 +247,8 @@ fn exit_as_is(block: &'static Block) -> *mut Context {
     worker.give_stack(stack);
     worker.give_storage(storage);
     worker.note_exit();
-    worker.pick_last_as_is(memory)
+    // SAFETY: as in `exit`.
+    unsafe { worker.pick_last_as_is(memory) }
 }
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.

@@ -10,7 +10,7 @@ mod stay;
 pub(crate) use node::Heir;
 pub use node::{Node, Ring};
 pub(crate) use stay::Stay;
-pub use stay::{check, check_process, current, hold, is_cancelled_now};
+pub use stay::{check, check_process, current, hold, is_cancelled_now, is_in_one};
 
 use crate::worker::choice;
 use std::any::Any;
@@ -79,7 +79,7 @@ pub fn unwind() -> ! {
 /// A node for a scope that the caller opens.
 #[inline]
 pub fn for_scope() -> Option<Arc<Node>> {
-    current().and_then(|_| hold())
+    if is_in_one() { hold() } else { None }
 }
 
 /// Runs the closure of a process without a scope that its maker waits for.

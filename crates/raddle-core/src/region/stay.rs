@@ -54,9 +54,10 @@ fn node_of(block: &Block) -> *const Node {
 
 /// The node of whoever runs here, if it is in a region and may be cancelled now: not while it unwinds.
 ///
-/// It lives as long as the region that the caller is in.
+/// # Safety
+/// It is not used any more when the caller has left the region that it is in.
 #[inline]
-pub fn current<'r>() -> Option<&'r Node> {
+pub unsafe fn current<'r>() -> Option<&'r Node> {
     let node = match who() {
         Who::Process(block) => node_of(block),
         Who::OsThread => OUTSIDE.get(),
@@ -67,6 +68,13 @@ pub fn current<'r>() -> Option<&'r Node> {
     }
     // SAFETY: the region that has put it there holds it, and is left by the caller only.
     Some(unsafe { &*node })
+}
+
+/// Whether whoever runs here is in a region, and may be cancelled now.
+#[inline]
+pub fn is_in_one() -> bool {
+    // SAFETY: it is not kept.
+    unsafe { current() }.is_some()
 }
 
 /// As [`current`], shared; also while it unwinds.
@@ -106,7 +114,8 @@ pub fn check_process(block: &Block) {
 /// Whether [`check`] would unwind.
 #[inline]
 pub fn is_cancelled_now() -> bool {
-    current().is_some_and(Node::is_struck)
+    // SAFETY: it is not kept.
+    unsafe { current() }.is_some_and(Node::is_struck)
 }
 
 /// The stay of whoever runs here in a region, or under a shield. Left by the same, in its order.

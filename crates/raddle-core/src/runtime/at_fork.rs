@@ -123,7 +123,8 @@ extern "C" fn child() {
         unsafe { forget() };
     }
     runtime::forget_default();
-    raddle_context::current::set(std::ptr::null_mut());
+    // SAFETY: nothing of ours runs here any more.
+    unsafe { raddle_context::current::set(std::ptr::null_mut()) };
 }
 
 /// Empties what the parent's threads wait in, in a child.

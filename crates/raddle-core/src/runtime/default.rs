@@ -10,13 +10,24 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 static DEFAULT: AtomicPtr<Shared> = AtomicPtr::new(std::ptr::null_mut());
 static STARTING: Mutex<()> = Mutex::new(());
 
+/// Calls `f` with the runtime that a call from here belongs to: the caller's own, else the default one.
+pub fn with_here<T>(f: impl FnOnce(&Shared) -> T) -> Result<T, BuildError> {
+    // SAFETY: `f` cannot keep it.
+    unsafe { here() }.map(f)
+}
+
 /// The runtime that a call from here belongs to: the caller's own, else the default one.
-pub fn here<'a>() -> Result<&'a Shared, BuildError> {
-    if let Some(worker) = Worker::current() {
+///
+/// # Safety
+/// It is not used any more when what runs here has ended, or does not stand for a worker any more.
+pub unsafe fn here<'a>() -> Result<&'a Shared, BuildError> {
+    // SAFETY: passed on to the caller.
+    if let Some(worker) = unsafe { Worker::current() } {
         return Ok(worker.shared());
     }
     // As in `place::place`.
-    if let Some(shared) = super::place::stood_for() {
+    // SAFETY: passed on to the caller.
+    if let Some(shared) = unsafe { super::place::stood_for() } {
         return Ok(shared);
     }
     // SAFETY: the word is null or the header of what runs here, which is alive.
@@ -24,11 +35,16 @@ pub fn here<'a>() -> Result<&'a Shared, BuildError> {
         // SAFETY: only the public half of the worker is used that it came from; its runtime waits for it.
         return Ok(unsafe { Worker::of(away) }.shared());
     }
-    // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release below.
-    match unsafe { DEFAULT.load(Ordering::Acquire).as_ref() } {
+    match started() {
         Some(shared) => Ok(shared),
         None => start(),
     }
+}
+
+/// The default runtime, if it has been started. It is never freed.
+pub(super) fn started() -> Option<&'static Shared> {
+    // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release in `keep`.
+    unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
 }
 
 #[cold]
@@ -75,10 +91,7 @@ fn register_exit_report() {
     // Once for a program and all that it forks.
     static REGISTERED: Once = Once::new();
     extern "C" fn at_exit() {
-        // SAFETY: null, or a runtime that is never freed. Acquire pairs with the release in `start`.
-        if let Some(shared) = unsafe { DEFAULT.load(Ordering::Acquire).as_ref() }
-            && shared.prints_stats
-        {
+        if let Some(shared) = started().filter(|shared| shared.prints_stats) {
             crate::message::say(&shared.stats_text());
         }
     }

@@ -24,7 +24,7 @@ pub use crate::worker::Shared;
 pub(crate) use builder::building;
 pub use builder::{BuildError, Builder};
 pub use caller::{Caller, lend};
-pub use default::{forget as forget_default, here, install as install_default, starting};
+pub use default::{forget as forget_default, here, install as install_default, starting, with_here};
 
 use crate::counters::Stats;
 use crate::idle_times::{DECADES, IdleDecade};
@@ -254,7 +254,7 @@ impl Runtime {
     #[doc(hidden)]
     pub fn stop(mut self) -> u64 {
         self.shared.let_stop();
-        let is_outside = Worker::current().is_none() && self.shared.is_here();
+        let is_outside = Worker::with_current(|_| ()).is_none() && self.shared.is_here();
         if is_outside && !self.has_ended {
             self.shared.close();
             if self.shared.wait_briefly_for_leave() {
@@ -280,8 +280,7 @@ impl Runtime {
             std::mem::forget((self.shared.clone(), std::mem::take(&mut self.threads)));
             return 0;
         }
-        let inside = Worker::current().is_some_and(|w| std::ptr::eq(w.shared(), Arc::as_ptr(&self.shared)));
-        if inside {
+        if place::is_on_worker_of(Arc::as_ptr(&self.shared)) {
             // Dropped by one of its own.
             self.shared.close_alone();
             return 0;

@@ -105,7 +105,7 @@ impl Builder {
         let invalid = |e: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, e.to_string());
         let class = self.stack_bytes.map(SizeClass::for_bytes).transpose().map_err(|e| invalid(&e))?;
         if let Some(wanted) = self.worker {
-            let workers = runtime::here()?.workers().len();
+            let workers = runtime::with_here(|runtime| runtime.workers().len())?;
             if wanted >= workers {
                 return Err(invalid(&format_args!(
                     "no worker {wanted}: the runtime has {workers}, numbered from 0; see RADDLE_WORKERS"
@@ -172,13 +172,14 @@ where
     F: FnOnce() -> T,
 {
     // SAFETY: passed on to the caller.
-    Ok(unsafe { spawn_outside(runtime::here()?, set, scope, site, f) })
+    Ok(runtime::with_here(|runtime| unsafe { spawn_outside(runtime, set, scope, site, f) })?)
 }
 
 /// Spawns on the caller's runtime what nobody waits for, with the stack of a job.
 #[track_caller]
 pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let set = Settings { class: Some(roomy(runtime::here()?.stack_class)), ..Settings::PLAIN };
+    let class = runtime::with_here(|runtime| roomy(runtime.stack_class))?;
+    let set = Settings { class: Some(class), ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
     unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
 }

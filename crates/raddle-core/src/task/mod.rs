@@ -31,7 +31,7 @@ where
 {
     let (task, handle) = poll::new(future);
     if let Err(task) = submit_task(task) {
-        message::started(runtime::here()).inject_task(task);
+        message::started(runtime::with_here(|runtime| runtime.inject_task(task)));
     }
     handle
 }

@@ -82,16 +82,21 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         let alarm = Alarm::Waker(context.waker().clone());
-        let set = match Worker::current() {
-            Some(worker) => Set::at(worker, worker.timers().set(worker.deadline(left), alarm)),
-            None => {
-                let shared = message::started(runtime::here());
-                let at =
-                    shared.clock.now_ns().saturating_add(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX));
-                Set::at(shared.worker(0), shared.set_alarm_outside(at, alarm))
-            }
+        let mut alarm = Some(alarm);
+        let set_here = |worker: &Worker| {
+            let alarm = alarm.take().expect("it is set once");
+            Set::at(worker, worker.timers().set(worker.deadline(left), alarm))
         };
-        self.set = Some(set);
+        let set = Worker::with_current(set_here).or_else(|| {
+            let alarm = alarm?;
+            let set_outside = |shared: &Shared| {
+                let left = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+                let at = shared.clock.now_ns().saturating_add(left);
+                Set::at(shared.worker(0), shared.set_alarm_outside(at, alarm))
+            };
+            Some(message::started(runtime::with_here(set_outside)))
+        });
+        self.set = set;
         Poll::Pending
     }
 }

@@ -1,12 +1,12 @@
 //! Owns: `task::spawn_blocking`.
-//! May use: `blocking::spare`, `message`, `orphan`, `poll::join`, `runtime`.
+//! May use: `blocking::spare`, `message`, `orphan`, `poll::join`, `runtime`, `worker::shared`.
 //! Never: a task: what blocks is a function, and only its end is awaited.
 
 use crate::blocking::run_detached;
 use crate::message;
 use crate::orphan;
 use crate::poll::{JoinHandle, JoinSlot};
-use crate::runtime;
+use crate::runtime::{self, Shared};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ where
 {
     let slot = Arc::new(JoinSlot::new());
     let handle = JoinHandle::new(slot.clone());
-    let runtime = message::started(runtime::here()).hold();
+    let runtime = message::started(runtime::with_here(Shared::hold));
     runtime.leave_outside();
     run_detached(move || {
         let generation = orphan::generation();

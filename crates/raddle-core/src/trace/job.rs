@@ -14,7 +14,7 @@ pub fn note_job(event: Event, job: u32) {
 /// The running process runs a job, made of a closure of that type.
 #[cold]
 pub fn name_this_job<F>() {
-    if Worker::current().is_some_and(Worker::traces) {
+    if Worker::with_current(Worker::traces) == Some(true) {
         worker::name_running(&name_of_job(std::any::type_name::<F>()).into());
     }
 }

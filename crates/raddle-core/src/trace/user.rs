@@ -48,9 +48,11 @@ macro_rules! __trace_counter {
 }
 
 fn record(event: Event, mark: &'static Mark, value: u32) {
-    if let Some(worker) = Worker::current().filter(|worker| worker.traces_at(Level::User)) {
-        worker.tracer.record(event, place_of_mark(mark), value);
-    }
+    Worker::with_current(|worker| {
+        if worker.traces_at(Level::User) {
+            worker.tracer.record(event, place_of_mark(mark), value);
+        }
+    });
 }
 
 /// Records that the program is here, with a value. Does nothing below level `user`, and on an OS thread.

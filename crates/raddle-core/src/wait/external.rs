@@ -1,5 +1,6 @@
 //! Owns: how an OS thread that is no worker waits for one of ours, and is woken.
-//! May use: `block::current`, `os_thread::sleep`, `report`, `worker::choice`, `raddle-protocol`.
+//! May use: `block::current`, `os_thread::sleep`, `report`, `worker::choice`, `worker::lent`,
+//! `raddle-protocol`.
 //! Never: a queue.
 //!
 //! An OS thread that waits looks to its waker like anything else that waits: a header. Its kind says that waking it
@@ -9,6 +10,7 @@ use crate::os_thread::{Asleep, note_wake};
 use crate::report;
 use crate::worker::choice;
 use crate::worker::current_header;
+use crate::worker::lent::while_waiting;
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::prim::{AtomicU32, Ordering, futex_wait, futex_wake_one};
 use std::time::{Duration, Instant};
@@ -34,6 +36,10 @@ impl External {
     /// Blocks the OS thread until it is woken. False if the deadline passes first.
     #[must_use]
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
+        while_waiting(|| self.sleep_until_woken(deadline))
+    }
+
+    fn sleep_until_woken(&self, deadline: Option<Instant>) -> bool {
         if in_process() {
             choice::abandons();
         }

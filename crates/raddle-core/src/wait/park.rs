@@ -19,6 +19,7 @@ use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
 use crate::worker::choice::{self, point};
+use crate::worker::lent::while_waiting;
 use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
 use crate::worker::{Here, RECORDED, SEEDED, current_header, has_no_stack};
@@ -226,7 +227,8 @@ fn park_otherwise(site: &'static Location<'static>) {
     // SAFETY: `block` is what runs here, and leaves its stack by this only.
     let worker = unsafe { Here::of(&block.header) };
     worker.note_stop(PARK.call(), 0);
-    if let Some(node) = region::current() {
+    // SAFETY: the caller stays in its region until this returns.
+    if let Some(node) = unsafe { region::current() } {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, None) };
     }
@@ -304,7 +306,8 @@ pub fn park_timeout(timeout: Duration) {
     let alarm = Alarm::Expire(block, block.token.generation());
     let alarm = worker.timers().set(worker.deadline(timeout), alarm);
     worker.note_stop(PARK_TIMEOUT.call(), 0);
-    if let Some(node) = region::current() {
+    // SAFETY: the caller stays in its region until this returns.
+    if let Some(node) = unsafe { region::current() } {
         // SAFETY: as above.
         return unsafe { park_in_region(node, worker, block, Some(alarm)) };
     }
@@ -365,7 +368,8 @@ fn park_thread_in_region(node: &Node, timeout: Option<Duration>) {
 fn park_thread(timeout: Option<Duration>) {
     let header = current_header();
     if header.is_null()
-        && let Some(node) = region::current()
+        // SAFETY: the caller stays in its region until this returns.
+        && let Some(node) = unsafe { region::current() }
     {
         return park_thread_in_region(node, timeout);
     }
@@ -375,8 +379,8 @@ fn park_thread(timeout: Option<Duration>) {
         (Some(Kind::Process), _) => block_thread(unsafe { Block::of_header(header) }, timeout),
         // A task that unwinds: nobody has a handle to unpark it, and a park may return for no reason.
         (Some(_), None) => (),
-        (_, Some(timeout)) => std::thread::park_timeout(timeout),
-        (None, None) => std::thread::park(),
+        (_, Some(timeout)) => while_waiting(|| std::thread::park_timeout(timeout)),
+        (None, None) => while_waiting(std::thread::park),
     }
 }
 
@@ -404,7 +408,7 @@ fn block_thread(block: &Block, timeout: Option<Duration>) {
 pub fn sleep(duration: Duration) {
     point("sleep");
     let caller = caller("csp::sleep");
-    if region::current().is_some() {
+    if region::is_in_one() {
         return sleep_in_region(caller, duration, Location::caller());
     }
     let Caller::Process(block) = caller else { return raddle_syscall::sleep(duration) };
@@ -517,7 +521,7 @@ fn wait_for_child_or_not(
     deadline: Option<Instant>,
     site: &'static Location<'static>,
 ) -> bool {
-    if deadline.is_none() && region::current().is_none() {
+    if deadline.is_none() && !region::is_in_one() {
         wait_firmly_for_child(child, site);
         return true;
     }

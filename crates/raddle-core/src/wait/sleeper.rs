@@ -7,7 +7,8 @@ use raddle_protocol::call::WaitCall;
 use raddle_protocol::protocol::sleeper::{Sleeper, TimedSleeper};
 use std::time::Instant;
 
-impl Sleeper for Waiter {
+// SAFETY: who selects it touches the selection, which is made for all threads, and what never changes.
+unsafe impl Sleeper for Waiter {
     type Right = WakeRight;
 
     fn new(call: &'static WaitCall) -> Self {

@@ -29,6 +29,7 @@ use crate::worker::{self, Callback, Here};
 use raddle_protocol::call::WaitCall;
 use raddle_protocol::header::Header;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Instant;
 
@@ -41,7 +42,18 @@ pub enum Outcome {
     Expired,
 }
 
-/// One wait. See the module for who may touch it when.
+/// One wait. See the module for who may touch it when: others than its maker [select](Waiter::try_select) it, by its
+/// address, and touch the selection and, by the right to wake, the parker.
+///
+/// ```compile_fail,E0277
+/// fn goes<T: Send>(_: T) {}
+/// fn elsewhere(waiter: raddle_core::wait::Waiter) { goes(waiter) }
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn goes<T: Send>(_: T) {}
+/// fn elsewhere(waiter: &raddle_core::wait::Waiter) { goes(waiter) }
+/// ```
 pub struct Waiter {
     /// The process that waits; none for an OS thread (or a process that unwinds, and so blocks its worker).
     process: Option<&'static Block>,
@@ -49,6 +61,8 @@ pub struct Waiter {
     /// An OS thread's own word, and its parker.
     own: Selection,
     parker: External,
+    /// It is its maker who waits. Others reach it by the address that stands in a queue.
+    maker: PhantomData<*mut ()>,
 }
 
 /// The right, and the duty, to queue one who waits. Empty if it had not parked.
@@ -58,10 +72,6 @@ pub struct WakeRight(Option<NonNull<Header>>);
 
 // SAFETY: the right to wake something is a right that any thread may use.
 unsafe impl Send for WakeRight {}
-// SAFETY: what other threads touch is the selection and, by the right to wake, the parker.
-unsafe impl Sync for Waiter {}
-// SAFETY: as above; it is not moved once it has been shown to others.
-unsafe impl Send for Waiter {}
 
 impl WakeRight {
     /// The right to wake one that waits by [`wait_registered`](crate::wait::park::wait_registered).
@@ -97,7 +107,7 @@ impl Waiter {
         }
         let own = Selection::new();
         let number = process.map_or(&own, |block| &block.selection).begin();
-        Waiter { process, number, own, parker: External::new() }
+        Waiter { process, number, own, parker: External::new(), maker: PhantomData }
     }
 
     #[inline]
@@ -140,7 +150,8 @@ impl Waiter {
         if let Some(outcome) = self.outcome() {
             return outcome;
         }
-        match region::current() {
+        // SAFETY: the caller stays in its region until this returns.
+        match unsafe { region::current() } {
             None => self.wait_firmly(deadline),
             Some(node) => self.wait_in_region(node, deadline),
         }

@@ -116,8 +116,7 @@ fn choose_by_seed(n: usize) -> Option<usize> {
 #[inline]
 pub fn now() -> Instant {
     if is_on()
-        && let Some(worker) = Worker::current()
-        && let Some(now) = worker.shared().clock.virtual_now()
+        && let Some(now) = Worker::with_current(|worker| worker.shared().clock.virtual_now()).flatten()
     {
         return now;
     }
@@ -127,7 +126,7 @@ pub fn now() -> Instant {
 /// Something begins that no seed decides: says so, once in a program.
 #[inline]
 pub(crate) fn outside(what: &str) {
-    if is_on() && Worker::current().is_some_and(Worker::follows_seed) {
+    if is_on() && Worker::with_current(Worker::follows_seed) == Some(true) {
         say_outside(what);
     }
 }

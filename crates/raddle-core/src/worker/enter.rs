@@ -155,7 +155,11 @@ impl LocalWorker {
     }
 
     /// A thread is over and becomes a light process of this worker, for the few steps that are left.
-    pub(crate) fn take_storage_back(&self, block: &Block) {
+    ///
+    /// # Safety
+    /// `block` is a thread's, at its end, and what runs here, on its own stack. No address of a thread-local variable
+    /// is kept over this.
+    pub(crate) unsafe fn take_storage_back(&self, block: &Block) {
         // SAFETY: this is the worker of the OS thread.
         unsafe { self.turns().current.get().set(block.as_header().cast()) };
         let stack = block.stack.take().expect("a process that runs has a stack");
@@ -218,14 +222,18 @@ impl LocalWorker {
         self.turns().current.set(Place::here());
         let home = (&raw const self.own().home.header).cast_mut().cast();
         let lender = Lender { current: current::get(), home: current::home() };
-        current::set_home(home);
-        current::set(home);
+        // SAFETY: the worker's own header, which is there as long as the worker runs here.
+        unsafe { current::set_home(home) };
+        // SAFETY: as above.
+        unsafe { current::set(home) };
         lender
     }
 
     /// After the worker's last turn: who has lent the OS thread goes on.
     pub(super) fn end_home(&self, lender: Lender) {
-        current::set_home(lender.home);
-        current::set(lender.current);
+        // SAFETY: what stood there before the worker began, and runs on.
+        unsafe { current::set_home(lender.home) };
+        // SAFETY: as above.
+        unsafe { current::set(lender.current) };
     }
 }

@@ -56,7 +56,8 @@ impl Here<'_> {
     /// the next context will see to it. It has no storage of its own.
     #[inline(never)]
     unsafe fn leave(self, block: &Block) {
-        let to = self.pick();
+        // SAFETY: it goes there next, from what runs here.
+        let to = unsafe { self.pick() };
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { transfer_with(block.context.get(), to.context, to.storage) };
         // SAFETY: a light process is resumed by the worker that it left.
@@ -80,8 +81,10 @@ impl Here<'_> {
                 // SAFETY: only threads are in the ready list.
                 self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
             }
-            Ok(None) => self.pick_after_thread(),
-            Err(head) => self.pick_contended(head),
+            // SAFETY: it goes there next, from the thread that runs here.
+            Ok(None) => unsafe { self.pick_after_thread() },
+            // SAFETY: as above; the ready list has just said so.
+            Err(head) => unsafe { self.pick_contended(head) },
         };
         if block.header.is(FOREIGN) {
             // SAFETY: as below.
@@ -137,7 +140,8 @@ impl Here<'_> {
     #[inline(always)]
     pub unsafe fn leave_here(self, block: &Block) {
         self.let_go(&block.header);
-        let to = self.pick_next();
+        // SAFETY: it goes there next, from what runs here.
+        let to = unsafe { self.pick_next() };
         // SAFETY: passed on to the caller.
         unsafe { self.leave_here_to(block, to) };
     }
@@ -159,7 +163,8 @@ impl Here<'_> {
         site: &'static Location<'static>,
     ) {
         self.let_go(&block.header);
-        let to = self.pick_next_unseen();
+        // SAFETY: it goes there next, from what runs here.
+        let to = unsafe { self.pick_next_unseen() };
         if cfg!(raddle_unnoted) || !note::ARE_KEPT {
             let wait = Wait::on(call, subject, site);
             let _shown = wait.show_alone(block);
@@ -230,7 +235,8 @@ impl Here<'_> {
     pub(crate) unsafe fn leave_workers(self, block: &Block, run: unsafe fn(*mut ()), data: *mut ()) {
         self.let_go(&block.header);
         self.own().after.set(Some(After { run, data }));
-        let to = self.pick();
+        // SAFETY: it goes there next, from what runs here.
+        let to = unsafe { self.pick() };
         // SAFETY: `to` is suspended or primed and now ours alone; the caller vouches for `block`.
         unsafe { self.switch_only(block, to) };
     }
@@ -285,7 +291,8 @@ impl Here<'_> {
     /// As for [`yield_process`](Self::yield_process).
     #[inline(never)]
     unsafe fn yield_to_fresh(self, block: &Block, budget: u32) {
-        let to = self.pick_fresh(budget);
+        // SAFETY: it goes there next, from what runs here.
+        let to = unsafe { self.pick_fresh(budget) };
         self.trace_next(to.context);
         // SAFETY: it runs, so the right to queue it is its own. Nobody else sees the batch before it has left.
         self.turns().batch.push(unsafe { block.as_runnable() });

@@ -27,6 +27,7 @@
 //! | `gates` | where processes of one worker wait for each other |
 //! | `turn` | the loop on the worker's own stack |
 //! | `ends` | whether the OS thread may end with it |
+//! | `lent` | when an OS thread of the program stands for it |
 //! | `slice` | when a time slice has lasted long enough |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
@@ -51,6 +52,7 @@ mod here;
 pub mod hooks;
 pub mod jobs;
 mod leave;
+pub mod lent;
 pub(crate) mod live;
 pub mod load;
 pub(crate) mod looks;
@@ -249,9 +251,20 @@ impl Worker {
         }
     }
 
-    /// The worker that this OS thread is, if it is one: its public half. What else it has, [`Here`] gives.
+    /// Calls `f` with the worker that this OS thread is, if it is one: its public half. What else it has, [`Here`]
+    /// gives. It lives as long as what runs here, and so as `f`.
     #[inline(always)]
-    pub fn current<'a>() -> Option<&'a Worker> {
+    pub fn with_current<T>(f: impl FnOnce(&Worker) -> T) -> Option<T> {
+        // SAFETY: `f` cannot keep it.
+        unsafe { Worker::current() }.map(f)
+    }
+
+    /// The worker that this OS thread is, if it is one: its public half.
+    ///
+    /// # Safety
+    /// It is not used any more when what runs here has ended: its runtime lives as long as that.
+    #[inline(always)]
+    pub unsafe fn current<'a>() -> Option<&'a Worker> {
         // SAFETY: the word is null or the header of what runs here, which is alive.
         let header = unsafe { current_header().as_ref() }?;
         if header.is(AWAY) {

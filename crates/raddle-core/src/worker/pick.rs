@@ -37,45 +37,73 @@ pub fn fresh_begun() -> Option<usize> {
 
 impl LocalWorker {
     /// Chooses who is next and makes it current. The caller transfers to it.
+    ///
+    /// # Safety
+    /// The caller does so next, from what runs here, with the storage that is said; nothing in between asks who runs.
     #[inline(always)]
-    pub(crate) fn pick(&self) -> Next {
-        if self.traces() { self.pick_and_record() } else { self.pick_plainly() }
+    pub(crate) unsafe fn pick(&self) -> Next {
+        if self.traces() {
+            // SAFETY: passed on to the caller.
+            unsafe { self.pick_and_record() }
+        } else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.pick_plainly() }
+        }
     }
 
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[cold]
     #[inline(never)]
-    fn pick_and_record(&self) -> Next {
-        let next = self.pick_plainly();
+    unsafe fn pick_and_record(&self) -> Next {
+        // SAFETY: passed on to the caller.
+        let next = unsafe { self.pick_plainly() };
         self.trace_next(next.context);
         next
     }
 
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(always)]
-    fn pick_plainly(&self) -> Next {
+    unsafe fn pick_plainly(&self) -> Next {
         let budget = self.budget.get() - 1;
         if budget != 0 && !self.inbox.has_mail() {
             let Some((next, is_light)) = self.turns().batch.pop_sorted() else {
-                return self.pick_waiting(budget);
+                // SAFETY: passed on to the caller.
+                return unsafe { self.pick_waiting(budget) };
             };
             self.budget.set(budget);
-            return if is_light { self.enter_light(next) } else { self.pick_otherwise(next) };
+            if is_light {
+                return self.enter_light(next);
+            }
+            // SAFETY: passed on to the caller.
+            return unsafe { self.pick_otherwise(next) };
         }
         self.go_home()
     }
 
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(never)]
-    pub(super) fn pick_next(&self) -> Next {
-        self.pick()
+    pub(super) unsafe fn pick_next(&self) -> Next {
+        // SAFETY: passed on to the caller.
+        unsafe { self.pick() }
     }
 
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(never)]
-    pub(super) fn pick_next_unseen(&self) -> Next {
-        self.pick_plainly()
+    pub(super) unsafe fn pick_next_unseen(&self) -> Next {
+        // SAFETY: passed on to the caller.
+        unsafe { self.pick_plainly() }
     }
 
     /// The next is no light process that has started. Out of line, as [`pick_waiting`](Self::pick_waiting) is.
+    ///
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(never)]
-    fn pick_otherwise(&self, next: Runnable) -> Next {
+    unsafe fn pick_otherwise(&self, next: Runnable) -> Next {
         if next.header().is(STARTED) {
             return self.enter(next);
         }
@@ -84,8 +112,12 @@ impl LocalWorker {
     }
 
     /// Chooses who is next after the one who runs is over. The caller, which has the OS thread's storage, returns it.
-    pub(crate) fn pick_last(&self) -> *mut Context {
-        let next = self.pick();
+    ///
+    /// # Safety
+    /// As for [`pick`](Self::pick), from what is over: nothing on the way there touches a thread-local variable.
+    pub(crate) unsafe fn pick_last(&self) -> *mut Context {
+        // SAFETY: passed on to the caller.
+        let next = unsafe { self.pick() };
         if next.storage != 0 {
             // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
             unsafe { tls::make_way_for(next.storage) };
@@ -95,8 +127,12 @@ impl LocalWorker {
 
     /// As [`pick_last`](Self::pick_last), after one that still runs on `stack` with storage of its own; both have been
     /// given back.
-    pub(crate) fn pick_last_as_is(&self, stack: Range<*mut u8>) -> *mut Context {
-        let next = self.pick();
+    ///
+    /// # Safety
+    /// As [`pick_last`](Self::pick_last).
+    pub(crate) unsafe fn pick_last_as_is(&self, stack: Range<*mut u8>) -> *mut Context {
+        // SAFETY: passed on to the caller.
+        let next = unsafe { self.pick() };
         if next.storage == 0 {
             // SAFETY: what runs is over, and its callers touch no thread-local variable any more.
             unsafe { tls::return_to(self.own().home.storage.get(), stack) };
@@ -110,22 +146,29 @@ impl LocalWorker {
     /// The batch is dry: the thread that has waited longest is next, else the oldest fresh process.
     ///
     /// Out of line, so that the common way through `leave` saves one register and not six.
+    ///
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(never)]
-    fn pick_waiting(&self, budget: u32) -> Next {
+    unsafe fn pick_waiting(&self, budget: u32) -> Next {
         match self.my_ready().pop() {
             Some(thread) => {
                 self.budget.set(budget);
                 self.enter(thread)
             }
-            None => self.pick_fresh(budget),
+            // SAFETY: passed on to the caller.
+            None => unsafe { self.pick_fresh(budget) },
         }
     }
 
     /// Batch and threads are dry: the oldest fresh process is next, if there is one.
     ///
     /// Out of line, so that the common way through `leave` saves one register and not six.
+    ///
+    /// # Safety
+    /// As for [`pick`](Self::pick).
     #[inline(never)]
-    pub(super) fn pick_fresh(&self, budget: u32) -> Next {
+    pub(super) unsafe fn pick_fresh(&self, budget: u32) -> Next {
         self.own().ran_dry.set(true);
         if self.jobs.waiting() > 0 {
             return self.go_home();
@@ -144,23 +187,32 @@ impl LocalWorker {
     /// As [`pick`](Self::pick), when a thread runs: a light process that follows needs the OS thread's storage again.
     ///
     /// Out of line, so that the common way through `leave_thread` saves few registers.
+    ///
+    /// # Safety
+    /// As for [`pick`](Self::pick); and a thread runs.
     #[inline(never)]
-    pub(super) fn pick_after_thread(&self) -> Next {
-        let to = self.pick();
+    pub(super) unsafe fn pick_after_thread(&self) -> Next {
+        // SAFETY: passed on to the caller.
+        let to = unsafe { self.pick() };
         if to.storage == 0 { Next { storage: self.own().home.storage.get(), ..to } } else { to }
     }
 
     /// A thief is at the ready list, of which `head` has been announced.
+    ///
+    /// # Safety
+    /// As for [`pick_after_thread`](Self::pick_after_thread); the ready list has just said so of `head`.
     #[cold]
     #[inline(never)]
-    pub(super) fn pick_contended(&self, head: usize) -> Next {
-        match self.ready.pop_contended(head) {
+    pub(super) unsafe fn pick_contended(&self, head: usize) -> Next {
+        // SAFETY: the caller vouches for `head`; this is the owner's OS thread, as `self` shows.
+        match unsafe { self.ready.pop_contended(head) } {
             Some(thread) => {
                 self.budget.set(self.budget.get() - 1);
                 // SAFETY: only threads are in the ready list.
                 self.enter_thread(unsafe { Block::of_header(thread.as_ptr()) })
             }
-            None => self.pick_after_thread(),
+            // SAFETY: passed on to the caller.
+            None => unsafe { self.pick_after_thread() },
         }
     }
 

@@ -251,7 +251,7 @@ impl Shared {
         if count == 0 || !self.pollers.outstanding.end(count) || !self.is_here() {
             return;
         }
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared(), self)) {
+        if Worker::with_current(|worker| std::ptr::eq(worker.shared(), self)) == Some(true) {
             return; // which looks itself before it next sleeps
         }
         fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes a worker after this, or we do

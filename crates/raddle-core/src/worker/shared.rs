@@ -10,6 +10,7 @@ use crate::orphan;
 use crate::policy::Policy;
 use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
+use crate::worker::lent::LentGate;
 use crate::worker::live::Live;
 use crate::worker::load::{Always, Sampler};
 use crate::worker::polling::Pollers;
@@ -74,6 +75,8 @@ pub struct Shared {
     pub(crate) pollers: Pollers,
     pub(crate) live: Live,
     pub hooks: Hooks,
+    /// If an OS thread of the program stands for the first worker.
+    pub(crate) gate: Option<LentGate>,
     pub(crate) make_job: MakeJob,
     pub(crate) make_retiree: MakeRetiree,
     /// What is spawned and nobody waits for, at each worker.
@@ -130,6 +133,7 @@ impl Shared {
             sampler: Sampler::new(),
             pollers: Pollers::new(),
             live: Live::default(),
+            gate: looks.hooks.first_is_foreign.then(LentGate::default),
             hooks: looks.hooks,
             make_job: looks.make_job,
             make_retiree: looks.make_retiree,
@@ -295,7 +299,7 @@ impl Shared {
             return;
         }
         self.worker(keeper).timers().cancel(alarm);
-        if Worker::current().is_some_and(|worker| std::ptr::eq(worker.shared(), self)) {
+        if Worker::with_current(|worker| std::ptr::eq(worker.shared(), self)) == Some(true) {
             return; // which looks itself before it next sleeps
         }
         fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
@@ -307,6 +311,7 @@ impl Shared {
     /// From now on the runtime ends when nothing can run any more.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
+        self.gate.as_ref().into_iter().for_each(LentGate::open_for_good);
         // The idle protocol's fences order this store before the sleepers' next look.
         self.idle.wake_all();
     }

@@ -271,11 +271,10 @@ pub(crate) fn trace_job(event: Event, job: u32) {
 pub(crate) fn name_running(name: &Arc<str>) {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { current_header().as_ref() };
-    if let Some(worker) = Worker::current()
-        && let Some(process) = running.filter(|running| running.kind == Kind::Process)
-    {
-        worker.tracer.keep_name(tracer::number_of(process), name);
-    }
+    let process = running.filter(|running| running.kind == Kind::Process);
+    Worker::with_current(|worker| {
+        process.into_iter().for_each(|process| worker.tracer.keep_name(tracer::number_of(process), name));
+    });
 }
 
 /// What the running process says that it is about to wait for, if it does. Not to be kept.

@@ -38,9 +38,11 @@ impl LocalWorker {
     fn run(&self) -> bool {
         let lender = self.begin_home();
         self.tracer.begin_on_this_thread();
+        let gate = self.shared().gate.as_ref().filter(|_| self.index == 0);
         loop {
-            while let Some(next) = self.next_or_wait() {
-                self.dispatch(next);
+            match gate {
+                None => self.run_until_stop(),
+                Some(gate) => self.run_behind(gate),
             }
             let Some(retiree) = self.retire_storage() else { break };
             self.dispatch(retiree);
@@ -49,7 +51,15 @@ impl LocalWorker {
         self.has_abandoned()
     }
 
-    /// The next to run, as soon as there is one. `None` when the runtime stops, or whoever the loop runs for goes on.
+    fn run_until_stop(&self) {
+        while let Some(next) = self.next_or_wait() {
+            self.dispatch(next);
+        }
+    }
+
+    /// The next to run, for which it looks and sleeps. `None` when the runtime stops, or whoever the loop runs for goes
+    /// on.
+    #[inline(always)]
     pub(super) fn next_or_wait(&self) -> Option<Runnable> {
         self.next().or_else(|| self.choose_again(self.wait_for_work()?))
     }

@@ -67,7 +67,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(place::runtime(), op)
+    place::with_runtime(|runtime| broadcast_in(runtime, op))
 }
 
 /// As [`broadcast`], in this pool.
@@ -98,7 +98,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(place::runtime(), op);
+    place::with_runtime(|runtime| spawn_broadcast_in(runtime, op));
 }
 
 /// As [`spawn_broadcast`], in this pool.

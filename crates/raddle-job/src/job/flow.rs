@@ -10,9 +10,8 @@
 //! | a task's poll | there are none: both closures run here, one after the other, since a poll must not wait |
 //! | an OS thread, or a process in a `blocking` | the call is run by a process of `runtime::here`, with a roomy stack |
 
-use raddle_core::message;
 use raddle_core::process::make;
-use raddle_core::runtime::{self, Shared};
+use raddle_core::runtime::{Shared, place};
 use raddle_core::worker::{Here, Worker, current_header};
 use raddle_protocol::header::{AWAY, Header, Kind};
 use raddle_protocol::protocol::jobs::{Forks, Node};
@@ -165,9 +164,8 @@ unsafe fn place_without_list(node: *mut Node) {
         // SAFETY: passed on to the caller.
         (None, Some(worker)) => unsafe { worker.promote_new(node) },
         (None, None) => {
-            let runtime = message::started(runtime::here());
             // SAFETY: passed on to the caller.
-            unsafe { make::inject_job(runtime, node) };
+            place::with_runtime(|runtime| unsafe { make::inject_job(runtime, node) });
         }
     }
 }
@@ -210,6 +208,5 @@ pub(super) fn with_list<T>(header: &Header, f: impl FnOnce() -> T) -> T {
 
 /// Runs `f` in a process of the default runtime, for an OS thread, which waits.
 pub(super) fn in_runtime<T: Send>(f: impl FnOnce() -> T + Send) -> T {
-    let runtime = message::started(runtime::here());
-    make::run_in(runtime, f)
+    place::with_runtime(|runtime| make::run_in(runtime, f))
 }

@@ -213,7 +213,16 @@ impl<'scope> Scope<'scope> {
         Body: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
         // SAFETY: null, or a pool, which outlives its scopes.
-        let pool = unsafe { self.pool.as_ref() }.unwrap_or_else(place::runtime);
+        match unsafe { self.pool.as_ref() } {
+            Some(pool) => self.spawn_broadcast_in(pool, body),
+            None => place::with_runtime(|runtime| self.spawn_broadcast_in(runtime, body)),
+        }
+    }
+
+    fn spawn_broadcast_in<Body>(&self, pool: &Shared, body: Body)
+    where
+        Body: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
         let (count, body) = (pool.workers().len(), Arc::new(body));
         for index in 0..count {
             let body = body.clone();

@@ -7,12 +7,11 @@
 //! the *turn* of one; the jobs wait in the `Line` of the worker that has spawned them, and
 //! whoever has a turn of that line takes what its rules say. (Before, each job was a process: then all were in order.)
 
-use raddle_core::message;
 use raddle_core::process::make::spawn_roomy;
-use raddle_core::runtime::{self, Shared};
+use raddle_core::runtime::Shared;
+use raddle_core::runtime::place::with_runtime;
 use raddle_core::spawn::spawn_alone;
 use raddle_core::worker::Worker;
-use raddle_core::worker::hooks::Hooks;
 use raddle_core::worker::jobs::Order;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,8 +21,8 @@ struct JobTicket(usize);
 
 impl Drop for JobTicket {
     fn drop(&mut self) {
-        let worker = Worker::current().expect("a turn is used on a worker");
-        let job = worker.shared().lines[self.0].take();
+        let job = Worker::with_current(|worker| worker.shared().lines[self.0].take());
+        let job = job.expect("a turn is used on a worker");
         run(job.expect("there are as many turns as jobs"));
     }
 }
@@ -31,17 +30,18 @@ impl Drop for JobTicket {
 /// Runs a job whose panic has nobody to go to.
 pub(crate) fn run(job: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
-        let nowhere = Hooks::default();
-        Worker::current().map_or(&nowhere, |worker| &worker.shared().hooks).handle(panic, "a spawned job");
+        let hooks = Worker::with_current(|worker| worker.shared().hooks.clone());
+        hooks.unwrap_or_default().handle(panic, "a spawned job");
     }
 }
 
 /// Has a job run on `runtime`, if that is the caller's own: in the caller's line.
 #[track_caller]
 pub(crate) fn submit(runtime: &Shared, order: Order, f: impl FnOnce() + Send + 'static) {
-    match Worker::current().filter(|worker| std::ptr::eq(worker.shared(), runtime)) {
-        Some(worker) => {
-            let turn = JobTicket(worker.index);
+    let of_this = |worker: &Worker| std::ptr::eq(worker.shared(), runtime).then_some(worker.index);
+    match Worker::with_current(of_this).flatten() {
+        Some(index) => {
+            let turn = JobTicket(index);
             runtime.lines[turn.0].push(order, Box::new(f));
             spawn_alone(move || drop(turn)).expect("who is on a worker has a runtime");
         }
@@ -64,7 +64,7 @@ pub fn spawn<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    submit(runtime_here(), Order::YoungestFirst, f);
+    with_runtime(|runtime| submit(runtime, Order::YoungestFirst, f));
 }
 
 /// As [`spawn`]; of what one worker has spawned by this, the oldest is begun first.
@@ -76,9 +76,5 @@ pub fn spawn_fifo<F>(f: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    submit(runtime_here(), Order::OldestFirst, f);
-}
-
-fn runtime_here<'a>() -> &'a Shared {
-    message::started(runtime::here())
+    with_runtime(|runtime| submit(runtime, Order::OldestFirst, f));
 }

@@ -105,7 +105,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         let joins = self.joins()?;
         runtime::install_default(|| self.start())?;
         if joins {
-            place::join_pool(place::runtime());
+            place::join_default();
         }
         Ok(())
     }
@@ -182,9 +182,16 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// The calling OS thread is to be the first worker of the pool.
     ///
-    /// It is so by name and number: [`current_thread_index`](super::current_thread_index) says 0 there, what it spawns
-    /// and joins belongs to the pool, and the handlers are not called for it. The work of its share is done by an OS
-    /// thread of the pool's own, so that nobody waits until it comes by. The pool is not freed when it is dropped.
+    /// [`current_thread_index`](super::current_thread_index) says 0 there, what it spawns and joins belongs to the
+    /// pool, and the handlers are not called for it. The jobs of its share are run by an OS thread of the pool's own,
+    /// under number 0 too, but only while the calling thread waits, by `scope`, `join` or another of Raddle's means, or
+    /// calls [`yield_now`](super::yield_now): never are two at work under that number. Meanwhile the other workers run
+    /// what it spawns; a pool that has none runs nothing. What is bound to that worker (a job of `broadcast`, or one
+    /// that has begun there and waited) stays until then. When its wait is over the calling thread goes on as soon as
+    /// the job that runs there ends or waits itself.
+    ///
+    /// The pool is not freed when it is dropped. From then on its workers run what is left, the first one also while
+    /// the calling thread is at work.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self

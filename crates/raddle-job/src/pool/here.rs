@@ -3,8 +3,9 @@
 //! Never: a worker kept over a wait.
 
 use super::Yield;
-use raddle_core::runtime::place::{place, runtime};
+use raddle_core::runtime::place::{place, with_runtime};
 use raddle_core::wait::park::{let_others_run, may_wait};
+use raddle_core::worker::lent::{let_worker_run, worker_has_something};
 use raddle_core::worker::{Worker, fresh_begun, has_work};
 
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
@@ -26,7 +27,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// # Panics
 /// If the default runtime cannot be started.
 pub fn current_num_threads() -> usize {
-    runtime().workers().len()
+    with_runtime(|runtime| runtime.workers().len())
 }
 
 /// The most workers that a pool can have; asking for more gives this many.
@@ -38,7 +39,7 @@ pub fn max_num_threads() -> usize {
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     place()?;
-    Some(has_work())
+    Some(worker_has_something().unwrap_or_else(has_work))
 }
 
 /// Lets the caller's worker begin something else that waits, and comes back. `None` on an OS thread that is no worker.
@@ -47,14 +48,20 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 #[inline]
 pub fn yield_now() -> Option<Yield> {
     place()?;
-    let shares = || Worker::current().is_some_and(|worker| worker.shared().has_shared(worker.index));
-    Some(yield_while(|| has_work() || shares()))
+    if let Some(begun) = let_worker_run() {
+        return Some(if begun { Yield::Executed } else { Yield::Idle });
+    }
+    let shares = || Worker::with_current(|worker| worker.shared().has_shared(worker.index));
+    Some(yield_while(|| has_work() || shares() == Some(true)))
 }
 
 /// As [`yield_now`], but only runs work of the caller's own worker.
 #[inline]
 pub fn yield_local() -> Option<Yield> {
     place()?;
+    if let Some(begun) = let_worker_run() {
+        return Some(if begun { Yield::Executed } else { Yield::Idle });
+    }
     Some(yield_while(has_work))
 }
 

@@ -207,7 +207,7 @@ impl ThreadPool {
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         raddle_core::runtime::place::place()
-            .filter(|(shared, _)| std::ptr::eq(*shared, &raw const *self.shared))
+            .filter(|(shared, _)| std::ptr::eq(*shared, Arc::as_ptr(&self.shared)))
             .map(|(_, index)| index)
     }
 

@@ -5,6 +5,10 @@
 // What depends on the machine: its memory order.
 mod join;
 
+// What does not; an emulator takes long to say so.
+#[cfg(not(target_arch = "aarch64"))]
+mod current;
+
 // The twin's processes are OS threads, which a fork leaves behind.
 #[cfg(not(raddle_twin))]
 mod fork;

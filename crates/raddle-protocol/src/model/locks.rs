@@ -52,7 +52,8 @@ impl Flag {
     }
 }
 
-impl Sleeper for Flag {
+// SAFETY: its words are atomics.
+unsafe impl Sleeper for Flag {
     type Right = ();
 
     fn new(call: &'static WaitCall) -> Self {

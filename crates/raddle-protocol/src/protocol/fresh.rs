@@ -172,7 +172,9 @@ impl FreshQueue {
     #[inline]
     pub unsafe fn pop(&self) -> Option<Runnable> {
         // SAFETY: passed on to the caller.
-        unsafe { self.pop_unless_contended() }.unwrap_or_else(|head| self.pop_contended(head))
+        let taken = unsafe { self.pop_unless_contended() };
+        // SAFETY: as above; the error is of that call.
+        taken.unwrap_or_else(|head| unsafe { self.pop_contended(head) })
     }
 
     /// As [`pop`](Self::pop), for a caller that has nothing to keep over a call. An error if a thief is at work: the
@@ -195,8 +197,11 @@ impl FreshQueue {
     }
 
     /// A thief was at or beyond `head`, which is announced: find out whose it is, and skip what is stolen.
+    ///
+    /// # Safety
+    /// As there; `head` is the error of the owner's last call, [`pop_unless_contended`](Self::pop_unless_contended).
     #[cold]
-    pub fn pop_contended(&self, head: usize) -> Option<Runnable> {
+    pub unsafe fn pop_contended(&self, head: usize) -> Option<Runnable> {
         let locked = Locked::lock(&self.thieves.locked);
         let claimed = self.thieves.claimed.load(Ordering::Relaxed);
         if head < self.thieves.stolen_from.load(Ordering::Relaxed) {

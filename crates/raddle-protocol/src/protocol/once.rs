@@ -36,9 +36,9 @@ pub struct WaitNode<S> {
 pub struct OnceWord<S>(AtomicPtr<WaitNode<S>>);
 
 // SAFETY: nodes belong to threads that sleep, and are shown to one who selects their sleepers.
-unsafe impl<S: Sync> Sync for OnceWord<S> {}
+unsafe impl<S: Sleeper> Sync for OnceWord<S> {}
 // SAFETY: as above.
-unsafe impl<S: Sync> Send for OnceWord<S> {}
+unsafe impl<S: Sleeper> Send for OnceWord<S> {}
 
 /// What the caller of `begin` must do.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,7 +9,11 @@ use crate::call::WaitCall;
 use std::time::Instant;
 
 /// One wait of whoever runs.
-pub trait Sleeper: Sized {
+///
+/// # Safety
+/// While its maker waits, others select it through its address, from any thread: [`select`](Self::select) and
+/// [`try_select`](TimedSleeper::try_select) bear that, whether or not the type is `Sync`. All else is the maker's.
+pub unsafe trait Sleeper: Sized {
     /// What is left to do when a wait has been ended: after it the sleeper may be gone.
     type Right;
 

@@ -21,6 +21,7 @@
 
 use crate::order;
 use crate::prim::{AtomicU32, Guarded, Link, Ordering, back_off, const_fn};
+use crate::protocol::sleeper::Sleeper;
 use std::marker::PhantomData;
 
 const LOCKED: u32 = 1;
@@ -56,9 +57,9 @@ pub struct WaitList<S> {
 
 // SAFETY: what lies behind the word is touched by the one who has locked it; places are shown by reference to threads
 // that may select their sleepers, which is what sleepers are for.
-unsafe impl<S: Sync> Sync for WaitList<S> {}
+unsafe impl<S: Sleeper> Sync for WaitList<S> {}
 // SAFETY: a list that moves is empty, since its places borrow nothing from it but are in use only while it is shared.
-unsafe impl<S: Sync> Send for WaitList<S> {}
+unsafe impl<S: Sleeper> Send for WaitList<S> {}
 
 /// The list, locked until this goes.
 pub struct Locked<'l, S> {

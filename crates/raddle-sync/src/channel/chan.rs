@@ -125,7 +125,7 @@ impl<T> Chan<T> {
         if light_caller().is_none() {
             // Panics in a task, and has to before the message is where nobody drops it.
             caller(SEND.name());
-            if region::current().is_some() {
+            if region::is_in_one() {
                 return self.send_in_region(message, Location::caller());
             }
         }
@@ -278,7 +278,7 @@ impl<T> Chan<T> {
                     Err(TryRecvError::Empty) => {}
                 }
             }
-            let received = if light_caller().is_none() && region::current().is_some() {
+            let received = if light_caller().is_none() && region::is_in_one() {
                 self.recv_in_region(site)
             } else {
                 self.recv_waiting(site)

@@ -298,7 +298,8 @@ impl Chooser {
         let end = guards.len() as u32;
         let total = end + 2;
         self.word.open(total);
-        let node = region::current();
+        // SAFETY: the caller stays in its region until this returns.
+        let node = unsafe { region::current() };
         let all_shown = guards.iter().enumerate().all(|(number, guard)| guard.borrow().show(self, number));
         let listens = all_shown && node.is_none_or(|node| node.listen(Ring::Call(self.guard(end))));
         let mut again = false;

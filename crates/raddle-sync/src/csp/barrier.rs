@@ -96,7 +96,7 @@ impl Barrier {
     #[track_caller]
     pub fn sync(&mut self) {
         point("csp::Barrier::sync");
-        if region::current().is_some() {
+        if region::is_in_one() {
             return self.sync_in_region(Location::caller());
         }
         let shown = Wait::on(const { &SYNC }, &*self.inner, Location::caller());

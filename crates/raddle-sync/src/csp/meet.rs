@@ -321,7 +321,7 @@ unsafe fn exchange_anywhere(
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
     let wait = Wait::on(call, Meeting::at(word), site);
-    if region::current().is_some() {
+    if region::is_in_one() {
         // SAFETY: passed on to the caller.
         return unsafe { exchange_in_region(word, data, copy, &wait) };
     }

@@ -101,7 +101,7 @@ pub fn par_for<F: Fn(usize) + Sync>(range: Range<usize>, body: F) {
 
 /// The worker that runs the caller; none on an OS thread.
 fn here() -> Option<usize> {
-    Worker::current().map(|worker| worker.index)
+    Worker::with_current(|worker| worker.index)
 }
 
 /// Indices that nobody has taken yet: the next in the upper half of the word, the end in the lower.

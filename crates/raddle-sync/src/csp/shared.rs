@@ -89,7 +89,7 @@ impl<E> Shared<E> {
     pub fn claim(&self) -> Claimed<'_, E> {
         point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
-            if region::current().is_some() {
+            if region::is_in_one() {
                 return self.claim_in_region(Location::caller());
             }
             let place = WaitNode::new(Who::Frame(Cell::new(std::ptr::null_mut())));

@@ -99,8 +99,7 @@ impl RawMutex {
         let _shown = wait.show();
         let mut looks = Looks::default();
         let spin = |only: bool| looks.again(&self.holder, only);
-        let region = region::current();
-        if region.is_none() && deadline.is_none() {
+        if deadline.is_none() && !region::is_in_one() {
             return Some(self.word.lock_slow(LOCK.call(), spin));
         }
         let poisoned = self.word.lock_or_give_up(LOCK.call(), deadline, spin);
@@ -294,10 +293,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         let out = wait(&mutex.raw);
         std::mem::forget(self);
         // A cancellation does not end this one: the caller may have been told something.
-        let poisoned = match region::current() {
-            None => mutex.raw.lock(site),
-            Some(_) => region::shield(|| mutex.raw.lock(site)),
-        };
+        let lock = || mutex.raw.lock(site);
+        let poisoned = if region::is_in_one() { region::shield(lock) } else { lock() };
         // SAFETY: the lock has just been taken.
         (unsafe { MutexGuard::new(mutex, poisoned) }, out)
     }

@@ -26,7 +26,8 @@ impl Timed {
     }
 }
 
-impl Sleeper for Timed {
+// SAFETY: it is selected as its waiter is, which bears that.
+unsafe impl Sleeper for Timed {
     type Right = WakeRight;
 
     fn new(call: &'static WaitCall) -> Self {

@@ -370,3 +370,22 @@ fn a_timed_park_ends_in_time_or_by_a_wake_wherever_it_is() {
         all.into_iter().for_each(|t| t.join().unwrap());
     });
 }
+
+/// A thread's name is its own, the OS thread's its worker's: see `raddle::thread::Builder::name`.
+#[cfg(not(raddle_twin))]
+#[test]
+fn a_thread_that_asks_the_c_library_for_its_name_gets_its_workers() {
+    let runtime = Runtime::builder().workers(1).thread_name("alias").build().unwrap();
+    let asks = || {
+        let mut name = [0_u8; 16];
+        // SAFETY: touches no memory of ours.
+        let own = unsafe { libc::pthread_self() };
+        // SAFETY: writes at most as many bytes as there are.
+        let refused = unsafe { libc::pthread_getname_np(own, name.as_mut_ptr().cast(), name.len()) };
+        assert_eq!(refused, 0);
+        let name = std::ffi::CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned();
+        (name, raddle::thread::current().name().map(String::from))
+    };
+    let spawn = || raddle::thread::Builder::new().name("mine".into()).spawn(asks).unwrap().join().unwrap();
+    assert_eq!(runtime.run(spawn), ("alias-0".to_owned(), Some("mine".to_owned())));
+}

@@ -206,10 +206,11 @@ impl Drop for TlsPool {
 /// The first thing that a context does on storage of its own; `word` becomes its [`current`] word.
 ///
 /// # Safety
-/// The caller runs on a block, which was taken for it.
+/// The caller runs on a block, which was taken for it; `word` is what those who read it take it for.
 #[inline(never)]
 pub unsafe fn begin(word: *mut ()) {
-    current::set(word);
+    // SAFETY: passed on to the caller.
+    unsafe { current::set(word) };
     let Ok(facts) = facts::get() else { return };
     // SAFETY: sets this thread's locale to the program's; no preconditions.
     unsafe { libc::uselocale(GLOBAL_LOCALE) };

@@ -112,5 +112,6 @@ pub unsafe fn begin_as_is(word: *mut ()) {
         // SAFETY: passed on to the caller.
         return unsafe { begin(word) };
     }
-    current::set(word);
+    // SAFETY: the caller's word, of what runs from here on.
+    unsafe { current::set(word) };
 }

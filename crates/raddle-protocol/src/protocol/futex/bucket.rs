@@ -17,7 +17,7 @@
 use super::tree::Tree;
 use crate::order;
 use crate::prim::{AtomicU32, Ordering, back_off, const_fn};
-use crate::protocol::sleeper::TimedSleeper;
+use crate::protocol::sleeper::{Sleeper, TimedSleeper};
 use std::marker::PhantomData;
 
 const LOCKED: u32 = 1;
@@ -38,9 +38,9 @@ pub struct Bucket<S> {
 
 // SAFETY: the tree is touched by the one who has locked the bucket; nodes are shown by reference to threads that may
 // select their sleepers, which is what sleepers are for.
-unsafe impl<S: Sync> Sync for Bucket<S> {}
+unsafe impl<S: Sleeper> Sync for Bucket<S> {}
 // SAFETY: a bucket that moves is empty, since it is in use only while it is shared.
-unsafe impl<S: Sync> Send for Bucket<S> {}
+unsafe impl<S: Sleeper> Send for Bucket<S> {}
 
 /// A bucket, locked until this goes.
 pub(super) struct Locked<'b, S> {

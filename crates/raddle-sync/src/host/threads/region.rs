@@ -2,10 +2,10 @@
 //! May use: nothing.
 //! Never: unwinding.
 
-/// The region that the caller is in, and may be cancelled with.
+/// Whether the caller is in a region, and may be cancelled with it.
 #[inline(always)]
-pub(crate) const fn current() -> Option<()> {
-    None
+pub(crate) const fn is_in_one() -> bool {
+    false
 }
 
 /// Unwinds if the caller has been cancelled.

@@ -33,11 +33,6 @@ pub(crate) struct Waiter {
     parker: ThreadParker,
 }
 
-// SAFETY: what other threads touch is the selection and, by the right to wake, the parker.
-unsafe impl Sync for Waiter {}
-// SAFETY: as above; it is not moved once it has been shown to others.
-unsafe impl Send for Waiter {}
-
 /// The right, and the duty, to wake one who waits. Empty if it had not gone to sleep.
 #[must_use = "whoever was selected sleeps until it is woken"]
 pub(crate) struct WakeRight(Option<NonNull<Header>>);
@@ -115,7 +110,8 @@ impl Waiter {
     }
 }
 
-impl Sleeper for Waiter {
+// SAFETY: who selects it touches atomics.
+unsafe impl Sleeper for Waiter {
     type Right = WakeRight;
 
     fn new(call: &'static WaitCall) -> Self {

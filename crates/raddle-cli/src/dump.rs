@@ -1,23 +1,28 @@
 //! Owns: `raddle dump`, which asks a running program for the state of its processes.
 //! May use: `refusal`, `libc`.
-//! Never: a signal to a program that it would kill.
+//! Never: a signal to a program that it would kill; belief in what comes back.
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes
 //! its answer through `/proc`. Linux lets it, since it runs under the same user.
+//!
+//! Whoever claims to be such a program may write what it likes, as much as it likes, as slowly as it likes.
 //!
 //! The program is identified by a `pidfd`, opened before it is examined: if it ends meanwhile and its process id is
 //! reused, no other program gets the signal.
 
 use std::fs::read_to_string;
-use std::io::{Read as _, pipe};
+use std::io::{PipeReader, PipeWriter, Read as _, pipe};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::refusal::Error;
 
-/// How long to wait for the beginning of the answer.
+/// How long to wait for the beginning of the answer, and then for each further piece.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to read it: it is whole when the program begins to write.
+const READING_TIMEOUT: Duration = Duration::from_secs(120);
+/// That of a million processes has a third of this.
+const ANSWER_BYTES_MAX: usize = 1 << 30;
 /// Asks for JSON.
 const AS_JSON: usize = 1 << 31;
 
@@ -45,26 +50,22 @@ impl Dump {
         }
         let trouble =
             |error: std::io::Error| Error::CannotRun(format!("could not ask process {pid}: {error}"));
-        let (mut reader, writer) = pipe().map_err(trouble)?;
+        let (reader, writer) = pipe().map_err(trouble)?;
         program.ask(writer.as_raw_fd(), self.json).map_err(trouble)?;
-        let (begun, begins) = mpsc::channel();
-        let read = std::thread::spawn(move || {
-            let (mut first, mut text) = ([0], Vec::new());
-            reader.read_exact(&mut first)?;
-            let _waits = begun.send(());
-            text.push(first[0]);
-            reader.read_to_end(&mut text)?;
-            Ok::<_, std::io::Error>(String::from_utf8_lossy(&text).into_owned())
-        });
-        let came = begins.recv_timeout(ANSWER_TIMEOUT).is_ok();
-        // Its end of the pipe is now the only one: the answer ends when it closes it.
-        drop(writer);
-        let text = read.join().map_err(|_panic| std::io::Error::other("the reader panicked"));
-        match text.and_then(|text| text) {
-            Ok(text) if came => Ok(text),
-            _ => Err(Error::CannotRun(format!("process {pid} did not answer within {ANSWER_TIMEOUT:?}"))),
+        let text =
+            program.answer(reader, writer).map_err(|why| Error::CannotRun(format!("process {pid} {why}")))?;
+        let ends = if self.json { "}\n" } else { "\n" };
+        if !text.ends_with(ends) {
+            return Err(Error::CannotRun(format!("process {pid} ended in the middle of its answer")));
         }
+        Ok(text)
     }
+}
+
+/// What was read, for a terminal: nothing in it moves the cursor or changes colours.
+fn shown(answer: &[u8]) -> String {
+    let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t';
+    String::from_utf8_lossy(answer).replace(is_bad, "\u{fffd}")
 }
 
 /// Whether the process handles `SIGQUIT` as Raddle does.
@@ -93,6 +94,44 @@ impl Target {
         // SAFETY: just opened, and ours.
         let handle = handle.map(|handle| unsafe { OwnedFd::from_raw_fd(handle) });
         Target { pid, handle }
+    }
+
+    /// Reads the answer until the program closes its end of the pipe. `writer` is ours, which keeps the pipe open until
+    /// the program has opened it.
+    fn answer(&self, mut reader: PipeReader, writer: PipeWriter) -> Result<String, String> {
+        let mut answer = Vec::new();
+        let mut ours = Some(writer);
+        let mut part = vec![0; 1 << 16];
+        let begun = Instant::now();
+        loop {
+            let (has_part, has_ended) = self.wait_for(&reader);
+            if !has_part {
+                let late = format!("did not answer within {ANSWER_TIMEOUT:?}");
+                return Err(if has_ended { "ended before it answered".to_owned() } else { late });
+            }
+            let count = reader.read(&mut part).map_err(|error| format!("could not be heard: {error}"))?;
+            if count == 0 {
+                return Ok(shown(&answer));
+            }
+            answer.extend_from_slice(&part[..count]);
+            if answer.len() > ANSWER_BYTES_MAX || begun.elapsed() > READING_TIMEOUT {
+                return Err(format!("answers without end: {} bytes so far", answer.len()));
+            }
+            // Its end of the pipe is now the only one: the answer ends when it closes it.
+            drop(ours.take());
+        }
+    }
+
+    /// Waits until there is something to read, or the other end is closed; and says whether the program has ended.
+    fn wait_for(&self, reader: &PipeReader) -> (bool, bool) {
+        let entry = |descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        // A negative number is passed over.
+        let handle = self.handle.as_ref().map_or(-1, |handle| handle.as_raw_fd());
+        let mut both = [entry(reader.as_raw_fd()), entry(handle)];
+        let timeout = i32::try_from(ANSWER_TIMEOUT.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: two entries, which the kernel reads and writes.
+        let _ready = unsafe { libc::poll(both.as_mut_ptr(), 2, timeout) };
+        (both[0].revents != 0, both[1].revents != 0)
     }
 
     /// Sends the signal with the request.

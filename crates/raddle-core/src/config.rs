@@ -176,6 +176,17 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        variable: "RADDLE_LIVELOCK",
+        allowed: "a duration from 1s, as 10s; or off",
+        what: "whether it is said who has only woken each other, or yielded, for this long, and nothing came of it",
+        read: |c, v| {
+            let least = Duration::from_secs(1);
+            let long = if v == "off" { None } else { Some(duration(v).filter(|long| *long >= least)?) };
+            c.livelock = Some(long);
+            Some(())
+        },
+    },
+    Setting {
         variable: "RADDLE_SIGQUIT",
         allowed: "on, off",
         what: "whether SIGQUIT has it said on standard error what all processes are at, unless the program handles it",
@@ -265,6 +276,7 @@ pub(crate) struct Config {
     pub(crate) deadlock: Option<OnDeadlock>,
     pub(crate) sigquit: Option<bool>,
     pub(crate) slow_slice: Option<Option<Duration>>,
+    pub(crate) livelock: Option<Option<Duration>>,
     pub(crate) seed: Option<Seed>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) trace_level: Option<Level>,
@@ -317,6 +329,7 @@ impl Config {
             deadlock: self.deadlock.or(other.deadlock),
             sigquit: self.sigquit.or(other.sigquit),
             slow_slice: self.slow_slice.or(other.slow_slice),
+            livelock: self.livelock.or(other.livelock),
             seed: self.seed.or(other.seed),
             trace: self.trace.or(other.trace),
             trace_level: self.trace_level.or(other.trace_level),
@@ -395,7 +408,9 @@ impl Config {
         if is_watched {
             let deadlock = self.deadlock.unwrap_or_default();
             let slow_slice = self.slow_slice.unwrap_or(Some(Duration::from_millis(100)));
-            return Ok(HangPlan { deadlock, handler, on_quit: self.sigquit.unwrap_or(true), slow_slice });
+            let livelock = self.livelock.unwrap_or(Some(Duration::from_secs(10)));
+            let on_quit = self.sigquit.unwrap_or(true);
+            return Ok(HangPlan { deadlock, handler, on_quit, slow_slice, livelock });
         }
         let asked = [
             (
@@ -403,6 +418,7 @@ impl Config {
                 "reports of deadlocks are asked for (RADDLE_DEADLOCK)",
             ),
             (self.slow_slice.flatten().is_some(), "reports of slow slices are asked for (RADDLE_SLOW_SLICE)"),
+            (self.livelock.flatten().is_some(), "reports of livelocks are asked for (RADDLE_LIVELOCK)"),
             (self.sigquit == Some(true), "dumps are asked for (RADDLE_SIGQUIT)"),
             (handler.is_some(), "a handler of deadlocks is set (Builder::on_deadlock)"),
         ];
@@ -546,15 +562,19 @@ mod tests {
             assert!(config.hang_plan(None, true).is_ok(), "with a watcher all is granted");
             config.hang_plan(None, false)
         };
-        for (name, value) in
-            [("RADDLE_DEADLOCK", "exit"), ("RADDLE_SLOW_SLICE", "2s"), ("RADDLE_SIGQUIT", "on")]
-        {
+        for (name, value) in [
+            ("RADDLE_DEADLOCK", "exit"),
+            ("RADDLE_SLOW_SLICE", "2s"),
+            ("RADDLE_LIVELOCK", "5s"),
+            ("RADDLE_SIGQUIT", "on"),
+        ] {
             let said = plan(name, value).unwrap_err().to_string();
             assert!(said.contains(name) && said.contains("feature `hang`"), "{said}");
         }
-        for name in ["RADDLE_DEADLOCK", "RADDLE_SLOW_SLICE", "RADDLE_SIGQUIT"] {
+        for name in ["RADDLE_DEADLOCK", "RADDLE_SLOW_SLICE", "RADDLE_LIVELOCK", "RADDLE_SIGQUIT"] {
             let granted = plan(name, "off").unwrap();
             assert!(granted.deadlock == OnDeadlock::Off && granted.slow_slice.is_none() && !granted.on_quit);
+            assert!(granted.livelock.is_none());
         }
         assert!(plan("RADDLE_WORKERS", "2").is_ok(), "what nobody asks for is left out");
     }

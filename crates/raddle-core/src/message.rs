@@ -20,6 +20,7 @@ pub const OWN_CRATES: &[&str] = &[
     "raddle_protocol::",
     "raddle_recorder::",
     "raddle_sync::",
+    "raddle_syscall::",
     "raddle_thread::",
 ];
 

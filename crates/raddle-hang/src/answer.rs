@@ -67,14 +67,15 @@ fn write(dump: &Report, to: u64) {
     }
     let (process, value) = (to >> 32, to as u32);
     let path = format!("/proc/{process}/fd/{}", value & !AS_JSON);
-    // Who signals says itself who it is. Nobody is to have other files written by a program that may do more than it.
-    if !std::fs::metadata(&path).is_ok_and(|file| file.file_type().is_fifo()) {
+    // Who has asked may have gone.
+    let Ok(pipe) = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) else { return };
+    // Who signals says itself who it is. Nobody is to have other files written by a program that may do more than it;
+    // and what has the number may be another a moment later, so that the open one is asked.
+    if !pipe.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
         return;
     }
     let text = if value & AS_JSON == 0 { dump.to_string() + &dump.list() } else { dump.json() };
-    let pipe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path);
-    // Who has asked may have gone.
-    let _gone = pipe.and_then(|pipe| write_as_read(pipe, text.as_bytes()));
+    let _gone = write_as_read(pipe, text.as_bytes());
 }
 
 /// Writes into a pipe as fast as somebody reads.

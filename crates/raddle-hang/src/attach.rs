@@ -15,6 +15,7 @@ impl Watcher for Hangs {
     fn runtime_begins(&self, runtime: &Arc<Shared>, plan: HangPlan) {
         let catches_quit = plan.on_quit;
         let wants_watcher = catches_quit || plan.deadlock != OnDeadlock::Off || plan.slow_slice.is_some();
+        let wants_watcher = wants_watcher || plan.livelock.is_some();
         if catches_quit {
             crate::quit::catch();
         }

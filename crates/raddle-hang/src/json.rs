@@ -1,10 +1,12 @@
 //! Owns: a table of processes as JSON, by the schema in `docs/HANGS.md`.
-//! May use: `age`, `cycle`, `process_table`, `symbol`, `text`.
+//! May use: `age`, `cycle`, `kernel`, `livelock`, `process_table`, `symbol`, `text`.
 //! Never: another schema under the same number.
 
 use crate::age;
 use crate::cycle::{Cycle, Who};
-use crate::process_table::{ProcessState, ProcessTable, Row, Waiting};
+use crate::kernel;
+use crate::livelock::Round;
+use crate::process_table::{HeldSince, ProcessState, ProcessTable, Row, Waiting};
 use crate::symbol;
 use crate::text::kind_of;
 use std::fmt::{self, Write};
@@ -30,7 +32,7 @@ impl ProcessTable {
     pub(crate) fn json(
         &self,
         kind: &str,
-        (sure, likely): (&[Cycle], &[Cycle]),
+        (sure, likely, rounds): (&[Cycle], &[Cycle], &[Round]),
         out: &mut impl Write,
     ) -> fmt::Result {
         let (workers, tasks, whole) = (self.workers, self.tasks, !self.is_shallow);
@@ -55,6 +57,16 @@ impl ProcessTable {
             };
             let all: Vec<String> = self.outstanding.iter().map(one).collect();
             write!(out, r#","outstanding":[{}]"#, all.join(","))?;
+        }
+        if !rounds.is_empty() {
+            let one = |round: &Round| {
+                format!(r#"{{"for_ms":{},"turns":{}}}"#, round.lasts.as_millis(), round.turns)
+            };
+            let all: Vec<String> = rounds.iter().map(one).collect();
+            let mut at_it: Vec<u64> = self.lately_at_it().into_iter().collect();
+            at_it.sort_unstable();
+            let at_it: Vec<String> = at_it.iter().map(u64::to_string).collect();
+            write!(out, r#","going_round":[{}],"at_it":[{}]"#, all.join(","), at_it.join(","))?;
         }
         out.write_str("}\n")
     }
@@ -88,6 +100,10 @@ impl ProcessTable {
         write!(out, r#","state":"{}""#, word(&row.state))?;
         match &row.state {
             ProcessState::Runs(worker) if *worker != usize::MAX => write!(out, r#","worker":{worker}"#)?,
+            ProcessState::Blocked(worker, call) => {
+                let name = kernel::name_of_call(*call);
+                write!(out, r#","worker":{worker},"system_call":{}"#, Quoted(name.trim_matches('`')))?;
+            }
             ProcessState::Waits(waiting) | ProcessState::Away(Some(waiting)) => {
                 self.json_wait(waiting, out)?
             }
@@ -102,7 +118,7 @@ impl ProcessTable {
     }
 
     fn json_wait(&self, waiting: &Waiting, out: &mut impl Write) -> fmt::Result {
-        let (call, kind, site) = (waiting.call, waiting.kind, waiting.site.to_string());
+        let (call, kind, site) = (waiting.call.name(), waiting.kind, waiting.site.to_string());
         let (object, more) = (waiting.subject, Quoted(self.text(&waiting.more)));
         write!(out, r#","wait":{{"call":"{call}","for":"{kind}","at":{}"#, Quoted(&site))?;
         write!(out, r#","object":"{object:#x}","detail":{more}"#)?;
@@ -116,16 +132,28 @@ impl ProcessTable {
         if let Some(child) = self.joined(waiting) {
             write!(out, r#","joins":{}"#, child.id)?;
         }
-        if let Some((holder, since)) = &waiting.held {
+        self.json_holders(waiting, out)?;
+        out.write_char('}')
+    }
+
+    fn json_holders(&self, waiting: &Waiting, out: &mut impl Write) -> fmt::Result {
+        let name = |(holder, _): &HeldSince| {
             let process = self.row_at(*holder).map(Who::Process);
             let outside = self.os_threads.iter().position(|one| one.address == *holder).map(Who::OsThread);
-            let by = process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who));
-            write!(out, r#","held_by":{by}"#)?;
-            if let Some(since) = since {
+            process.or(outside).map_or_else(|| "null".to_owned(), |who| self.json_name(who))
+        };
+        let held = self.held(waiting);
+        if let Some(first) = held.first() {
+            write!(out, r#","held_by":{}"#, name(first))?;
+            if let Some(since) = first.1 {
                 write!(out, r#","held_since":{}"#, Quoted(&since.to_string()))?;
             }
         }
-        out.write_char('}')
+        if held.len() > 1 {
+            let all: Vec<String> = held.iter().map(name).collect();
+            write!(out, r#","holders":[{}]"#, all.join(","))?;
+        }
+        Ok(())
     }
 }
 
@@ -134,6 +162,7 @@ fn word(state: &ProcessState) -> &'static str {
         ProcessState::Fresh => "fresh",
         ProcessState::Ready => "ready",
         ProcessState::Runs(_) => "runs",
+        ProcessState::Blocked(..) => "blocked",
         ProcessState::Away(_) => "blocking",
         ProcessState::Waits(_) => "waits",
         ProcessState::Unknown => "unknown",

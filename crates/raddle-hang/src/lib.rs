@@ -17,8 +17,10 @@
 //! | `process_table` | what all live processes did then |
 //! | `cycle` | who waits for whom |
 //! | `report`, `text`, `json` | the same in words |
+//! | `kernel` | what the kernel says of an OS thread |
 //! | `quiescence` | whether nothing will ever run again |
 //! | `partial` | cycles while others run |
+//! | `livelock` | those who only wake each other, or yield |
 //! | `slow` | slices that take long while others wait |
 //! | `walks`, `symbol` | in which functions somebody is |
 //! | `age` | since when somebody waits |
@@ -31,6 +33,8 @@ mod answer;
 mod attach;
 mod cycle;
 mod json;
+mod kernel;
+mod livelock;
 mod partial;
 mod process_table;
 mod quiescence;

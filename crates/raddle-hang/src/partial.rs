@@ -5,8 +5,9 @@
 //! Stopping the workers to look costs a healthy program some microseconds, and perhaps an `EINTR`. So the watcher
 //! first looks from outside whether anybody waits at all since the last look, in the same frame; then it stops the
 //! workers; and it looks less and less often, from a third of a second to a minute, unless there is a cycle to be
-//! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join, a job. A cycle
-//! is reported when two looks have found the very same, and once.
+//! confirmed. Only what has one holder and no deadline counts: a mutex, a queue lock, a `Once`, a join, a job; and a
+//! channel between two of whom each has one end, see `cycle::closed_cycles`. A cycle is reported when two looks have
+//! found the very same, and once.
 
 use crate::cycle::{Cycle, Who};
 use crate::process_table::{How, ProcessTable};
@@ -65,6 +66,8 @@ impl Partial {
         }
         self.looked_at.clone_from(&self.waited);
         let mut dump = Report::of(runtimes, How::Stopping, DumpKind::Partial);
+        let circles = dump.take_circles();
+        dump.cycles.extend(circles);
         let found: HashSet<Known> =
             dump.cycles.iter().filter_map(|cycle| known(&dump.table, cycle)).collect();
         let is_new = |cycle: &Known| self.suspected.contains(cycle) && !self.reported.contains(cycle);
@@ -108,9 +111,12 @@ fn who_waits() -> HashSet<(usize, usize)> {
 fn known(table: &ProcessTable, cycle: &Cycle) -> Option<Known> {
     let member = |who: &Who| {
         let waiting = table.waiting(*who)?;
-        let sure = ["mutex", "queue lock", "once", "job"].contains(&waiting.kind) || waiting.call == "join";
+        let sure =
+            ["mutex", "queue lock", "once", "job"].contains(&waiting.kind) || waiting.awaited().is_some();
+        // Of the circles of channels only those are here that are closed.
+        let is_channel = !table.things(waiting).is_empty();
         let Who::Process(at) = who else { return None };
-        sure.then(|| (table.rows[*at].id, waiting.subject))
+        ((sure || is_channel) && !waiting.call.has_deadline()).then(|| (table.rows[*at].id, waiting.subject))
     };
     let mut members: Known = cycle.0.iter().map(member).collect::<Option<_>>()?;
     members.sort_unstable();

@@ -5,7 +5,7 @@
 use crate::walks::{Span, Walks};
 use raddle_core::stack_search::Reached;
 use raddle_core::stamp::Stamp;
-use raddle_core::wait::Thing;
+use raddle_core::wait::{Thing, WaitCall};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -21,6 +21,8 @@ pub(crate) enum How {
     Stopping,
     /// Certainly nothing runs, and nothing ever will.
     Quiescent,
+    /// The same, but some workers are blocked by what is none of ours: they have to be stopped to see what they are at.
+    Blocked,
 }
 
 /// What one is at.
@@ -32,6 +34,8 @@ pub(crate) enum ProcessState {
     Ready,
     /// On the worker of this number.
     Runs(usize),
+    /// On the worker of this number, which sleeps in a system call.
+    Blocked(usize, i64),
     /// In a call of `blocking`, on another OS thread.
     Away(Option<Waiting>),
     Waits(Waiting),
@@ -39,18 +43,21 @@ pub(crate) enum ProcessState {
     Unknown,
 }
 
+/// Who holds something, and since where, if that is known.
+pub(crate) type HeldSince = (usize, Option<&'static Location<'static>>);
+
 /// A wait, copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
-    pub(crate) call: &'static str,
+    pub(crate) call: &'static WaitCall,
     pub(crate) kind: &'static str,
     pub(crate) site: &'static Location<'static>,
     pub(crate) subject: usize,
     pub(crate) more: Span,
     /// When it began to.
     pub(crate) since: Stamp,
-    /// Who holds it, and since where, if that is known.
-    pub(crate) held: Option<(usize, Option<&'static Location<'static>>)>,
+    /// Who holds it, if that is known. They are several of what several may have.
+    pub(crate) held: Span,
     /// Who alone could end it; 0 if that is not known.
     pub(crate) awaits: usize,
     /// The things by which others could.
@@ -102,10 +109,15 @@ pub(crate) struct ProcessTable {
     pub(crate) text: Text,
     pub(crate) walks: Walks,
     pub(crate) things: Vec<Thing>,
+    pub(crate) holders: Vec<HeldSince>,
     /// Who has them.
     pub(crate) reached: Reached,
-    /// All stacks have been looked through for that, and nothing runs that could have them in a register.
+    /// All stacks of processes have been looked through for that.
     pub(crate) all_searched: bool,
+    /// And nothing runs, and no OS thread is left out, that could have them, too.
+    pub(crate) is_final: bool,
+    /// Nothing will ever run again, though some workers are not asleep.
+    pub(crate) is_stuck: bool,
 }
 
 /// What was found to run.
@@ -118,6 +130,8 @@ pub(crate) struct Running {
     /// Where its stack pointer is.
     pub(crate) stands_at: usize,
     pub(crate) frames: Span,
+    /// The number of the system call in which it sleeps.
+    pub(crate) blocked: Option<i64>,
 }
 
 /// Text of a size that was fixed before.
@@ -169,6 +183,11 @@ impl ProcessTable {
     /// The things by which others could end a wait.
     pub(crate) fn things(&self, waiting: &Waiting) -> &[Thing] {
         &self.things[waiting.things.start as usize..waiting.things.end as usize]
+    }
+
+    /// Those who hold what is waited for.
+    pub(crate) fn held(&self, waiting: &Waiting) -> &[HeldSince] {
+        &self.holders[waiting.held.start as usize..waiting.held.end as usize]
     }
 
     /// The place of the one whose control block, or job, is at this address.

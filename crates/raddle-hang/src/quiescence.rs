@@ -1,5 +1,5 @@
 //! Owns: whether the program stands still for good: nothing runs, and nothing ever will.
-//! May use: `runtimes`, `raddle-core`.
+//! May use: `kernel`, `runtimes`, `raddle-core`.
 //! Never: a false alarm.
 //!
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
@@ -16,11 +16,18 @@
 //! only OS threads that have used an object of ours. One that was given a sender and has not used it yet is none of
 //! them, so that all are counted here; a program with such threads asks by `SIGQUIT`.)
 //!
+//! *A hang on a lock that is none of ours* is told the same way, though its worker does not sleep by our means. Then
+//! each OS thread must be as above, or wait, without a deadline, at a futex that no other program has (the kernel says
+//! so); no worker may have an alarm; and the program must handle no signal by itself, since a handler may end such a
+//! wait. What was found must be the same for half a second: the calls, their numbers, and the turns of all workers.
+//!
 //! It uses the list of runtimes, records of OS threads, the kernel's list of OS threads.
 
-use crate::runtimes::runtimes;
+use crate::kernel::{self, Stay};
+use crate::runtimes::{Watched, runtimes};
 use raddle_core::blocking::spares_are_idle;
 use raddle_core::os_thread::{self, Role};
+use raddle_core::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
 
 /// What stood still at a look: if the next one finds the same, it stood still all the time.
@@ -47,22 +54,87 @@ pub(crate) fn look() -> Option<Counts> {
 /// Adds the OS threads of the program, if all of them sleep; returns how many there are.
 fn outside(counts: &mut Counts) -> Option<usize> {
     let records = os_thread::records();
-    let (mut listed, mut waiting) = (0, 0);
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        listed += 1;
-        let number: i32 = task.ok()?.file_name().to_str()?.parse().ok()?;
+    let mut waiting = 0;
+    for number in kernel::os_threads()? {
         let record = records.iter().find(|record| record.tid() == number)?;
         if record.is(Role::Program) {
             counts.extend([number as u64, record.sleeps()?]);
             waiting += 1;
         }
     }
-    // The list is read in pieces, between which OS threads come and go: one may stand in none of them.
-    (os_threads()? == listed).then_some(waiting)
+    Some(waiting)
 }
 
-/// How many OS threads the program has.
-fn os_threads() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+/// So many looks in a row must find the same: a worker that sleeps with a deadline gets up between them, looks for
+/// something to do, and finds nothing.
+const LOOKS_AT_BLOCKED: u32 = 6;
+
+/// Whether the program stands still for good because workers are blocked by locks that are none of ours.
+#[derive(Default)]
+pub(crate) struct Blocked {
+    before: Option<Counts>,
+    looks: u32,
+}
+
+impl Blocked {
+    /// Looks. True if it has found the same often enough, once.
+    pub(crate) fn look(&mut self) -> bool {
+        let now = blocked();
+        self.looks = if now.is_some() && now == self.before { self.looks.saturating_add(1) } else { 0 };
+        self.before = now;
+        self.looks == LOOKS_AT_BLOCKED
+    }
+}
+
+/// The counts, if workers wait at futexes that only this program could wake, and all else sleeps.
+fn blocked() -> Option<Counts> {
+    let runtimes = runtimes();
+    let mut counts = Counts::new();
+    let (mut awake, mut asleep) = (0, 0);
+    for watched in runtimes.iter() {
+        let shared = watched.shared();
+        let workers = shared.workers();
+        if shared.waits_for_elsewhere() || workers.iter().any(|worker| worker.has_alarm()) {
+            return None;
+        }
+        counts.extend(workers.iter().map(|worker| worker.turns()));
+        asleep += workers.iter().filter(|worker| shared.worker_sleeps(worker.index)).count();
+        awake += workers.iter().filter(|worker| !shared.worker_sleeps(worker.index)).count();
+    }
+    // Before the kernel is asked for anything: most programs are busy.
+    if awake == 0 || !spares_are_idle() {
+        return None;
+    }
+    let all = kernel::os_threads()?;
+    let records = os_thread::records();
+    let mut blocked_workers = 0;
+    for number in &all {
+        let record = records.iter().find(|record| record.tid() == *number);
+        let role = |role| record.is_some_and(|record| record.is(role));
+        if role(Role::Helper) || role(Role::Spare) {
+            continue;
+        }
+        counts.push(u64::from(number.unsigned_abs()));
+        if let Some(sleeps) = record.filter(|record| record.is(Role::Program)).and_then(|one| one.sleeps()) {
+            counts.push(sleeps);
+            continue;
+        }
+        let is_asleep = |watched: &Watched| {
+            let shared = watched.shared();
+            let own = |worker: &&Worker| record.is_some_and(|record| record.worker() == address(worker));
+            shared.workers().iter().find(own).is_some_and(|worker| shared.worker_sleeps(worker.index))
+        };
+        if role(Role::Worker) && runtimes.iter().any(is_asleep) {
+            continue;
+        }
+        let stay = Stay::of(*number).filter(|stay| stay.is_ended_from_inside_only(&all))?;
+        blocked_workers += usize::from(role(Role::Worker));
+        counts.extend([stay.arguments[0], stay.stands_at as u64, stay.given_away]);
+    }
+    let is_whole = blocked_workers == awake && blocked_workers + asleep > 0;
+    (is_whole && !kernel::handles_signals()).then_some(counts)
+}
+
+fn address(worker: &Worker) -> *const () {
+    std::ptr::from_ref(worker).cast()
 }

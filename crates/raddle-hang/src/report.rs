@@ -1,8 +1,10 @@
 //! Owns: `Report`, the content of a dump: the table of processes, the cycles of waits in it, and what led to it.
-//! May use: `cycle`, `process_table`, `runtimes`, `raddle-core`.
+//! May use: `age`, `cycle`, `livelock`, `process_table`, `runtimes`, `raddle-core`.
 //! Never: a look at anybody.
 
+use crate::age;
 use crate::cycle::Cycle;
+use crate::livelock::{self, Round};
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
 use raddle_core::observe::Content;
@@ -32,23 +34,36 @@ pub(crate) struct Report {
     kind: DumpKind,
     pub(crate) table: ProcessTable,
     pub(crate) cycles: Vec<Cycle>,
-    /// If there are none, and nothing runs any more.
+    /// If there are none, and nothing runs any more; or circles of channels while others run.
     likely: Vec<Cycle>,
+    /// The runtimes that go round.
+    rounds: Vec<Round>,
 }
 
 impl Report {
     pub(crate) fn of(runtimes: &[Watched], how: How, kind: DumpKind) -> Report {
         let walked = match kind {
             DumpKind::Dump => 2_000,
-            DumpKind::Partial => 0,
+            // Enough for circles of channels; in a program with more processes nobody looks for them.
+            DumpKind::Partial => 2_000,
             // Nobody is kept from anything.
             DumpKind::Deadlock { .. } => 20_000,
         };
         let table = ProcessTable::snapshot(runtimes, how, walked);
         let cycles = table.cycles();
         let is_final = matches!(kind, DumpKind::Deadlock { .. });
-        let likely = if is_final && cycles.is_empty() { table.likely_cycles() } else { Vec::new() };
-        Report { kind, table, cycles, likely }
+        let likely = match is_final {
+            true if cycles.is_empty() => table.likely_cycles(),
+            false if table.all_searched => table.closed_cycles(),
+            _ => Vec::new(),
+        };
+        let rounds = if kind == DumpKind::Dump { livelock::rounds() } else { Vec::new() };
+        Report { kind, table, cycles, likely, rounds }
+    }
+
+    /// The circles of channels, as cycles like others.
+    pub(crate) fn take_circles(&mut self) -> Vec<Cycle> {
+        std::mem::take(&mut self.likely)
     }
 
     /// The cycles to tell.
@@ -58,13 +73,13 @@ impl Report {
 
     fn write(&self) -> (String, bool) {
         let first = self.table.first(self.reported());
-        let what = match (self.kind, self.cycles.len()) {
+        let what = match (self.kind, self.reported().len()) {
             (DumpKind::Deadlock { .. }, _) => "deadlock: ".to_owned(),
             (DumpKind::Partial, _) => "a cycle of waits, while others run: ".to_owned(),
             (DumpKind::Dump, 0) => "dump: ".to_owned(),
             (DumpKind::Dump, _) => "dump, with a cycle of waits: ".to_owned(),
         };
-        let (mut text, reported) = if self.kind == DumpKind::Dump && self.cycles.is_empty() {
+        let (mut text, reported) = if self.kind == DumpKind::Dump && self.reported().is_empty() {
             (format!("raddle: {what}{} processes\n", self.table.rows.len()), Vec::new())
         } else {
             (format!("raddle: {what}{}\n", self.table.first_line(&first)), first.0)
@@ -73,7 +88,21 @@ impl Report {
             self.table.first_functions(self.reported(), &mut text);
         }
         let more = self.table.summary(self.reported(), &reported, &mut text);
+        self.write_rounds(&mut text);
         (text, more)
+    }
+
+    /// Those who go round, if the watcher has seen that.
+    fn write_rounds(&self, text: &mut String) {
+        for round in &self.rounds {
+            let (ago, turns) = (age::in_words(round.lasts), round.turns);
+            let (who, functions) = self.table.tell_those(&self.table.lately_at_it());
+            let what = "nothing has begun, ended, slept, or come from outside";
+            *text += &format!(
+                "  going round: {ago} {what}, in {turns} turns; at it: {who}\n{}",
+                functions.replace("  '", "    '").replace("  #", "    #")
+            );
+        }
     }
 
     /// The summary; and if it leaves something out, a file with all, and its name.
@@ -126,7 +155,7 @@ impl Content for Report {
             DumpKind::Partial => "cycle",
             DumpKind::Deadlock { .. } => "deadlock",
         };
-        let _infallible = self.table.json(kind, (&self.cycles, &self.likely), &mut json);
+        let _infallible = self.table.json(kind, (&self.cycles, &self.likely, &self.rounds), &mut json);
         json
     }
 

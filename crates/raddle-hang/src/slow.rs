@@ -1,7 +1,12 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: `process_table`, `runtimes`, `symbol`, `libc`, `raddle-core`.
+//! May use: `kernel`, `process_table`, `runtimes`, `symbol`, `raddle-core`.
 //! Never: a second report for one place; a report of what the kernel has not let run.
+//!
+//! A worker that sleeps in the kernel is told only if two looks, a tick apart, find it in one and the same stay there:
+//! a busy machine has many short ones, and a look stops workers by a futex itself. And it is no lock of a stranger's if
+//! a function of ours asks for it: one that spawns 100 000 threads waits for this runtime's own lists now and then.
 
+use crate::kernel::{self, Stay};
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
 use crate::symbol;
@@ -20,6 +25,14 @@ struct Progress {
     /// How often it has been seen since. Where the whole program was stopped, or the machine is too busy for the
     /// watcher, time passes and nobody looks.
     looks: u32,
+    /// In which call it slept at the last look.
+    stay: Option<Stay>,
+}
+
+/// Why a slice lasts.
+enum Reason {
+    Loop,
+    Sleeps(Stay),
 }
 
 /// The workers that have been busy at one thing.
@@ -54,7 +67,7 @@ impl Slow {
             if seen.is_reported || lasts < most || seen.looks < 2 || waiting == 0 {
                 continue;
             }
-            let Some(reason) = reason(os_thread, seen.on_processor_ns, most) else { continue };
+            let Some(reason) = reason(os_thread, seen, most) else { continue };
             seen.is_reported = true;
             self.tell(runtimes, key, worker.index, &reason, (lasts, waiting));
         }
@@ -66,10 +79,11 @@ impl Slow {
         runtimes: &[Watched],
         worker: usize,
         index: usize,
-        reason: &str,
+        reason: &Reason,
         (lasts, waiting): (Duration, usize),
     ) {
         let (who, place, frames) = who_runs(runtimes, worker);
+        let Some(reason) = in_words(reason, &frames) else { return };
         if self.reported.insert(format!("{place} {reason}")) {
             let ms = lasts.as_millis();
             let behind = format!("while {waiting} or more wait behind it: {reason}");
@@ -101,6 +115,7 @@ impl Progress {
             on_processor_ns: on_processor_ns(os_thread),
             is_reported: false,
             looks: 0,
+            stay: None,
         }
     }
 }
@@ -127,26 +142,35 @@ fn on_processor_ns(os_thread: i32) -> u64 {
     stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
-/// Why an OS thread comes to no switch. None if it is only that the kernel gives it no processor.
-fn reason(os_thread: i32, before_ns: u64, most: Duration) -> Option<String> {
+/// Why an OS thread comes to no switch. None if it is only that the kernel gives it no processor, or if that is not
+/// known yet.
+fn reason(os_thread: i32, seen: &mut Progress, most: Duration) -> Option<Reason> {
     let stat = read_to_string(format!("/proc/self/task/{os_thread}/stat")).ok()?;
     let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
     if state == 'R' {
-        let ran = Duration::from_nanos(on_processor_ns(os_thread).saturating_sub(before_ns));
-        let why = "a long loop without a switch; `yield_now` in it would let them run";
-        return (ran >= most).then(|| why.to_owned());
+        let ran = Duration::from_nanos(on_processor_ns(os_thread).saturating_sub(seen.on_processor_ns));
+        return (ran >= most).then_some(Reason::Loop);
     }
-    let call = read_to_string(format!("/proc/self/task/{os_thread}/syscall")).unwrap_or_default();
-    let number: Option<i64> = call.split_whitespace().next().and_then(|number| number.parse().ok());
-    Some(match number {
-        Some(libc::SYS_futex) => {
-            "it waits for a lock that is none of ours, such as one of `std` that is held by one \
-                                  that has waited since; `raddle::sync` has locks that let others run"
+    let stay = Stay::of(os_thread)?;
+    let is_the_same = seen.stay.replace(stay) == Some(stay);
+    is_the_same.then_some(Reason::Sleeps(stay))
+}
+
+/// The reason for those who are told, and what to do; `None` if it is this runtime's own.
+fn in_words(reason: &Reason, frames: &[usize]) -> Option<String> {
+    Some(match reason {
+        Reason::Loop => "a long loop without a switch; `yield_now` in it would let them run".to_owned(),
+        Reason::Sleeps(stay) if stay.is_at_futex() => {
+            if symbol::are_within_ours(frames) {
+                return None;
+            }
+            "it waits for a lock that is none of ours, such as one of `std` that is held by one that has waited since; \
+             `raddle::sync` has locks that let others run"
                 .to_owned()
         }
-        Some(number) => {
-            format!("it blocks its worker in a system call (number {number}); `raddle::blocking` is for that")
+        Reason::Sleeps(stay) => {
+            let call = kernel::name_of_call(stay.number);
+            format!("it blocks its worker in the system call {call}; `raddle::blocking` is for that")
         }
-        None => "it blocks its worker in a system call; `raddle::blocking` is for that".to_owned(),
     })
 }

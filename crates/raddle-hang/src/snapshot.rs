@@ -1,5 +1,5 @@
 //! Owns: the snapshot: how a `ProcessTable` comes about. The workers are stopped, and each that lives is looked at.
-//! May use: `age`, `process_table`, `runtimes`, `stop`, `walks`, `raddle-context`, `raddle-core`,
+//! May use: `age`, `kernel`, `process_table`, `runtimes`, `stop`, `walks`, `raddle-context`, `raddle-core`,
 //! `raddle-protocol`, `raddle-syscall`.
 //! Never: an allocation while the workers stand: one of them may hold the allocator's lock.
 //!
@@ -9,6 +9,7 @@
 //! or sleep for good.
 
 use crate::age;
+use crate::kernel::Stay;
 use crate::process_table::{How, OsThreadRow, ProcessState, ProcessTable, Row, Running, Text, Waiting};
 use crate::runtimes::Watched;
 use crate::stop::{self, Stopped};
@@ -69,15 +70,19 @@ impl ProcessTable {
             text: Text::with_room((most + records.len()) * TEXT_BYTES_EACH),
             walks: Walks::with_room(most + records.len(), walked),
             things: Vec::with_capacity(most + records.len() + CHOICES_MAX),
+            holders: Vec::with_capacity(most + records.len() + CHOICES_MAX),
             reached: Reached::default(),
             all_searched: false,
+            is_final: false,
+            is_stuck: how == How::Blocked,
         };
         let mut search = Search::with_room(if walked > 0 { table.things.capacity() } else { 0 });
         let alive: u64 = shared().map(Shared::count_alive).sum();
-        let stopped = (how == How::Stopping).then(|| stop::stop(&records));
+        let stays = stays(&records);
+        let stopped = (how != How::Quiescent).then(|| stop::stop(&records));
         table.now = age::milliseconds();
         table.is_shallow = stopped.as_ref().is_some_and(|stopped| !stopped.all);
-        table.note_running(stopped.as_ref(), &records, &live);
+        table.note_running(stopped.as_ref(), &records, (&live, &stays));
         blocks.for_each(|block| table.add_process(block, &live));
         table.add_os_threads(&records, how);
         if walked > 0 && !table.is_shallow {
@@ -94,7 +99,12 @@ impl ProcessTable {
     }
 
     /// What runs where.
-    fn note_running(&mut self, stopped: Option<&Stopped>, records: &Records, live: &Workers<'_>) {
+    fn note_running(
+        &mut self,
+        stopped: Option<&Stopped>,
+        records: &Records,
+        (live, stays): (&Workers<'_>, &[(i32, Stay)]),
+    ) {
         let Some(stopped) = stopped else { return };
         let own = raddle_context::current::get().addr();
         let own_thread = raddle_syscall::thread_number();
@@ -113,7 +123,11 @@ impl ProcessTable {
             } else {
                 continue;
             };
-            self.running.push(Running { header, worker, index, stands_at, frames });
+            // Where it stood before it was stopped, if it has not moved since.
+            let stay = stays.iter().find(|(os_thread, _)| *os_thread == record.tid());
+            let stay = stay.filter(|(_, stay)| stands_at != 0 && stay.stands_at == stands_at);
+            let blocked = stay.map(|(_, stay)| stay.number);
+            self.running.push(Running { header, worker, index, stands_at, frames, blocked });
         }
     }
 
@@ -133,7 +147,7 @@ impl ProcessTable {
             ProcessState::Fresh
         } else if let Some(one) = self.running.iter().find(|one| one.header == address) {
             frames.clone_from(&one.frames);
-            ProcessState::Runs(one.index)
+            one.blocked.map_or(ProcessState::Runs(one.index), |call| ProcessState::Blocked(one.index, call))
         } else {
             let waiting = self.wait_of(block, flags).map(|wait| self.copy(&wait));
             match (flags & AWAY != 0, waiting) {
@@ -195,8 +209,14 @@ impl ProcessTable {
 
     fn copy(&mut self, wait: &Wait<'_>) -> Waiting {
         let more = self.text.span(|text| wait.write_state(text));
-        let held = wait.held().map(|held| (held.who().addr(), held.since()));
-        let (call, kind) = (wait.name(), wait.kind());
+        let first = self.holders.len() as u32;
+        wait.holders(&mut |held| {
+            if self.holders.len() < self.holders.capacity() {
+                self.holders.push((held.who().addr(), held.since()));
+            }
+        });
+        let held = first..self.holders.len() as u32;
+        let (call, kind) = (wait.call(), wait.kind());
         let (site, since) = (wait.site(), wait.since());
         let (subject, awaits) = (wait.subject().addr(), wait.awaits().addr());
         let begin = self.things.len() as u32;
@@ -238,7 +258,8 @@ impl ProcessTable {
             // SAFETY: it sleeps for good, in a call that was made with this memory as its caller's frames.
             unsafe { search.look_through(one.address, one.frames.clone()) };
         }
-        self.all_searched = self.rows.len() <= most && how == How::Quiescent;
+        self.all_searched = self.rows.len() <= most;
+        self.is_final = self.all_searched && how != How::Stopping;
     }
 
     /// The live part of the stack of one who stands still; nothing of one who is on another OS thread.
@@ -248,7 +269,7 @@ impl ProcessTable {
         let memory = stack.limit().addr()..stack.top().addr();
         let stands_there = self.running.iter().find(|one| memory.contains(&one.stands_at));
         match (&row.state, stands_there) {
-            (ProcessState::Runs(_), Some(one)) => one.stands_at..memory.end,
+            (ProcessState::Runs(_) | ProcessState::Blocked(..), Some(one)) => one.stands_at..memory.end,
             (ProcessState::Waits(_) | ProcessState::Ready, None) => {
                 // SAFETY: it has left its stack, and nobody resumes it meanwhile.
                 kept(unsafe { block.context_there() }, stack)
@@ -276,7 +297,7 @@ impl ProcessTable {
 
     /// OS threads run on, so that what they wait for can be followed only if nothing runs at all.
     fn add_os_threads(&mut self, records: &[&'static Record], how: How) {
-        if how != How::Quiescent {
+        if how == How::Stopping {
             return;
         }
         for record in records.iter().filter(|record| record.is(Role::Program) && record.sleeps().is_some()) {
@@ -288,4 +309,10 @@ impl ProcessTable {
             self.os_threads.push(OsThreadRow { address, os_thread, waits, frames });
         }
     }
+}
+
+/// In which system calls the workers sleep now, as far as the kernel says.
+fn stays(records: &[&'static Record]) -> Vec<(i32, Stay)> {
+    let workers = records.iter().filter(|record| record.is(Role::Worker) && record.tid() != 0);
+    workers.filter_map(|record| Some((record.tid(), Stay::of(record.tid())?))).collect()
 }

@@ -182,11 +182,28 @@ pub(crate) fn of_program(functions: Vec<String>) -> Vec<String> {
     };
     let is_ours = |name: &String| begins(name, OWN_CRATES);
     let is_between = |name: &String| begins(name, &["core::", "std::", "alloc::", "__"]);
+    // Of what has no symbol only the file is known: assembly, a jump to a library.
+    let is_nameless = |name: &String| name.contains('/') && !name.contains("::");
     let is_base = |name: &String| {
         begins(name, &["core::panic::unwind_safe::", "std::panicking::", "std::panic::", "__rust_try"])
     };
-    let own = functions.into_iter().skip_while(|name| is_ours(name) || is_between(name));
+    let is_named = |name: &String| !is_ours(name) && !is_between(name) && !is_nameless(name);
+    let has_names = functions.iter().take_while(|name| !is_base(name)).any(is_named);
+    let is_before = |name: &String| is_ours(name) || is_between(name) || (has_names && is_nameless(name));
+    let own = functions.into_iter().skip_while(is_before);
     own.take_while(|name| !is_base(name)).filter(|name| !is_ours(name)).collect()
+}
+
+/// Whether what stands still in these functions was called by one of ours, and not by the program's own: the first that
+/// belongs to no library of Rust's or of C's says so.
+pub(crate) fn are_within_ours(addresses: &[usize]) -> bool {
+    let is_path = |name: &&String| name.contains("::");
+    let functions = functions(addresses);
+    let mut named = functions.iter().filter(is_path).map(|name| name.trim_start_matches(['<', '&']));
+    let is_library = |name: &&str| ["core::", "std::", "alloc::"].iter().any(|with| name.starts_with(with));
+    named
+        .find(|name| !is_library(name))
+        .is_some_and(|name| OWN_CRATES.iter().any(|own| name.starts_with(own)))
 }
 
 /// A symbol as its programmer knows it, without the compiler's hash.
@@ -227,6 +244,17 @@ mod tests {
         ];
         let told = of_program(functions.map(str::to_owned).to_vec());
         assert_eq!(told, &functions[2..5]);
+    }
+
+    /// A stay in the C library, below a lock of `std`.
+    #[test]
+    fn a_library_is_not_the_programs() {
+        let functions =
+            ["/lib/x86_64-linux-gnu/libc.so.6 + 0x1", "std::sync::Mutex<T>::lock + 0x2", "demo::lock + 0x3"];
+        assert_eq!(of_program(functions.map(str::to_owned).to_vec()), &functions[2..]);
+        // A program without symbols has nothing else.
+        let functions = ["raddle_core::x + 0x1", "/bin/demo + 0x2", "/bin/demo + 0x3"];
+        assert_eq!(of_program(functions.map(str::to_owned).to_vec()), &functions[1..]);
     }
 
     #[test]

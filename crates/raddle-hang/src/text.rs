@@ -1,14 +1,16 @@
 //! Owns: the words of reports: the cycle first, then groups of those who wait alike, then each alone.
-//! May use: `age`, `cycle`, `process_table`, `symbol`, `raddle-core`.
+//! May use: `age`, `cycle`, `kernel`, `process_table`, `symbol`, `walks`, `libc`, `raddle-core`.
 //! Never: more lines than a screen has, in the summary.
 
 use crate::age;
 use crate::cycle::{Cycle, Who};
-use crate::process_table::{OsThreadRow, ProcessState, ProcessTable, Row, Waiting};
+use crate::kernel;
+use crate::process_table::{HeldSince, OsThreadRow, ProcessState, ProcessTable, Row, Waiting};
 use crate::symbol;
+use crate::walks::Span;
 use raddle_core::stack_search::{ON_NO_STACK, could};
 use raddle_core::wait::held_by;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
 
 /// So many groups fit a screen.
@@ -20,6 +22,10 @@ const ROOTS_MAX: usize = 4;
 const NAMES_MAX: usize = 5;
 /// So many of those who could end a wait.
 const PEERS_MAX: usize = 3;
+/// So many of those who hold something that several may hold.
+const HOLDERS_MAX: usize = 8;
+/// Of what several hold the rest is told, too.
+const SEMAPHORE: &str = "semaphore";
 /// So many functions of one who waits are told on the screen.
 const FUNCTIONS_MAX: usize = 3;
 
@@ -30,26 +36,34 @@ impl ProcessTable {
         match &row.name {
             // A fork does not note where it was made.
             None if row.job != 0 => format!("{kind} #{}", row.id),
-            Some(name) => format!("{kind} '{}' (#{}, spawned at {})", self.text(name), row.id, row.site),
+            Some(name) => format!("{kind} '{}' (#{}, spawned at {})", self.name_in(name), row.id, row.site),
             None => format!("{kind} #{} (spawned at {})", row.id, row.site),
         }
     }
 
     /// `'name'`, or `#7`.
     fn short(&self, row: &Row) -> String {
-        row.name.as_ref().map_or_else(|| format!("#{}", row.id), |name| format!("'{}'", self.text(name)))
+        row.name.as_ref().map_or_else(|| format!("#{}", row.id), |name| format!("'{}'", self.name_in(name)))
+    }
+
+    /// A name that a program has given, in one line, and without what changes a terminal.
+    fn name_in(&self, name: &Span) -> String {
+        printable(self.text(name))
     }
 
     /// `Mutex::lock at src/main.rs:7:13, held by 'b' since src/main.rs:9:3`.
     fn wait(&self, waiting: &Waiting) -> String {
         let word = if waiting.kind == "futex" { format!("({:#x})", waiting.subject) } else { String::new() };
-        let mut text = format!("{}{word} at {}{}", waiting.call, waiting.site, self.age(waiting));
-        if let Some((holder, since)) = &waiting.held {
-            text = format!("{text}, {}", held_by(self.holder(*holder).as_deref(), *since));
+        let mut text = format!("{}{word} at {}{}", waiting.call.name(), waiting.site, self.age(waiting));
+        let state = self.text(&waiting.more);
+        if !self.held(waiting).is_empty() {
+            let with_state = waiting.kind == SEMAPHORE && !state.is_empty();
+            let state = if with_state { format!(" (semaphore: {state})") } else { String::new() };
+            text = format!("{text}{state}, {}", self.holders(waiting));
         } else if let Some(child) = self.joined(waiting) {
             let _infallible = write!(text, ", for {}", self.short(child));
-        } else if !self.text(&waiting.more).is_empty() && waiting.kind != "process" {
-            let _infallible = write!(text, " ({}: {})", waiting.kind, self.text(&waiting.more));
+        } else if !state.is_empty() && waiting.kind != "process" {
+            let _infallible = write!(text, " ({}: {state})", waiting.kind);
         }
         text += &self.supply(waiting);
         text
@@ -63,8 +77,8 @@ impl ProcessTable {
         let is_channel = !things.is_empty() && things.iter().all(|thing| thing.kind == "channel");
         let more = if peers.len() > PEERS_MAX { ", ..." } else { "" };
         match names.is_empty() {
-            false => format!(", {} {}{more}", could(waiting.call, waiting.kind), names.join(" or ")),
-            true if is_channel && self.all_searched => ON_NO_STACK.to_owned(),
+            false => format!(", {} {}{more}", could(waiting.call.name(), waiting.kind), names.join(" or ")),
+            true if is_channel && self.is_final => ON_NO_STACK.to_owned(),
             true => String::new(),
         }
     }
@@ -84,6 +98,17 @@ impl ProcessTable {
     /// Whom a `join`, or one of its like, waits for.
     pub(crate) fn joined(&self, waiting: &Waiting) -> Option<&Row> {
         waiting.awaited().and_then(|address| self.row_at(address)).map(|at| &self.rows[at])
+    }
+
+    /// `held by 'a' since src/main.rs:9:3 and by 'b' since src/main.rs:9:3`.
+    fn holders(&self, waiting: &Waiting) -> String {
+        let held = self.held(waiting);
+        let tell = |(holder, since): &HeldSince| held_by(self.holder(*holder).as_deref(), *since);
+        let told: Vec<String> = held.iter().take(HOLDERS_MAX).map(tell).collect();
+        let more = held.len().saturating_sub(HOLDERS_MAX);
+        let more = if more > 0 { format!(", and by {more} more") } else { String::new() };
+        // One word for all of them.
+        told.join(", ").replace(", held by", ", by") + &more
     }
 
     fn holder(&self, address: usize) -> Option<String> {
@@ -112,6 +137,7 @@ impl ProcessTable {
             ProcessState::Ready => "can run".to_owned(),
             ProcessState::Runs(usize::MAX) => "runs".to_owned(),
             ProcessState::Runs(worker) => format!("runs on worker {worker}"),
+            ProcessState::Blocked(worker, call) => blocked(*worker, *call),
             ProcessState::Away(Some(waiting)) => {
                 format!("is in a call of `blocking` at {}{}", waiting.site, self.age(waiting))
             }
@@ -142,16 +168,18 @@ impl ProcessTable {
             }
             None => self.root_groups().iter().take(ROOTS_MAX).map(|group| group[0]).collect(),
         };
-        for row in rows {
-            let mut functions = symbol::of_program(symbol::functions(self.frames(row)));
-            functions.truncate(FUNCTIONS_MAX);
-            let plain: Vec<&str> = functions
-                .iter()
-                .map(|name| name.rsplit_once(" + ").map_or(&name[..], |(name, _)| name))
-                .collect();
-            if !plain.is_empty() {
-                let _infallible = writeln!(out, "  {} is in {}", self.short(row), plain.join(", called by "));
-            }
+        rows.into_iter().for_each(|row| self.functions_of(row, out));
+    }
+
+    fn functions_of(&self, row: &Row, out: &mut String) {
+        let mut functions = symbol::of_program(symbol::functions(self.frames(row)));
+        functions.truncate(FUNCTIONS_MAX);
+        let plain: Vec<&str> = functions
+            .iter()
+            .map(|name| name.rsplit_once(" + ").map_or(&name[..], |(name, _)| name))
+            .collect();
+        if !plain.is_empty() {
+            let _infallible = writeln!(out, "  {} is in {}", self.short(row), plain.join(", called by "));
         }
     }
 
@@ -174,6 +202,12 @@ impl ProcessTable {
     }
 
     fn root_groups(&self) -> Vec<Vec<&Row>> {
+        let blocked = |row: &Row| matches!(&row.state, ProcessState::Blocked(..));
+        let are_blocked: Vec<Vec<&Row>> =
+            self.groups().into_iter().filter(|group| blocked(group[0])).collect();
+        if self.is_stuck && !are_blocked.is_empty() {
+            return are_blocked;
+        }
         let is_root = |row: &Row| matches!(&row.state, ProcessState::Waits(waits) if !waits.for_an_end());
         let roots: Vec<Vec<&Row>> = self.groups().into_iter().filter(|group| is_root(group[0])).collect();
         // What somebody waits for who could be supplied by one of the others is explained by them.
@@ -214,6 +248,7 @@ impl ProcessTable {
             let _infallible = writeln!(out, "  {line}");
         }
         for (poller, count) in &self.outstanding {
+            let poller = printable(poller);
             let _infallible = writeln!(out, "  outstanding at the poller '{poller}': {count}");
         }
         let (alive, tasks) = (count(self.rows.len() as u64, "process", "es"), count(self.tasks, "task", "s"));
@@ -227,7 +262,7 @@ impl ProcessTable {
         let mut groups: BTreeMap<(String, String), Vec<&Row>> = BTreeMap::new();
         for row in &self.rows {
             let at = match &row.state {
-                ProcessState::Waits(waiting) => format!("{} {}", waiting.call, waiting.site),
+                ProcessState::Waits(waiting) => format!("{} {}", waiting.call.name(), waiting.site),
                 other => format!("{:?}", std::mem::discriminant(other)),
             };
             groups.entry((row.site.to_string(), at)).or_default().push(row);
@@ -253,6 +288,36 @@ impl ProcessTable {
         format!("{many} {kind} ({}{dots}), such as {}: {state}", some.join(", "), some[0])
     }
 
+    /// Those with these numbers, in groups; and in which functions the first of each is.
+    pub(crate) fn tell_those(&self, ids: &HashSet<u64>) -> (String, String) {
+        let groups = self.groups_of(ids);
+        let mut told: Vec<String> =
+            groups.iter().take(ROOTS_MAX).map(|group| self.tell_group(group)).collect();
+        if groups.len() > ROOTS_MAX {
+            let left: usize = groups[ROOTS_MAX..].iter().map(Vec::len).sum();
+            told.push(format!("and {left} more"));
+        }
+        let mut functions = String::new();
+        groups.iter().take(ROOTS_MAX).for_each(|group| self.functions_of(group[0], &mut functions));
+        (told.join("; "), functions)
+    }
+
+    /// The places at which those with these numbers were spawned, and at which they are.
+    pub(crate) fn places_of(&self, ids: &HashSet<u64>) -> Vec<String> {
+        let place = |group: &Vec<&Row>| match &group[0].state {
+            ProcessState::Waits(waiting) => format!("{} {}", group[0].site, waiting.site),
+            _ => group[0].site.to_string(),
+        };
+        self.groups_of(ids).iter().map(place).collect()
+    }
+
+    fn groups_of(&self, ids: &HashSet<u64>) -> Vec<Vec<&Row>> {
+        let mut groups = self.groups();
+        groups.iter_mut().for_each(|group| group.retain(|row| ids.contains(&row.id)));
+        groups.retain(|group| !group.is_empty());
+        groups
+    }
+
     /// Each by itself, with the functions that it is in.
     pub(crate) fn list(&self, out: &mut impl Write) -> fmt::Result {
         for row in &self.rows {
@@ -264,6 +329,18 @@ impl ProcessTable {
         }
         Ok(())
     }
+}
+
+/// Without control characters.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
+/// It does not come to a switch, and does not run either.
+fn blocked(worker: usize, call: i64) -> String {
+    let on = if worker == usize::MAX { String::new() } else { format!(" on worker {worker}") };
+    let lock = if call == libc::SYS_futex { ", perhaps at a lock that is none of ours" } else { "" };
+    format!("is blocked{on}, in the system call {}{lock}", kernel::name_of_call(call))
 }
 
 /// What it is in a word.
@@ -285,6 +362,6 @@ fn name_of(thread: &OsThreadRow) -> String {
     let number = thread.os_thread;
     let name = std::fs::read_to_string(format!("/proc/self/task/{number}/comm")).unwrap_or_default();
     let is_first = u32::try_from(number) == Ok(std::process::id());
-    let name = if is_first { "main" } else { name.trim() };
-    format!("OS thread '{name}'")
+    let name = if is_first { "main" } else { name.trim_end_matches('\n') };
+    format!("OS thread '{}'", printable(name))
 }

@@ -1,6 +1,6 @@
 //! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
-//! May use: `age`, `answer`, `partial`, `process_table`, `quiescence`, `report`, `runtimes`, `signals`,
-//! `slow`, `raddle-core`.
+//! May use: `age`, `answer`, `livelock`, `partial`, `process_table`, `quiescence`, `report`, `runtimes`,
+//! `signals`, `slow`, `raddle-core`.
 //! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
 //! What a deadlock is, `quiescence` says.
@@ -12,9 +12,10 @@
 //!
 //! It uses reports, the runtimes' public half.
 
+use crate::livelock::Livelock;
 use crate::partial::Partial;
 use crate::process_table::How;
-use crate::quiescence::{self, Counts};
+use crate::quiescence::{self, Blocked, Counts};
 use crate::report::DEADLOCK_EXIT_CODE;
 use crate::report::{DumpKind, Report};
 use crate::runtimes::{Watched, runtimes};
@@ -78,6 +79,7 @@ fn watch() {
     let mut before: Option<Counts> = None;
     let mut reported: Option<Counts> = None;
     let (mut slow, mut partial, mut longest) = (Slow::default(), Partial::new(), TICK);
+    let (mut blocked, mut livelock) = (Blocked::default(), Livelock::default());
     loop {
         age::tick();
         if take_request() {
@@ -88,13 +90,17 @@ fn watch() {
         let now = quiescence::look();
         if now.is_some() && now == before && reported != now {
             reported.clone_from(&now);
-            deadlock();
+            deadlock(How::Quiescent);
         }
         let settled = now == before;
         before = now;
-        let goes_on = before.is_none() && now_and_then(&mut slow, &mut partial, settled);
+        let goes_on = before.is_none() && now_and_then((&mut slow, &mut partial, &mut livelock), settled);
         slow.say();
         partial.say();
+        livelock.say();
+        if before.is_none() && looks_for_deadlocks() && blocked.look() {
+            deadlock(How::Blocked);
+        }
         // What is known to stand still goes on by a worker only. Else somebody may end, or have gone to sleep just now.
         let until = (before.is_none() && looks_for_deadlocks()).then_some(longest);
         let nothing_new = || all_sleep() && os_thread::sleeps() == sleeps;
@@ -104,7 +110,7 @@ fn watch() {
 }
 
 /// What is looked for beside a deadlock. True if it shall be looked for again soon, whoever sleeps.
-fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
+fn now_and_then((slow, partial, livelock): (&mut Slow, &mut Partial, &mut Livelock), settled: bool) -> bool {
     let list = runtimes();
     if list.is_empty() {
         slow.forget_all();
@@ -114,6 +120,7 @@ fn now_and_then(slow: &mut Slow, partial: &mut Partial, settled: bool) -> bool {
             slow.look(&list, watched, most);
         }
     }
+    livelock.look(&list);
     let wants_cycles = list.iter().any(|watched| watched.plan.deadlock != OnDeadlock::Off);
     wants_cycles && partial.look(&list, settled && list.iter().all(|one| one.shared().is_quiet().is_some()))
 }
@@ -139,7 +146,7 @@ fn all_sleep() -> bool {
 }
 
 /// Nothing will ever run again.
-fn deadlock() {
+fn deadlock(how: How) {
     let list = runtimes();
     let worst = list.iter().map(|watched| watched.plan.deadlock).max_by_key(|on| *on as u8);
     let handler = list.iter().find_map(|watched| watched.plan.handler.clone());
@@ -147,11 +154,8 @@ fn deadlock() {
     if on == OnDeadlock::Off && handler.is_none() {
         return;
     }
-    let dump = Report::of(
-        &list,
-        How::Quiescent,
-        DumpKind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() },
-    );
+    let dump =
+        Report::of(&list, how, DumpKind::Deadlock { exits: on == OnDeadlock::Exit && handler.is_none() });
     drop(list);
     if let Some(DeadlockHandler(handler)) = handler {
         return handler(&Dump::new(dump));

@@ -43,12 +43,18 @@ pub enum WaitReason {
 pub struct WaitCall {
     name: &'static str,
     reason: WaitReason,
+    has_deadline: bool,
 }
 
 impl WaitCall {
     /// The call of this name, `Mutex::lock`, in which one waits for that reason.
     pub const fn new(name: &'static str, reason: WaitReason) -> WaitCall {
-        WaitCall { name, reason }
+        WaitCall { name, reason, has_deadline: false }
+    }
+
+    /// The same call, of which it is known that time ends each wait in it.
+    pub const fn with_deadline(self) -> WaitCall {
+        WaitCall { has_deadline: true, ..self }
     }
 
     /// Its name.
@@ -61,5 +67,11 @@ impl WaitCall {
     #[inline(always)]
     pub const fn reason(&self) -> WaitReason {
         self.reason
+    }
+
+    /// Whether time ends each wait in it. Of a call that may have a deadline or not, it is not known.
+    #[inline(always)]
+    pub const fn has_deadline(&self) -> bool {
+        self.has_deadline
     }
 }

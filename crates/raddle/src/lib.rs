@@ -117,6 +117,7 @@ macro_rules! settings_table {
 | `RADDLE_STATS` | `on`, `off` | `off` |
 | `RADDLE_DEADLOCK` | `exit`, `report`, `off` | `exit`, with code 3 |
 | `RADDLE_SLOW_SLICE` | from 10ms, or `off` | `100ms` |
+| `RADDLE_LIVELOCK` | from 1s, or `off` | `10s` |
 | `RADDLE_SIGQUIT` | `on`, `off` | `on`: a dump, unless the program handles it |
 | `RADDLE_SEED` | a number, or a schedule as `12:1,30:2` | none: as it comes |
 "

@@ -1,12 +1,12 @@
 //! Owns: `raddle top`: its options, its interval, and the search for programs.
-//! May use: `refusal`, `terminal_size`.
+//! May use: `refusal`, `libc`, `terminal_size`.
 //! Never: a signal to the program, a stop of it, a figure that is not on its page.
 
 mod page;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use page::{Page, TerminalSize, cut_to_size, frame};
 
 /// The name of the runtime's page among a program's open files.
 const NAME: &str = "/memfd:raddle-top";
+/// Of a thousand workers it has a fifth of this; a file that is larger is no page of ours.
+const PAGE_BYTES_MAX: u64 = 1 << 24;
 /// How often to read a page until it is the same twice.
 const TRIES: usize = 100;
 
@@ -112,7 +114,10 @@ fn pages_of(pid: u32) -> Vec<File> {
     let mut open: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     open.sort_by_key(|path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
     let is_page = |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with(NAME));
-    let files = open.into_iter().filter(is_page).filter_map(|path| File::open(path).ok());
+    // What bears that name may be a pipe, which would keep us until somebody writes.
+    let open_now =
+        |path: PathBuf| OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok();
+    let files = open.into_iter().filter(is_page).filter_map(open_now);
     files.filter(|file| read(file).is_some_and(|page| page.pid == u64::from(pid))).collect()
 }
 
@@ -130,7 +135,9 @@ fn read(file: &File) -> Option<Page> {
 }
 
 fn all_of(file: &File) -> Option<String> {
-    let mut bytes = vec![0; usize::try_from(file.metadata().ok()?.len()).ok()?];
+    let is_page = |about: &fs::Metadata| about.is_file() && about.len() <= PAGE_BYTES_MAX;
+    let len = file.metadata().ok().filter(is_page)?.len();
+    let mut bytes = vec![0; usize::try_from(len).ok()?];
     file.read_exact_at(&mut bytes, 0).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

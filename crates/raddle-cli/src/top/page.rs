@@ -7,6 +7,9 @@ use std::fmt::Write as _;
 
 use raddle_trace::analysis::duration;
 
+/// A page of more workers is not of a runtime's.
+const WORKERS_MAX: usize = 1024;
+
 /// The counters of a runtime at one moment.
 pub(super) struct Page {
     pub(super) pid: u64,
@@ -42,7 +45,7 @@ impl Page {
         }
         let one = |name: &str| lines.get(name).and_then(|values| values.first().copied());
         let whole = one("raddle-top") == Some(1) && one("page").is_some() && one("page") == one("end");
-        let workers = usize::try_from(one("workers")?).ok()?;
+        let workers = usize::try_from(one("workers")?).ok().filter(|workers| *workers <= WORKERS_MAX)?;
         whole.then_some(())?;
         Some(Page { pid: one("pid")?, ns: one("ns")?, workers, lines })
     }
@@ -55,7 +58,7 @@ impl Page {
     fn idle_ns(&self, worker: usize) -> u64 {
         let since = self.at("idle_since", worker);
         let now = if since == 0 { 0 } else { self.ns.saturating_sub(since) };
-        self.at("idle_ns", worker) + now
+        self.at("idle_ns", worker).saturating_add(now)
     }
 
     /// The share of time since `before`, or else since its beginning, that a worker was busy. 0 if nothing has been
@@ -70,7 +73,8 @@ impl Page {
     }
 
     fn rate(&self, before: Option<&Page>, names: &[&str], worker: usize) -> f64 {
-        let sum = |page: &Page| names.iter().map(|name| page.at(name, worker)).sum::<u64>();
+        let sum =
+            |page: &Page| names.iter().fold(0, |sum: u64, name| sum.saturating_add(page.at(name, worker)));
         let (then, count) = before.map_or((0, 0), |page| (page.ns, sum(page)));
         let time = self.ns.saturating_sub(then);
         if time == 0 { 0.0 } else { sum(self).saturating_sub(count) as f64 * 1e9 / time as f64 }
@@ -166,6 +170,19 @@ mod tests {
         assert!(Page::of(&page(1, 5, 0, 0, 0)).is_some());
         assert!(Page::of(&page(1, 5, 0, 0, 0).replace("end 1", "end 2")).is_none());
         assert!(Page::of("").is_none() && Page::of("raddle-top 1\npage 1").is_none());
+    }
+
+    /// Whoever writes a page may write anything.
+    #[test]
+    fn a_forged_page_does_no_harm() {
+        let most = u64::MAX;
+        assert!(Page::of(&page(1, 5, 0, 0, 0).replace("workers 2", &format!("workers {most}"))).is_none());
+        let before = Page::of(&page(1, 5, most, most, 1)).unwrap();
+        let forged = Page::of(&page(2, most, most, most, 1)).unwrap();
+        for (before, now) in [(None, &forged), (Some(&before), &forged), (Some(&forged), &before)] {
+            let text = frame("a program", before, now, usize::MAX);
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
+        }
     }
 
     #[test]

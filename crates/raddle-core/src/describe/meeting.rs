@@ -27,7 +27,7 @@ impl Subject for Meeting {
     const KIND: &'static str = "channel";
 
     fn things(&self, each: &mut dyn FnMut(Thing)) {
-        each(Thing::at(Meeting::KIND, self));
+        each(Thing::at(Meeting::KIND, self).between_two(true));
     }
 }
 

@@ -21,16 +21,18 @@ pub struct Thing {
     pub begin: usize,
     /// to before here.
     pub end: usize,
+    /// It has two ends, and each is one's only.
+    pub is_between_two: bool,
 }
 
 impl Thing {
     /// A time. Nobody has it.
-    pub const TIME: Thing = Thing { kind: "time", subject: 0, begin: 0, end: 0 };
+    pub const TIME: Thing = Thing { kind: "time", subject: 0, begin: 0, end: 0, is_between_two: false };
 
     /// What others have by its address.
     pub fn at<T>(kind: &'static str, thing: &T) -> Thing {
         let begin = std::ptr::from_ref(thing).addr();
-        Thing { kind, subject: begin, begin, end: begin + 1 }
+        Thing { kind, subject: begin, begin, end: begin + 1, is_between_two: false }
     }
 
     /// What others have by its address, or by an `Arc` of it.
@@ -42,7 +44,14 @@ impl Thing {
     pub fn within(kind: &'static str, subject: usize, whole: (usize, usize, usize)) -> Thing {
         let (offset, size, align) = whole;
         let whole = subject - offset;
-        Thing { kind, subject, begin: whole - arc_counts(align), end: whole + size.max(1) }
+        let (begin, end) = (whole - arc_counts(align), whole + size.max(1));
+        Thing { kind, subject, begin, end, is_between_two: false }
+    }
+
+    /// The same, which has two ends, and each is one's only, if `only`.
+    #[must_use]
+    pub fn between_two(self, only: bool) -> Thing {
+        Thing { is_between_two: only, ..self }
     }
 }
 

@@ -44,6 +44,11 @@ pub trait Subject {
         None
     }
 
+    /// All who hold it, as far as that is known.
+    fn holders(&self, each: &mut dyn FnMut(Held)) {
+        self.held().into_iter().for_each(each);
+    }
+
     /// Who alone could end the wait by going on, if that is known: the address of a process's control block, or of what
     /// the process of a job shows as its own (see `job::waits`). Compared, never followed.
     fn awaits(&self) -> *const () {
@@ -71,6 +76,7 @@ struct Call {
     kind: &'static str,
     address: unsafe fn(*const ()) -> *const (),
     held: unsafe fn(*const ()) -> Option<Held>,
+    holders: unsafe fn(*const (), &mut dyn FnMut(Held)),
     awaits: unsafe fn(*const ()) -> *const (),
     things: unsafe fn(*const (), &mut dyn FnMut(Thing)),
     state: unsafe fn(*const (), &mut dyn fmt::Write) -> fmt::Result,
@@ -104,9 +110,15 @@ impl<S: Subject> CallOn<S> {
     pub const fn new(name: &'static str, reason: WaitReason) -> CallOn<S> {
         let wait = WaitCall::new(name, reason);
         let (address, held, awaits) = (address::<S>, held::<S>, awaits::<S>);
-        let (things, state) = (things::<S>, state::<S>);
-        let call = Call { wait, kind: S::KIND, address, held, awaits, things, state };
+        let (holders, things, state) = (holders::<S>, things::<S>, state::<S>);
+        let call = Call { wait, kind: S::KIND, address, held, holders, awaits, things, state };
         CallOn { call, subject: PhantomData }
+    }
+
+    /// As [`new`](Self::new), of a call in which time ends each wait.
+    pub const fn with_deadline(name: &'static str, reason: WaitReason) -> CallOn<S> {
+        let CallOn { call, subject } = CallOn::new(name, reason);
+        CallOn { call: Call { wait: call.wait.with_deadline(), ..call }, subject }
     }
 
     /// Its name.
@@ -134,6 +146,13 @@ unsafe fn address<S: Subject>(subject: *const ()) -> *const () {
 unsafe fn held<S: Subject>(subject: *const ()) -> Option<Held> {
     // SAFETY: passed on to the caller.
     unsafe { &*subject.cast::<S>() }.held()
+}
+
+/// # Safety
+/// As for [`address`].
+unsafe fn holders<S: Subject>(subject: *const (), each: &mut dyn FnMut(Held)) {
+    // SAFETY: passed on to the caller.
+    unsafe { &*subject.cast::<S>() }.holders(each);
 }
 
 /// # Safety
@@ -289,6 +308,12 @@ impl<'s> Wait<'s> {
         unsafe { (self.call.things)(self.subject, each) };
     }
 
+    /// All who hold it, as far as that is known.
+    pub fn holders(&self, each: &mut dyn FnMut(Held)) {
+        // SAFETY: as in `held`.
+        unsafe { (self.call.holders)(self.subject, each) };
+    }
+
     /// Who holds it, if that is known.
     pub fn held(&self) -> Option<Held> {
         // SAFETY: the subject is borrowed, and of the call's type.
@@ -308,7 +333,9 @@ impl fmt::Display for Wait<'_> {
         if !more.is_empty() {
             write!(f, ", {more}")?;
         }
-        self.held().map_or(Ok(()), |held| write!(f, ", {held}"))
+        let mut told = Ok(());
+        self.holders(&mut |held| told = told.and_then(|()| write!(f, ", {held}")));
+        told
     }
 }
 

@@ -52,7 +52,7 @@ impl Subject for WaitedWord {
     fn things(&self, each: &mut dyn FnMut(Thing)) {
         if self.held().is_none() {
             let (begin, end) = (self.address, self.address + self.size);
-            each(Thing { kind: Self::KIND, subject: begin, begin, end });
+            each(Thing { kind: Self::KIND, subject: begin, begin, end, is_between_two: false });
         }
     }
 }

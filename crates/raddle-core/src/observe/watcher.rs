@@ -54,4 +54,6 @@ pub struct HangPlan {
     pub on_quit: bool,
     /// Slices that take longer, while others wait behind them, are told.
     pub slow_slice: Option<Duration>,
+    /// Who has only woken each other, or yielded, for so long is told.
+    pub livelock: Option<Duration>,
 }

@@ -320,6 +320,19 @@ impl Builder {
         self
     }
 
+    /// After how long it is said, once for each place in the program, that some processes have only woken each other,
+    /// or yielded, and that nothing has come of it; default: 10 s, at least 1 s. `None`: never.
+    ///
+    /// ```
+    /// let rt = raddle::Runtime::builder().workers(1).livelock(None).build()?;
+    /// assert_eq!(rt.run(|| 7), 7);
+    /// # Ok::<(), raddle::BuildError>(())
+    /// ```
+    pub fn livelock(mut self, after: Option<Duration>) -> Self {
+        self.config.livelock = Some(after);
+        self
+    }
+
     /// Whether `SIGQUIT` prints a dump on standard error; default: yes, unless the program handles it itself.
     pub fn dump_on_quit(mut self, on: bool) -> Self {
         self.config.sigquit = Some(on);

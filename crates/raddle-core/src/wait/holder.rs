@@ -111,6 +111,32 @@ impl Holder {
         store_if_new(&self.site, std::ptr::from_ref(site).cast_mut());
     }
 
+    /// As [`note`](Self::note), if nobody is noted: one of several holders of something takes this as its place.
+    #[inline]
+    pub fn claim(&self, site: &'static Location<'static>) -> bool {
+        if cfg!(raddle_unnoted) {
+            return false;
+        }
+        let Running { who, worker } = Running::here();
+        let nobody = std::ptr::null_mut();
+        let is_free = self.who.load(Ordering::Relaxed).is_null();
+        // Acquire pairs with the release in `give_up`: the site that was taken away is not written after this one.
+        if !is_free || self.who.compare_exchange(nobody, who, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        self.worker.store(worker, Ordering::Relaxed);
+        self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+        true
+    }
+
+    /// Who has claimed it holds nothing any more, wherever this is called.
+    #[inline]
+    pub fn give_up(&self) {
+        self.site.store(std::ptr::null_mut(), Ordering::Relaxed);
+        // Release pairs with the acquire in `claim`.
+        self.who.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
     /// The caller is about to hand the lock to another, who will note itself when it runs: nobody is known until then.
     #[cfg(debug_assertions)]
     #[inline(always)]

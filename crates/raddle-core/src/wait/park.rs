@@ -460,8 +460,8 @@ pub fn sleep_until(deadline: Instant) {
     }
 }
 
-const PARK_TIMEOUT: CallOn<Block> = CallOn::new("park_timeout", WaitReason::Park);
-const SLEEP: CallOn<Block> = CallOn::new("sleep", WaitReason::Sleep);
+const PARK_TIMEOUT: CallOn<Block> = CallOn::with_deadline("park_timeout", WaitReason::Park);
+const SLEEP: CallOn<Block> = CallOn::with_deadline("sleep", WaitReason::Sleep);
 
 /// Waits for the end of a process whose handle the caller has.
 #[inline]

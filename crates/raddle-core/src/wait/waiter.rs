@@ -27,8 +27,10 @@ use crate::worker::choice::now;
 use crate::worker::timer::Alarm;
 use crate::worker::{self, Callback, Here};
 use raddle_protocol::call::WaitCall;
-use raddle_protocol::header::Header;
+use raddle_protocol::header::{Header, Runnable};
+use raddle_protocol::protocol::fifo::Fifo;
 use raddle_protocol::protocol::selection::{Selected, Selection, WaitNumber};
+use raddle_protocol::protocol::sleeper::RowSleeper;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Instant;
@@ -251,5 +253,32 @@ unsafe fn park_saved(block: *mut ()) {
     if !block.selection.park() {
         // SAFETY: the outcome came first, so nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });
+    }
+}
+
+/// Those who were selected, linked as they will be in the queues of their workers: who has the right to queue one has
+/// its link.
+pub struct SelectedRow(Fifo);
+
+impl Default for SelectedRow {
+    fn default() -> SelectedRow {
+        SelectedRow(Fifo::new())
+    }
+}
+
+impl RowSleeper for Waiter {
+    type Row = SelectedRow;
+
+    fn line_up(row: &mut SelectedRow, right: WakeRight) {
+        // SAFETY: the selection said that it waits and that we ended its wait.
+        let runnable = right.0.and_then(|header| unsafe { Runnable::from_raw(header.as_ptr()) });
+        runnable.into_iter().for_each(|runnable| row.0.push(runnable));
+    }
+
+    fn wake_row(row: SelectedRow) {
+        while let Some(runnable) = row.0.pop() {
+            // SAFETY: it was lined up with the one right to wake it.
+            unsafe { WakeRight::of(runnable.as_ptr()) }.wake();
+        }
     }
 }

@@ -16,14 +16,18 @@ use std::fs::File;
 use std::os::fd::FromRawFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pages are so far apart, at least.
 const PAGE_NS: u64 = 100_000_000;
 
 /// One runtime's page.
 #[derive(Debug, Default)]
-pub(crate) struct Live(Mutex<State>);
+pub(crate) struct Live {
+    state: Mutex<State>,
+    /// How many pages have been begun.
+    pages: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -38,7 +42,7 @@ impl Live {
     /// Writes the page if the last is old. Called by whoever takes samples.
     pub(crate) fn look(&self, shared: &Shared, now: u64) {
         // Somebody else does it. A poisoned page stays as it was.
-        let Ok(mut state) = self.0.try_lock() else { return };
+        let Ok(mut state) = self.state.try_lock() else { return };
         if state.refused || now < state.written_at + PAGE_NS || shared.clock.virtual_now().is_some() {
             return;
         }
@@ -48,12 +52,20 @@ impl Live {
         }
         state.written_at = now;
         state.pages += 1;
+        self.pages.fetch_add(1, Ordering::Relaxed);
         let page = page(shared, now, state.pages);
         if let Some(file) = &state.file
             && file.write_all_at(page.as_bytes(), 0).is_err()
         {
             state.refused = true;
         }
+    }
+}
+
+impl Shared {
+    /// How many pages its workers have begun to write.
+    pub fn pages_written(&self) -> u64 {
+        self.live.pages.load(Ordering::Relaxed)
     }
 }
 

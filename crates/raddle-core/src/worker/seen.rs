@@ -15,6 +15,16 @@ impl Worker {
         [u64::from(self.budget.get()), self.boundary_ns.get(), parks]
     }
 
+    /// How many turns it has given, to one that yields though nobody else can run, too. Counted once a batch.
+    pub fn turns(&self) -> u64 {
+        self.counters.dispatches.load(Ordering::Relaxed)
+    }
+
+    /// Whether an alarm is set here.
+    pub fn has_alarm(&self) -> bool {
+        self.timers.next_ns().is_some()
+    }
+
     /// How many wait for their turn here, at a glance.
     pub fn waiting_behind(&self) -> usize {
         let threads = self.ready.len_hint() + self.fresh.len_hint();

@@ -34,6 +34,18 @@ impl Shared {
         self.alive(&self.total())
     }
 
+    /// Whether something of it is in a call of `blocking`, or outstanding at a poller: it may be woken from there.
+    pub fn waits_for_elsewhere(&self) -> bool {
+        self.may_be_woken_from_elsewhere()
+    }
+
+    /// How often something has come about that others than those who wake each other see: a beginning, an end, an
+    /// alarm, something from outside.
+    pub fn outcomes(&self) -> [u64; 4] {
+        let total = self.total();
+        [total.spawns, total.exits, total.alarms, total.shared_taken]
+    }
+
     /// Whether all its workers sleep.
     pub fn all_workers_sleep(&self) -> bool {
         self.idle.all_asleep().is_some()

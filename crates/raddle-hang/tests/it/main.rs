@@ -7,13 +7,17 @@
 #![cfg(not(any(loom, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
 #![allow(clippy::print_stderr, reason = "children say on standard error what their parents look for")]
 
+mod blocked;
+mod circles;
 mod cycles;
 mod dumps;
 mod futex;
+mod holders;
 mod noticed;
 mod outstanding;
 mod patient;
 mod peers;
+mod rounds;
 mod slow;
 mod told;
 
@@ -51,7 +55,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 23] = [
+const PROGRAMS: [(&str, fn()); 40] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -75,6 +79,23 @@ const PROGRAMS: [(&str, fn()); 23] = [
     ("futex_owners", futex::owners),
     ("futex_alone", futex::alone),
     ("lost_message", outstanding::lost_message),
+    ("in_read", blocked::in_read),
+    ("foreign_lock", blocked::foreign_lock),
+    ("foreign_lock_of_two", blocked::foreign_lock_of_two),
+    ("foreign_locks_outside", blocked::foreign_locks_outside),
+    ("foreign_lock_and_handler", blocked::foreign_lock_and_handler),
+    ("foreign_lock_for_a_while", blocked::foreign_lock_for_a_while),
+    ("ring_while_others_run", circles::ring_while_others_run),
+    ("full_while_others_run", circles::full_while_others_run),
+    ("lock_and_channel_while_others_run", circles::lock_and_channel_while_others_run),
+    ("no_circles", circles::no_circles),
+    ("permits", holders::permits),
+    ("names_with_escapes", told::names_with_escapes),
+    ("many_threads", slow::many_threads),
+    ("ping_pong", rounds::ping_pong),
+    ("yields_for_ever", rounds::yields_for_ever),
+    ("ping_pong_and_dump", rounds::ping_pong_and_dump),
+    ("not_going_round", rounds::not_going_round),
 ];
 
 /// Goes on, with an OS thread that is none of ours, until the standard input ends.
@@ -114,7 +135,12 @@ fn plain(report: &str) -> String {
 
 /// Runs a program until it has said `wanted`; returns what it said on standard error.
 fn said_until(name: &str, wanted: &str) -> String {
-    let mut child = child::program(name, &[]);
+    said_until_with(name, &[], wanted)
+}
+
+/// As [`said_until`], with variables.
+fn said_until_with(name: &str, variables: &[(&str, &str)], wanted: &str) -> String {
+    let mut child = child::program(name, variables);
     child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
     let mut said = Vec::new();

@@ -1,9 +1,11 @@
 //! Slices that keep others waiting.
 
+use crate::child::{in_program, stderr};
 use crate::runtime;
 use crate::{said_until, until_input_ends};
 use raddle::csp;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub(super) fn long_loop() {
     let rt = runtime(1);
@@ -30,6 +32,37 @@ pub(super) fn lock_of_std() {
         csp::yield_now();
     }));
     until_input_ends();
+}
+
+/// So many begin, wait and end that the runtime's own lists are long.
+pub(super) fn many_threads() {
+    runtime(2).run(|| {
+        let (done, all) = (Arc::new(AtomicBool::new(false)), 5_000);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let waits = |_| {
+            let (done, begun) = (done.clone(), begun.clone());
+            raddle::thread::spawn(move || {
+                begun.fetch_add(1, Ordering::Relaxed);
+                while !done.load(Ordering::Relaxed) {
+                    csp::park();
+                }
+            })
+        };
+        let threads: Vec<_> = (0..all).map(waits).collect();
+        while begun.load(Ordering::Relaxed) < all {
+            csp::yield_now();
+        }
+        done.store(true, Ordering::Relaxed);
+        threads.iter().for_each(|one| one.thread().unpark());
+        threads.into_iter().for_each(|one| one.join().unwrap());
+    });
+}
+
+#[test]
+fn no_foreign_lock_is_told_where_there_is_none() {
+    let output = in_program("many_threads", &[("RADDLE_SLOW_SLICE", "10ms")]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(!stderr(&output).contains("none of ours"), "{output:?}");
 }
 
 #[test]

@@ -26,6 +26,14 @@ pub(super) fn own_handler() {
     Runtime::builder().workers(1).on_deadlock(report).build().unwrap().run(csp::park);
 }
 
+/// Whoever gives names may have them from anybody.
+pub(super) fn names_with_escapes() {
+    runtime(1).run(|| {
+        let name = "evil\x1b[2J\r\nraddle: all is well\u{9b}31m";
+        Builder::new().name(name).spawn(csp::park).unwrap().join().unwrap();
+    });
+}
+
 pub(super) fn deep_down() {
     runtime(1).run(|| {
         let child = Builder::new().name("diver").spawn(|| at_depth(3)).unwrap();
@@ -82,6 +90,25 @@ fn many_fit_a_screen_and_the_rest_is_in_a_file() {
     let list = std::fs::read_to_string(file).unwrap();
     assert_eq!(list.lines().filter(|line| line.contains("Barrier::sync")).count(), 5000, "{text}");
     std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_name_changes_no_terminal() {
+    let output = in_program("names_with_escapes", &[]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    assert!(text.contains("process 'evil\u{fffd}[2J\u{fffd}\u{fffd}raddle: all is well"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+}
+
+/// Nothing can be written: the report is whole all the same, and says what is missing.
+#[test]
+fn a_report_needs_no_file() {
+    let output = in_program("five_thousand", &[("TMPDIR", "/proc"), ("RADDLE_TRACE", "/proc/no.rdt")]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let text = stderr(&output);
+    assert!(text.contains("  no file with each by itself: "), "{text}");
+    assert!(text.contains("raddle: the trace cannot be written to /proc/no.rdt: "), "{text}");
 }
 
 #[test]

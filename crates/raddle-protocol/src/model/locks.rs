@@ -16,7 +16,7 @@ use crate::protocol::mutex::MutexWord;
 use crate::protocol::once::{BeginOutcome, OnceWord};
 use crate::protocol::rwlock::RwWord;
 use crate::protocol::semaphore::{Refused, SemaphoreWord};
-use crate::protocol::sleeper::{Sleeper, TimedSleeper};
+use crate::protocol::sleeper::{RowSleeper, Sleeper, TimedSleeper};
 use crate::protocol::turn::Turn;
 use crate::protocol::waitlist::{WaitEntry, WaitList};
 use loom::sync::Condvar;
@@ -92,6 +92,15 @@ impl TimedSleeper for Flag {
     fn give_up(&self) {}
 
     fn discard(self) {}
+}
+
+/// To select publishes, so that there is nothing left to do.
+impl RowSleeper for Flag {
+    type Row = ();
+
+    fn line_up((): &mut (), (): ()) {}
+
+    fn wake_row((): ()) {}
 }
 
 /// The mutex.

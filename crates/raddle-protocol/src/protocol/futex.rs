@@ -35,6 +35,11 @@
 //! that those who come to wait, or have other addresses there, go on. It wakes only who waited before it began (nodes
 //! have numbers), so that it ends though the woken come back.
 //!
+//! **A wake is linear.** After each batch it begins at the front again, where those stand who are not meant by its
+//! bits. If it comes by more than a few of them, it selects all the others in one go and lines them up by the link that
+//! each brings for the queue of its worker; so nobody is come by more often than a batch is long. (20 738 behind 30 000
+//! others took 3.1 s before that.)
+//!
 //! **An address is only a name.** A wake reads nothing there, so that it may come after the object is gone: a wake that
 //! is late, and meets who waits for another object at the same address, wakes it for no reason. Every user of a futex
 //! looks at its word again. First come, first served, among those who wait at one address with such bits.
@@ -57,7 +62,9 @@
 //!   lock*: fair, but the lock is held for some 20 ns, and who has lost its processor delays all behind it just as
 //!   well.
 //! - *To select all under the lock and to wake them after* (Linux, parking_lot): a wake of many is one step then. The
-//!   list of the selected must lie somewhere: parking_lot allocates, Linux uses a field of the thread.
+//!   list of the selected must lie somewhere: parking_lot allocates, Linux uses a field of the thread. Here it is done
+//!   where a wake would come by the same waiters again and again; else others would wait for the bucket meanwhile.
+//! - *A mark in the list where the next batch goes on*: it would be a node that wakes and requeues step over.
 //!
 //! # Measured
 //! `cargo xtask bench futex --runtime raddle,kernel,parking_lot --runs 9`, on 2 cores of a virtual Xeon, others at work
@@ -80,7 +87,7 @@ mod bucket;
 mod tree;
 
 use crate::order;
-use crate::protocol::sleeper::TimedSleeper;
+use crate::protocol::sleeper::RowSleeper;
 pub use bucket::Bucket;
 use bucket::{BATCH, Batch, Pair, WOKEN};
 use std::time::Instant;
@@ -113,7 +120,7 @@ pub struct FutexTable<'b, S> {
     buckets: &'b [Bucket<S>],
 }
 
-impl<'b, S: TimedSleeper> FutexTable<'b, S> {
+impl<'b, S: RowSleeper> FutexTable<'b, S> {
     /// One of these buckets, of which there is at least one: the more, the fewer meet at one that is locked.
     #[inline]
     pub const fn over(buckets: &'b [Bucket<S>]) -> Self {

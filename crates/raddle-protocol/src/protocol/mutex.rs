@@ -36,7 +36,10 @@
 //! the node, with a sleeper that cannot be selected any more. Whoever wakes the node finds that out and *stands in*: it
 //! does what the oldest would do, takes the lock, takes the node out, and unlocks; or, if somebody else was faster,
 //! clears `WOKEN`, so that the next unlock tries again. The owner and the one who took its node out *part*: the second
-//! of them frees it.
+//! of them frees it. Until then, while the lock is held, nobody can take the node out: so there is a count of such
+//! nodes, of all locks, and when they are many who may give up does not come here, but looks again and again. (To let
+//! the next who comes have such a node was the other way: only its former owner knows it, and a lock that is held for
+//! ever, by a guard that was forgotten, may move meanwhile, so that no address says whose node it is.)
 //!
 //! Alternatives: a list under a spinlock in the word (a second locked instruction for each wait and wake, and a holder
 //! of the spinlock that the kernel stops); a global table of queues by address, as parking_lot's (a word of one byte,
@@ -82,6 +85,28 @@ pub struct QueueNode<S> {
     parted: AtomicBool,
     /// Of a node on the heap: its address as the box gave it, by which it is freed. Written before the node is known.
     own_box: Link<QueueNode<S>>,
+}
+
+/// The nodes that were given up and are still there.
+#[cfg(not(loom))]
+static LEFT_BEHIND: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// How many nodes have been given up, in all queues, and are still there: 112 bytes each.
+#[cfg(not(loom))]
+#[inline]
+pub fn left_behind() -> usize {
+    LEFT_BEHIND.load(Ordering::Relaxed)
+}
+
+/// One more has been given up, or one less is there.
+#[inline]
+fn count_left(_more: bool) {
+    #[cfg(not(loom))]
+    if _more {
+        LEFT_BEHIND.fetch_add(1, Ordering::Relaxed);
+    } else {
+        LEFT_BEHIND.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Whether the data were left in a doubtful state by a panic.
@@ -431,6 +456,7 @@ impl<S: TimedSleeper> QueueNode<S> {
             let woken = sleeper.wait_until(deadline).is_some();
             if !woken {
                 sleeper.give_up();
+                count_left(true);
             }
             woken
         };
@@ -457,6 +483,7 @@ impl<S: TimedSleeper> QueueNode<S> {
         // SAFETY: the other looks at it no more.
         let sleeper = unsafe { left.sleeper.with_mut(Option::take) };
         sleeper.into_iter().for_each(S::discard);
+        count_left(false);
         // SAFETY: as above; it came from a box.
         drop(unsafe { Box::from_raw(node) });
     }

@@ -50,3 +50,15 @@ pub trait TimedSleeper: Sleeper {
     /// Nobody looks at it any more, after its owner has given up.
     fn discard(self);
 }
+
+/// A sleeper of which any number may be selected before the first is woken.
+pub trait RowSleeper: TimedSleeper {
+    /// Rights in the order in which they came, in no memory of its own: who waits brings what links it to the next.
+    type Row: Default;
+
+    /// Puts a right at the end.
+    fn line_up(row: &mut Self::Row, right: Self::Right);
+
+    /// Wakes all, in their order.
+    fn wake_row(row: Self::Row);
+}

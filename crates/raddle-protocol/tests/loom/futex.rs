@@ -161,6 +161,21 @@ fn only_bits_in_common_wake() {
     });
 }
 
+/// One is not meant, and stands before, between or behind the others: the first of those is woken from the batch, the
+/// second in a row, or each in a batch, or they have given up before.
+#[test]
+fn those_behind_who_is_not_meant_are_woken_once() {
+    check(Some(1), || {
+        let words = words(1);
+        let waits = [(words.clone(), 1), (words.clone(), 2), (words.clone(), 2)];
+        let waits = waits.map(|(other, bits)| go(move || other.futex.wait(0, bits, true, || true)));
+        let count = words.futex.wake(0, u32::MAX, 2);
+        let [one, two, three] = waits.map(|waits| woken(waits.join().unwrap()));
+        assert_eq!((one, two + three), (0, count));
+        assert!(words.futex.is_empty());
+    });
+}
+
 /// Moved, woken where it is now, or expired before, between or after: once, and out of whatever bucket it was in.
 fn requeue_against_a_deadline(buckets: usize, apart: bool) {
     check(Some(3), move || {

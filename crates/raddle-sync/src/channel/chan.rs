@@ -36,15 +36,18 @@ struct Ends {
 }
 
 const SEND: CallOn<Ends> = CallOn::new("channel::Sender::send", WaitReason::Send);
-const SEND_DEADLINE: CallOn<Ends> = CallOn::new("channel::Sender::send_deadline", WaitReason::Send);
+const SEND_DEADLINE: CallOn<Ends> = CallOn::with_deadline("channel::Sender::send_deadline", WaitReason::Send);
 const RECV: CallOn<Ends> = CallOn::new("channel::Receiver::recv", WaitReason::Receive);
-const RECV_DEADLINE: CallOn<Ends> = CallOn::new("channel::Receiver::recv_deadline", WaitReason::Receive);
+const RECV_DEADLINE: CallOn<Ends> =
+    CallOn::with_deadline("channel::Receiver::recv_deadline", WaitReason::Receive);
 
 impl Subject for Ends {
     const KIND: &'static str = "channel";
 
     fn things(&self, each: &mut dyn FnMut(Thing)) {
-        each(Thing::within(Ends::KIND, std::ptr::from_ref(self).addr(), self.whole));
+        let is_one = |ends: &AtomicUsize| ends.load(Ordering::Relaxed) == 1;
+        let thing = Thing::within(Ends::KIND, std::ptr::from_ref(self).addr(), self.whole);
+        each(thing.between_two(is_one(&self.senders) && is_one(&self.receivers)));
     }
 
     fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {

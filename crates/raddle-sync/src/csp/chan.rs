@@ -36,8 +36,10 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(end()), Receiver(end()))
 }
 
-const SEND_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Sender::send_deadline", WaitReason::MeetToSend);
-const RECV_DEADLINE: CallOn<Meeting> = CallOn::new("csp::Receiver::recv_deadline", WaitReason::MeetToReceive);
+const SEND_DEADLINE: CallOn<Meeting> =
+    CallOn::with_deadline("csp::Sender::send_deadline", WaitReason::MeetToSend);
+const RECV_DEADLINE: CallOn<Meeting> =
+    CallOn::with_deadline("csp::Receiver::recv_deadline", WaitReason::MeetToReceive);
 
 /// What both ends are: a share of the word.
 struct End<T> {

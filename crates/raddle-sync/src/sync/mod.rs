@@ -27,6 +27,7 @@
 mod barrier;
 mod clh;
 mod condvar;
+mod holders;
 mod lazy_lock;
 mod mcs;
 mod monitor;

@@ -12,20 +12,27 @@
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::host::choice::{self, is_on, point};
+use crate::host::choice::{self, is_on, now, point};
 use crate::host::region;
-use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
+use crate::host::{CallOn, Subject, Wait, WaitCall, WaitReason, Waiter};
 use crate::host::{Held, Holder, Running};
-use raddle_protocol::protocol::mutex::MutexWord;
+use raddle_protocol::protocol::mutex::{MutexWord, left_behind};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const LOCK: CallOn<RawMutex> = CallOn::new("Mutex::lock", WaitReason::Lock);
+const LOCK_UNTIL: CallOn<RawMutex> = CallOn::with_deadline("Mutex::try_lock_until", WaitReason::Lock);
+
+/// So many who have given up may have left something in queues of locks that are still held (112 bytes each). While
+/// there are as many, who has a deadline waits in no queue: it looks again and again.
+const LEFT_BEHIND_MAX: usize = 1024;
+/// So long it sleeps between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The lock without its data.
 pub(super) struct RawMutex {
@@ -95,18 +102,43 @@ impl RawMutex {
         deadline: Option<Instant>,
         site: &'static Location<'static>,
     ) -> Option<bool> {
-        let wait = Wait::on(const { &LOCK }, self, site);
+        let call = if deadline.is_none() { const { &LOCK } } else { const { &LOCK_UNTIL } };
+        let wait = Wait::on(call, self, site);
         let _shown = wait.show();
         let mut looks = Looks::default();
         let spin = |only: bool| looks.again(&self.holder, only);
         if deadline.is_none() && !region::is_in_one() {
-            return Some(self.word.lock_slow(LOCK.call(), spin));
+            return Some(self.word.lock_slow(call.call(), spin));
         }
-        let poisoned = self.word.lock_or_give_up(LOCK.call(), deadline, spin);
+        let poisoned = if left_behind() < LEFT_BEHIND_MAX {
+            self.word.lock_or_give_up(call.call(), deadline, spin)
+        } else {
+            self.look_until(call.call(), deadline)
+        };
         if poisoned.is_none() && (deadline.is_none() || region::is_cancelled_now()) {
             region::unwind();
         }
         poisoned
+    }
+
+    /// Takes the lock when a look finds it free; `None` at `deadline`, or when the caller is cancelled. Who waits so
+    /// is in no queue, and leaves nothing there.
+    #[cold]
+    fn look_until(&self, call: &'static WaitCall, deadline: Option<Instant>) -> Option<bool> {
+        loop {
+            let poisoned = self.word.try_lock();
+            let now = now();
+            if poisoned.is_some() || deadline.is_some_and(|deadline| deadline <= now) {
+                return poisoned;
+            }
+            let next = now + PAUSE;
+            let until = deadline.map_or(next, |deadline| deadline.min(next));
+            // Nobody else knows of this wait: time ends it, or a cancellation.
+            let _expired = Waiter::new(call).wait(Some(until));
+            if region::is_cancelled_now() {
+                return None;
+            }
+        }
     }
 
     pub(super) fn unlock(&self, poison: bool) {

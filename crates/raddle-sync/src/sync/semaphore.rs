@@ -2,11 +2,12 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: passing one who has waited longer.
 
+use super::holders::{HolderPlace, Holders};
 use super::sleepers::{Timed, deadline};
+use crate::host::Held;
 use crate::host::choice::{point, settle};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitReason};
-use crate::host::{Held, Holder};
 use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -28,8 +29,7 @@ use std::time::{Duration, Instant};
 /// ```
 pub struct Semaphore {
     word: SemaphoreWord<Timed>,
-    /// Who took last.
-    holder: Holder,
+    holders: Holders,
 }
 
 const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire", WaitReason::Lock);
@@ -37,12 +37,16 @@ const ACQUIRE: CallOn<Semaphore> = CallOn::new("Semaphore::acquire", WaitReason:
 impl Subject for Semaphore {
     const KIND: &'static str = "semaphore";
 
-    fn held(&self) -> Option<Held> {
-        self.holder.held()
+    fn holders(&self, each: &mut dyn FnMut(Held)) {
+        self.holders.each(each);
     }
 
     fn state(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        write!(out, "permits left: {}, the last", self.available_permits())
+        write!(out, "permits left: {}", self.available_permits())?;
+        match self.holders.nameless() {
+            0 => Ok(()),
+            more => write!(out, ", {more} more have some"),
+        }
     }
 }
 
@@ -54,6 +58,7 @@ impl RefUnwindSafe for Semaphore {}
 pub struct Permit<'a> {
     semaphore: &'a Semaphore,
     count: usize,
+    holder: HolderPlace<'a>,
 }
 
 /// The semaphore has been closed.
@@ -80,7 +85,7 @@ impl Semaphore {
     #[must_use]
     pub const fn new(permits: usize) -> Semaphore {
         assert!(permits <= PERMITS_MAX, "a semaphore with more permits than it can count");
-        Semaphore { word: SemaphoreWord::new(permits), holder: Holder::nobody() }
+        Semaphore { word: SemaphoreWord::new(permits), holders: Holders::new() }
     }
 
     /// Waits for one permit.
@@ -187,8 +192,7 @@ impl Semaphore {
 
     #[inline]
     fn permit(&self, count: usize, site: &'static Location<'static>) -> Permit<'_> {
-        self.holder.note(site);
-        Permit { semaphore: self, count }
+        Permit { semaphore: self, count, holder: self.holders.note(site) }
     }
 
     /// Adds permits, and wakes those that wait for them.
@@ -223,6 +227,7 @@ impl Semaphore {
 impl Permit<'_> {
     /// Drops this without giving the permits back.
     pub fn forget(self) {
+        self.semaphore.holders.leave(self.holder);
         std::mem::forget(self);
     }
 
@@ -235,6 +240,7 @@ impl Permit<'_> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         point("Semaphore::release");
+        self.semaphore.holders.leave(self.holder);
         self.semaphore.word.give(self.count);
         settle("Semaphore::release");
     }

@@ -65,7 +65,7 @@ fn locks_say_who_holds_them() {
         let semaphore = Arc::new(sync::Semaphore::new(1));
         let (held, other) = (semaphore.acquire().unwrap(), semaphore.clone());
         let said = words(move || drop(other.acquire().unwrap()), |_| drop(held));
-        check(&said, "Semaphore::acquire", "semaphore", "permits left: 0, the last, held by the caller");
+        check(&said, "Semaphore::acquire", "semaphore", "permits left: 0, held by the caller");
 
         let once = Arc::new(sync::Once::new());
         let (inside, outside) = (once.clone(), once.clone());

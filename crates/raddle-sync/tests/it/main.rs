@@ -10,6 +10,7 @@ mod csp_alt;
 mod csp_channel;
 mod csp_par;
 mod described;
+mod gives_up;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;

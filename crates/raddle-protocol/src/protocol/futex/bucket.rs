@@ -17,7 +17,7 @@
 use super::tree::Tree;
 use crate::order;
 use crate::prim::{AtomicU32, Ordering, back_off, const_fn};
-use crate::protocol::sleeper::{Sleeper, TimedSleeper};
+use crate::protocol::sleeper::{RowSleeper, Sleeper, TimedSleeper};
 use std::marker::PhantomData;
 
 const LOCKED: u32 = 1;
@@ -27,7 +27,10 @@ const SOME: u32 = 2;
 pub(super) const WOKEN: u32 = 0;
 
 /// So many are selected before the bucket is unlocked and they are woken.
-pub(super) const BATCH: usize = 32;
+pub(super) const BATCH: usize = if cfg!(loom) { 1 } else { 32 };
+/// If more of those that a wake has come by have none of its bits, it does not come by them again: the others are
+/// selected in one go.
+const SKIPPED_MAX: usize = if cfg!(loom) { 0 } else { 64 };
 
 /// Those who wait at some of all addresses. On a line of its own.
 #[repr(align(64))]
@@ -144,7 +147,16 @@ impl<R, const N: usize> Batch<R, N> {
     }
 }
 
-impl<S: TimedSleeper> Bucket<S> {
+/// What one pass over those who wait has brought.
+struct Selected<S: RowSleeper> {
+    /// Those for whom the batch had no room, if there is to be no other pass.
+    row: Option<S::Row>,
+    in_row: usize,
+    /// There may be more of them.
+    more: bool,
+}
+
+impl<S: RowSleeper> Bucket<S> {
     /// Empties it without a word to those who wait, which do not exist any more.
     ///
     /// # Safety
@@ -165,19 +177,21 @@ impl<S: TimedSleeper> Bucket<S> {
             let mut batch = Batch::<S::Right, N>::new();
             let locked = self.lock();
             let limit = *limit.get_or_insert_with(|| locked.pushed());
-            let more = locked.select(address, (count - woken) as usize, bits, limit, &mut batch);
+            let selected = locked.select(address, (count - woken) as usize, bits, limit, &mut batch);
             drop(locked);
-            woken += batch.count as u32;
+            woken += (batch.count + selected.in_row) as u32;
             batch.wake::<S>();
-            if !more {
+            selected.row.into_iter().for_each(S::wake_row);
+            if !selected.more {
                 return woken;
             }
         }
     }
 }
 
-impl<S: TimedSleeper> Locked<'_, S> {
-    /// Selects up to `count`, as many as the batch holds. True if there may be more of them.
+impl<S: RowSleeper> Locked<'_, S> {
+    /// Selects up to `count`: as many as the batch holds, or all, if many stand between them that are not meant.
+    #[inline]
     fn select<const N: usize>(
         &self,
         address: usize,
@@ -185,24 +199,36 @@ impl<S: TimedSleeper> Locked<'_, S> {
         bits: u32,
         limit: u64,
         batch: &mut Batch<S::Right, N>,
-    ) -> bool {
-        let mut next = self.first(address);
+    ) -> Selected<S> {
+        let mut selected = Selected { row: None, in_row: 0, more: false };
+        let (mut next, mut skipped) = (self.first(address), 0);
         while let Some(node) = next.filter(|node| node.is_before(limit)) {
-            if batch.count == count {
-                return false;
+            if batch.count + selected.in_row == count {
+                break;
             }
-            if batch.is_full() {
-                return true;
+            if batch.is_full() && skipped <= SKIPPED_MAX {
+                selected.more = true;
+                break;
             }
             next = node.next();
-            if node.bits & bits != 0 {
-                self.remove(node);
-                // The last look at the node.
-                if let Some(right) = node.sleeper.try_select(WOKEN) {
-                    batch.push(right);
+            if node.bits & bits == 0 {
+                skipped += 1;
+                continue;
+            }
+            self.remove(node);
+            // The last look at the node.
+            match node.sleeper.try_select(WOKEN) {
+                Some(right) if batch.is_full() => {
+                    S::line_up(selected.row.get_or_insert_default(), right);
+                    selected.in_row += 1;
                 }
+                Some(right) => batch.push(right),
+                None => {}
             }
         }
-        false
+        selected
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

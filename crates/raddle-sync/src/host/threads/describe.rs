@@ -19,6 +19,11 @@ pub(crate) trait Subject {
         None
     }
 
+    /// All who hold it, as far as that is known.
+    fn holders(&self, each: &mut dyn FnMut(Held)) {
+        self.held().into_iter().for_each(each);
+    }
+
     /// The things by which others could end the wait.
     fn things(&self, _each: &mut dyn FnMut(Thing)) {}
 
@@ -38,6 +43,11 @@ impl<S: Subject> CallOn<S> {
     /// The call of this name, `Mutex::lock`, in which one waits for that reason.
     pub(crate) const fn new(name: &'static str, reason: WaitReason) -> CallOn<S> {
         CallOn { call: WaitCall::new(name, reason), subject: PhantomData }
+    }
+
+    /// As [`new`](Self::new), of a call in which time ends each wait.
+    pub(crate) const fn with_deadline(name: &'static str, reason: WaitReason) -> CallOn<S> {
+        CallOn { call: WaitCall::new(name, reason).with_deadline(), subject: PhantomData }
     }
 
     /// Its name.
@@ -99,6 +109,10 @@ impl Thing {
 
     pub(crate) const fn within(_kind: &'static str, _subject: usize, _whole: (usize, usize, usize)) -> Thing {
         Thing
+    }
+
+    pub(crate) const fn between_two(self, _only: bool) -> Thing {
+        self
     }
 }
 

@@ -67,6 +67,27 @@ impl Holder {
         self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
     }
 
+    /// As [`note`](Self::note), if nobody is noted: one of several holders of something takes this as its place.
+    #[inline]
+    pub(crate) fn claim(&self, site: &'static Location<'static>) -> bool {
+        let is_free = self.who.load(Ordering::Relaxed) == 0;
+        // Acquire pairs with the release in `give_up`: the site that was taken away is not written after this one.
+        let (got, or) = (Ordering::Acquire, Ordering::Relaxed);
+        if !is_free || self.who.compare_exchange(0, who_runs(), got, or).is_err() {
+            return false;
+        }
+        self.site.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
+        true
+    }
+
+    /// Who has claimed it holds nothing any more, wherever this is called.
+    #[inline]
+    pub(crate) fn give_up(&self) {
+        self.site.store(std::ptr::null_mut(), Ordering::Relaxed);
+        // Release pairs with the acquire in `claim`.
+        self.who.store(0, Ordering::Release);
+    }
+
     /// The caller is about to hand the lock to another: nobody is known until that one notes itself.
     #[cfg(debug_assertions)]
     #[inline(always)]

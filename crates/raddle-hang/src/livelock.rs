@@ -1,0 +1,207 @@
+//! Owns: the observation that some go round: they wake each other, or yield, and nothing comes of it.
+//! May use: `age`, `kernel`, `process_table`, `runtimes`, `raddle-core`.
+//! Never: the word *livelock* as a claim, or an end of the program: a server's idle ping-pong looks the same.
+//!
+//! What is measured, each tick, from outside. A runtime *goes round* since the last moment at which one of these was
+//! not so:
+//!
+//! 1. its workers give turns: more of them at each tick;
+//! 2. nothing of it began or ended, no alarm rang, nothing came from outside of its workers, no OS thread was woken or
+//!    went to sleep, nothing is in a call of `blocking` or outstanding at a poller;
+//! 3. its workers made no system call that reads or writes, by the kernel's count, but for the pages of `raddle top`;
+//! 4. a turn took two microseconds of a processor at most, on average: who computes between two switches has longer
+//!    ones.
+//!
+//! A dump says since when, and who had a turn lately. When it has lasted for ten seconds (`RADDLE_LIVELOCK`), the
+//! watcher stops the workers for three looks, a tick apart, and tells once for each place who was at it in all three:
+//! could run, ran, or had waited for less than a moment.
+
+use crate::age;
+use crate::kernel;
+use crate::process_table::{How, ProcessState, ProcessTable};
+use crate::runtimes::Watched;
+use raddle_core::message;
+use raddle_core::os_thread::{self, Role};
+use raddle_core::runtime::Shared;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A turn may take so long on average.
+const TURN_MAX: Duration = Duration::from_micros(2);
+/// From here on the kernel is asked, and a dump says it.
+const WORTH_A_LOOK: Duration = Duration::from_millis(800);
+/// Who has waited for less has just had a turn.
+const A_MOMENT: Duration = Duration::from_millis(300);
+/// So many looks have to find somebody at it.
+const LOOKS: usize = 3;
+/// So many are followed into functions.
+const WALKED: usize = 500;
+
+/// A runtime that goes round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    pub(crate) lasts: Duration,
+    pub(crate) turns: u64,
+}
+
+static ROUNDS: Mutex<Vec<Round>> = Mutex::new(Vec::new());
+
+/// The runtimes that go round now, as far as the watcher has seen.
+pub(crate) fn rounds() -> Vec<Round> {
+    ROUNDS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// What is another when something has come of it.
+type Outcomes = ([u64; 4], Option<u64>, u64);
+
+/// One runtime, since something came of it.
+struct Going {
+    outcomes: Outcomes,
+    since: Instant,
+    turns_then: u64,
+    turns: u64,
+    /// What its workers had used at a time, and how many turns, and pages for `raddle top`, there had been.
+    work: Option<(kernel::Work, u64, u64)>,
+    seen: Vec<HashSet<u64>>,
+    is_told: bool,
+}
+
+/// What the watcher knows of all runtimes.
+#[derive(Default)]
+pub(crate) struct Livelock {
+    going: HashMap<usize, Going>,
+    told: HashSet<String>,
+    to_tell: Option<String>,
+}
+
+impl Livelock {
+    /// Looks at all runtimes.
+    pub(crate) fn look(&mut self, runtimes: &[Watched]) {
+        let keys: HashSet<usize> = runtimes.iter().map(key).collect();
+        self.going.retain(|key, _| keys.contains(key));
+        let mut rounds = Vec::new();
+        for watched in runtimes {
+            let Some(most) = watched.plan.livelock else { continue };
+            let going = self.going.entry(key(watched)).or_insert_with(|| Going::new(watched.shared()));
+            let Some(round) = going.look(watched.shared()) else { continue };
+            rounds.push(round);
+            let is_due = round.lasts >= most && !going.is_told;
+            if let Some(text) = is_due.then(|| going.tell(runtimes, round, &mut self.told)).flatten() {
+                self.to_tell = Some(text);
+            }
+        }
+        *ROUNDS.lock().unwrap_or_else(PoisonError::into_inner) = rounds;
+    }
+
+    /// Says what has been found.
+    pub(crate) fn say(&mut self) {
+        if let Some(text) = self.to_tell.take() {
+            message::say(&text);
+        }
+    }
+}
+
+fn key(watched: &Watched) -> usize {
+    std::ptr::from_ref(watched.shared()).addr()
+}
+
+fn turns(shared: &Shared) -> u64 {
+    shared.workers().iter().map(|worker| worker.turns()).sum()
+}
+
+fn outcomes(shared: &Shared) -> Outcomes {
+    (shared.outcomes(), os_thread::wakes(), os_thread::sleeps())
+}
+
+/// What the workers of a runtime have used.
+fn work(shared: &Shared) -> Option<kernel::Work> {
+    let records = os_thread::records();
+    let is_its = |worker: *const ()| shared.workers().as_ptr_range().contains(&worker.cast());
+    let workers = records.iter().filter(|record| record.is(Role::Worker) && is_its(record.worker()));
+    let all: Vec<i32> = workers.map(|record| record.tid()).filter(|tid| *tid != 0).collect();
+    drop(records);
+    kernel::Work::of(&all)
+}
+
+impl Going {
+    fn new(shared: &Shared) -> Going {
+        let turns = turns(shared);
+        Going {
+            outcomes: outcomes(shared),
+            since: Instant::now(),
+            turns_then: turns,
+            turns,
+            work: None,
+            seen: Vec::new(),
+            is_told: false,
+        }
+    }
+
+    /// Whether it goes round, for long enough to be worth a word.
+    fn look(&mut self, shared: &Shared) -> Option<Round> {
+        let turns = turns(shared);
+        let is_at_it = turns > self.turns && outcomes(shared) == self.outcomes;
+        if !is_at_it || shared.waits_for_elsewhere() {
+            *self = Going::new(shared);
+            return None;
+        }
+        self.turns = turns;
+        let round = Round { lasts: self.since.elapsed(), turns: turns - self.turns_then };
+        if round.lasts < WORTH_A_LOOK {
+            return None;
+        }
+        let now = work(shared)?;
+        let pages = shared.pages_written();
+        let Some((then, turns_then, pages_then)) = &self.work else {
+            self.work = Some((now, turns, pages));
+            return None;
+        };
+        // A page may be counted and not be written yet.
+        let own = pages - pages_then + 1;
+        let took = now.on_processor.saturating_sub(then.on_processor);
+        let is_short = took.as_nanos() <= TURN_MAX.as_nanos() * u128::from(turns - turns_then);
+        if now.calls > then.calls + own || !is_short {
+            *self = Going::new(shared);
+            return None;
+        }
+        Some(round)
+    }
+
+    /// What there is to say, after enough looks at who is at it; nothing of places that have been told.
+    fn tell(&mut self, runtimes: &[Watched], round: Round, told: &mut HashSet<String>) -> Option<String> {
+        let table = ProcessTable::snapshot(runtimes, How::Stopping, WALKED);
+        self.seen.push(table.lately_at_it());
+        if self.seen.len() < LOOKS {
+            return None;
+        }
+        self.is_told = true;
+        let (first, others) = self.seen.split_first()?;
+        let all: HashSet<u64> =
+            first.iter().copied().filter(|id| others.iter().all(|seen| seen.contains(id))).collect();
+        let news = table.places_of(&all).into_iter().filter(|place| told.insert(place.clone())).count();
+        let (who, functions) = table.tell_those(&all);
+        let ago = age::in_words(round.lasts);
+        let what = "nothing has begun, ended, slept, or come from outside, and nothing was read or written";
+        let text = format!(
+            "raddle: going round: {ago} {what}; those at it have only woken each other, or yielded, {} times: {who}\n\
+             {functions}  RADDLE_LIVELOCK=off does not look\n",
+            round.turns
+        );
+        (news > 0).then_some(text)
+    }
+}
+
+impl ProcessTable {
+    /// The numbers of those who run, could, or did a moment ago.
+    pub(crate) fn lately_at_it(&self) -> HashSet<u64> {
+        let is_at_it = |state: &ProcessState| match state {
+            ProcessState::Ready | ProcessState::Runs(_) => true,
+            ProcessState::Waits(waiting) => {
+                age::age(waiting.since, self.now).is_some_and(|age| age < A_MOMENT)
+            }
+            _ => false,
+        };
+        self.rows.iter().filter(|row| is_at_it(&row.state)).map(|row| row.id).collect()
+    }
+}

@@ -1,0 +1,146 @@
+//! Those who only wake each other, or yield: a dump says it, and after a while the program itself.
+
+use crate::runtime;
+use crate::{plain, said_until_with, until_input_ends};
+use raddle::csp::{self, Builder, Process};
+use raddle::hang::dump;
+use raddle::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+fn named(name: &str, f: impl FnOnce() + Send + 'static) -> Process {
+    Builder::new().name(name).spawn(f).unwrap().process().clone()
+}
+
+/// Two wake each other, for ever; a third waits.
+fn begin_ping_pong() {
+    let partner = Arc::new(OnceLock::new());
+    let of_ping = partner.clone();
+    let ping = named("ping", move || {
+        loop {
+            Process::unpark(of_ping.wait());
+            csp::park();
+        }
+    });
+    let pong = named("pong", move || {
+        loop {
+            ping.unpark();
+            csp::park();
+        }
+    });
+    partner.set(pong).unwrap();
+    named("sleeper", csp::park);
+}
+
+pub(super) fn ping_pong() {
+    let rt = runtime(2);
+    rt.run(begin_ping_pong);
+    until_input_ends();
+}
+
+/// One waits for a word that nobody changes.
+pub(super) fn yields_for_ever() {
+    let rt = runtime(1);
+    let never = Arc::new(AtomicBool::new(false));
+    drop(rt.spawn(move || {
+        named("spinner", move || until_set(&never));
+        // Another shares the worker.
+        csp::park();
+    }));
+    until_input_ends();
+}
+
+#[inline(never)]
+fn until_set(word: &AtomicBool) {
+    while !std::hint::black_box(word).load(Ordering::Relaxed) {
+        csp::yield_now();
+    }
+}
+
+pub(super) fn ping_pong_and_dump() {
+    let rt = runtime(2);
+    rt.run(begin_ping_pong);
+    while !dump().to_string().contains("  going round: for ") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let dump = dump();
+    eprint!("{dump}\n{}", dump.json());
+    until_input_ends();
+}
+
+/// Each of these runtimes is as busy as can be, and something comes of it: one computes between two yields, one begins
+/// processes, one has alarms, one reads.
+pub(super) fn not_going_round() {
+    let rts = [runtime(1), runtime(1), runtime(1), runtime(1)];
+    let for_ever = |n: usize, f: fn()| {
+        drop(rts[n].spawn(move || {
+            loop {
+                f();
+                csp::yield_now();
+            }
+        }));
+    };
+    for_ever(0, || {
+        let until = Instant::now() + Duration::from_micros(100);
+        while Instant::now() < until {}
+    });
+    for_ever(1, || csp::spawn(|| ()).join().unwrap());
+    for_ever(2, || {
+        (0..1000).for_each(|_| csp::yield_now());
+        csp::sleep(Duration::from_millis(1));
+    });
+    for_ever(3, || drop(std::fs::read("/dev/null").unwrap()));
+    // Not to wait for anybody: this is the time in which a false alarm would come.
+    std::thread::sleep(Duration::from_secs(4));
+    eprintln!("{}that is all", dump());
+    until_input_ends();
+}
+
+/// Workers are stopped to see what they are at.
+const SEES_WORKERS: bool = !cfg!(any(raddle_tsan, raddle_twin));
+
+#[test]
+fn who_only_wakes_each_other_is_told_after_a_while() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let text = said_until_with("ping_pong", &[("RADDLE_LIVELOCK", "1s")], "RADDLE_LIVELOCK=off");
+    let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
+    assert!(first.contains("have only woken each other, or yielded, "), "{text}");
+    assert!(plain(first).contains("process 'ping' (#N") && first.contains("process 'pong' (#"), "{text}");
+    assert!(!first.contains("'sleeper'"), "{text}");
+}
+
+#[test]
+fn who_only_yields_is_told_after_a_while() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let text = said_until_with("yields_for_ever", &[("RADDLE_LIVELOCK", "1s")], "RADDLE_LIVELOCK=off");
+    let first = text.lines().find(|line| line.starts_with("raddle: going round: for ")).expect(&text);
+    assert!(first.contains("process 'spinner' (#"), "{text}");
+    if cfg!(target_arch = "x86_64") {
+        assert!(text.contains("'spinner' is in it::rounds::until_set"), "{text}");
+    }
+}
+
+#[test]
+fn a_dump_says_who_goes_round() {
+    if !SEES_WORKERS {
+        return;
+    }
+    let text = said_until_with("ping_pong_and_dump", &[("RADDLE_LIVELOCK", "3600s")], "\"at_it\":[");
+    let line = text.lines().find(|line| line.starts_with("  going round: for ")).expect(&text);
+    assert!(
+        line.contains("'ping' (#") && line.contains("'pong' (#") && !line.contains("'sleeper'"),
+        "{text}"
+    );
+    assert!(text.contains("\"going_round\":[{\"for_ms\":"), "{text}");
+    assert!(!text.contains("raddle: going round"), "{text}");
+}
+
+#[test]
+fn of_whom_something_comes_does_not_go_round() {
+    let text = said_until_with("not_going_round", &[("RADDLE_LIVELOCK", "1s")], "that is all");
+    assert!(!text.contains("going round"), "{text}");
+}

@@ -48,6 +48,8 @@ pub(super) struct Own {
     pub(super) pace: Pace,
     pub(super) steal: StealState,
     pub(super) heart: Heart,
+    /// When a [count](super::slice) was last used up.
+    pub(super) looked_ns: Cell<u64>,
     pub(super) gates: Gates,
     /// Why the running one will stop.
     pub(super) stop: StopNotes,
@@ -107,6 +109,7 @@ impl Own {
             pace: Pace::new(),
             steal: StealState::new(index),
             heart: Heart::new(),
+            looked_ns: Cell::new(0),
             gates: Gates::new(),
             stop: StopNotes::new(),
             seeded: None,

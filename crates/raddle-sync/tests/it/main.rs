@@ -10,9 +10,13 @@ mod csp_alt;
 mod csp_channel;
 mod csp_par;
 mod described;
+mod slices;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;
+#[allow(clippy::print_stderr, reason = "a watchdog's last words")]
+#[path = "../../../raddle-core/tests/support/watch.rs"]
+mod watch;
 
 use raddle::Runtime;
 

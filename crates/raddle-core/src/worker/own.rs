@@ -53,6 +53,8 @@ pub(super) struct Own {
     pub(super) gates: Gates,
     /// Why the running one will stop.
     pub(super) stop: StopNotes,
+    /// How many operations the running one has begun since its turn began, if a seed is followed.
+    pub(super) operations: Cell<u32>,
     /// What this worker goes by, if it follows a seed.
     pub(super) seeded: Option<Seeded>,
 }
@@ -112,6 +114,7 @@ impl Own {
             looked_ns: Cell::new(0),
             gates: Gates::new(),
             stop: StopNotes::new(),
+            operations: Cell::new(0),
             seeded: None,
         }
     }

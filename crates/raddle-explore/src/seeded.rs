@@ -122,6 +122,10 @@ impl SeededSchedule for WorkerSchedule {
         state.pool.push_back(ready);
     }
 
+    fn has_others(&self) -> bool {
+        !self.state.borrow().pool.is_empty()
+    }
+
     fn choose(&self, n: usize) -> usize {
         let state = &mut *self.state.borrow_mut();
         self.step(state, n, |chooser, step| chooser.choose(step, n))

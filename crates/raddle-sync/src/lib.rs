@@ -39,6 +39,29 @@
 //! `raddle` asks for the feature. Cargo builds a crate once for a program, with all features that anybody asks for: so
 //! in a program with a runtime the locks of every library wait in the scheduler, also where the library does not know
 //! of it.
+//!
+//! # Loops that never wait
+//!
+//! A process or thread that repeats operations of which none waits (it polls, it sends without a bound, it locks what
+//! is free) keeps its worker for a time slice of 10 ms (`RADDLE_TICK`) and no longer: if others wait then, the next
+//! such operation lets them run first. So an operation that never waits may let others run; who holds a lock of the
+//! *standard library* then blocks those that wait for it, as in any wait. A task never gives way, nor does what unwinds
+//! on shared storage.
+//!
+//! - [`channel`]: `send`, `recv`, their forms with `try_`, `_timeout` and `_deadline`, iterators, `len`, `is_empty`,
+//!   `is_full`, `select!`, [`Select`](channel::Select).
+//! - [`mpsc`](sync::mpsc): `send`, `recv`, `try_send`, `try_recv`, `recv_timeout`, iterators.
+//! - [`sync`]: each lock, with its `try_` and its form with a deadline; [`Condvar`](sync::Condvar), waits and
+//!   notifications; [`Barrier`](sync::Barrier); [`Semaphore`](sync::Semaphore), its questions included; looks at a
+//!   [`Once`](sync::Once), [`OnceLock`](sync::OnceLock) or [`LazyLock`](sync::LazyLock) that is not complete.
+//! - `csp`: `send`, `recv`, `try_send`, `try_recv`, forms with a deadline, `is_poisoned`, alternations, barriers,
+//!   claims.
+//! - Elsewhere: `park` with a token, `sleep_until` a time that has passed, `is_finished` of what has not,
+//!   `is_cancelled`; `task::sleep` with no time left.
+//!
+//! These count. Not counted: to read what is complete; what frees or drops (an unlock, a permit, an end of a channel);
+//! `spawn` and `unpark`, which are often called with a lock of the standard library held; and atomics, which *are* the
+//! standard library's: who spins on one calls `yield_now`.
 
 #![warn(clippy::disallowed_methods)]
 

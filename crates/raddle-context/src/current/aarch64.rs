@@ -7,17 +7,20 @@
 use core::arch::{asm, global_asm};
 
 // Hidden: a program and a shared library that both hold a runtime have words of their own. The second word begins with
-// 1, an address that nothing has: see `home`.
+// 1, an address that nothing has: see `home`. The last two are the count, and what it was last set to.
 global_asm!(
     ".pushsection .tdata.raddle_current,\"awT\",@progbits",
     ".p2align 4",
     ".globl raddle_current",
     ".hidden raddle_current",
-    ".size raddle_current, 16",
+    ".size raddle_current, 24",
     "raddle_current:",
     ".quad 0",
     ".quad 1",
+    ".long {most}",
+    ".long {most}",
     ".popsection",
+    most = const super::COUNT_MAX,
 );
 
 /// From the thread pointer to the words, in an executable as a constant.
@@ -97,6 +100,37 @@ pub fn home() -> *mut () {
 pub unsafe fn set_home(word: *mut ()) {
     // SAFETY: as in `home`.
     unsafe { words().wrapping_add(1).write(word) };
+}
+
+/// Where the count lies, and behind it what it was last set to.
+#[inline(always)]
+fn counts() -> *mut u32 {
+    words().wrapping_add(2).cast()
+}
+
+/// Counts down by one; true if the count is used up, and then each time until it is [set](set_count) anew.
+#[inline(always)]
+pub fn count_down() -> bool {
+    let count = counts();
+    // SAFETY: a word of the thread's own, to which nobody has a reference.
+    let left = unsafe { count.read() }.wrapping_sub(1);
+    // SAFETY: as above.
+    unsafe { count.write(left) };
+    left.cast_signed() <= 0
+}
+
+/// What the count was last set to.
+pub fn count_given() -> u32 {
+    // SAFETY: as in `count_down`.
+    unsafe { counts().wrapping_add(1).read() }
+}
+
+/// From now on [`count_down`] says `count` times that there is something left, less one.
+pub fn set_count(count: u32) {
+    for word in [counts(), counts().wrapping_add(1)] {
+        // SAFETY: as in `count_down`.
+        unsafe { word.write(count) };
+    }
 }
 
 /// Where the word of this OS thread lies, or of the context that has storage of its own.

@@ -7,17 +7,20 @@
 use core::arch::{asm, global_asm};
 
 // Hidden: a program and a shared library that both hold a runtime have words of their own. The second word begins with
-// 1, an address that nothing has: see `home`.
+// 1, an address that nothing has: see `home`. The last two are the count, and what it was last set to.
 global_asm!(
     ".pushsection .tdata.raddle_current,\"awT\",@progbits",
     ".p2align 4",
     ".globl raddle_current",
     ".hidden raddle_current",
-    ".size raddle_current, 16",
+    ".size raddle_current, 24",
     "raddle_current:",
     ".quad 0",
     ".quad 1",
+    ".long {most}",
+    ".long {most}",
     ".popsection",
+    most = const super::COUNT_MAX,
 );
 
 /// The word that was last [`set`] on this OS thread; null before that.
@@ -103,6 +106,58 @@ pub unsafe fn set_home(word: *mut ()) {
             "mov qword ptr fs:[{at} + 8], {word}",
             at = out(reg) _,
             word = in(reg) word,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Counts down by one; true if the count is used up, and then each time until it is [set](set_count) anew.
+///
+/// PERF: compiled into operations of a few nanoseconds: three instructions, of which the first loads a constant in a
+/// program, and the last is a jump that is not taken.
+#[inline(always)]
+pub fn count_down() -> bool {
+    let mut is_used_up = false;
+    // SAFETY: changes a word of the thread's own, to which nobody has a reference.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "dec dword ptr fs:[{at} + 16]",
+            "jle {used_up}",
+            at = out(reg) _,
+            used_up = label { is_used_up = true },
+            options(nostack),
+        );
+    }
+    is_used_up
+}
+
+/// What the count was last set to.
+pub fn count_given() -> u32 {
+    let given;
+    // SAFETY: as in `get`.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov {given:e}, dword ptr fs:[{at} + 20]",
+            at = out(reg) _,
+            given = lateout(reg) given,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    given
+}
+
+/// From now on [`count_down`] says `count` times that there is something left, less one.
+pub fn set_count(count: u32) {
+    // SAFETY: as in `set`.
+    unsafe {
+        asm!(
+            "mov {at}, qword ptr [rip + raddle_current@GOTTPOFF]",
+            "mov dword ptr fs:[{at} + 16], {count:e}",
+            "mov dword ptr fs:[{at} + 20], {count:e}",
+            at = out(reg) _,
+            count = in(reg) count,
             options(nostack, preserves_flags),
         );
     }

@@ -108,6 +108,23 @@ fn the_current_word_is_what_was_set_last() {
     set(0);
 }
 
+#[test]
+fn a_count_is_used_up_until_it_is_set_anew() {
+    // On a thread of its own, whose count is as it begins.
+    let counted = || {
+        assert_eq!(current::count_given(), current::COUNT_MAX);
+        for count in [current::COUNT_MAX, 3, 1, 100] {
+            if count != current::COUNT_MAX {
+                current::set_count(count);
+            }
+            assert_eq!((0..).position(|_| current::count_down()), Some(count as usize - 1));
+            assert!(current::count_down() && current::count_down(), "still used up");
+            assert_eq!(current::count_given(), count);
+        }
+    };
+    std::thread::spawn(counted).join().unwrap();
+}
+
 /// A chain of contexts, each of which starts the next by returning it, all on one stack.
 #[repr(C)]
 struct ChainLink {

@@ -38,7 +38,7 @@ pub use scope::{CancelScope, ScopedHandle, scope};
 
 use crate::region::{Node, Stay, hold};
 use crate::task::Sleep;
-use crate::worker::choice::{now, point, settle};
+use crate::worker::choice::{counted_look, now, point, settle};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -108,7 +108,7 @@ impl Token {
 
     /// Whether it has been cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.is_struck()
+        counted_look("cancel::Token::is_cancelled", || self.0.is_struck())
     }
 
     /// Runs `f` in a region of this token: when it is cancelled, or the region around it, what waits inside unwinds.
@@ -127,7 +127,7 @@ impl Token {
             check();
             f()
         }));
-        let is_ours = self.is_cancelled() && !outer.is_some_and(|outer| outer.is_struck());
+        let is_ours = self.0.is_struck() && !outer.is_some_and(|outer| outer.is_struck());
         drop(stay);
         match result {
             Ok(value) => Ok(value),
@@ -195,5 +195,5 @@ pub fn within<T>(timeout: Duration, f: impl FnOnce() -> T) -> Result<T, Cancelle
 
 /// Whether the region that the caller is in has been cancelled.
 pub fn is_cancelled() -> bool {
-    hold().is_some_and(|node| node.is_struck())
+    counted_look("cancel::is_cancelled", || hold().is_some_and(|node| node.is_struck()))
 }

@@ -157,7 +157,7 @@ impl Thread {
 
     /// Whether it has ended.
     pub fn is_finished(&self) -> bool {
-        self.0.is_finished()
+        self.0.has_ended()
     }
 
     /// Nobody will join it: what it keeps is given back at its end, or now, if it has ended.

@@ -2,9 +2,9 @@
 //! May use: `wait::park`, `worker`.
 //! Never: a signal; a clock read while nobody else wants to run.
 //!
-//! The scheduler takes nobody off a worker: a process or thread runs until it waits. Code of others spins on a flag,
-//! polls a lock, computes. An adaptor lets it yield at the calls that it exports and that do not wait: a try-lock,
-//! a look at a clock, an allocation.
+//! The scheduler takes nobody off a worker: a process or thread runs until it waits, or calls an operation of Raddle's
+//! own when its slice is over. Code of others spins on a flag, polls a lock, computes. An adaptor lets it yield at the
+//! calls that it exports and that do not wait: a try-lock, a look at a clock, an allocation.
 //!
 //! ```
 //! use raddle_core::door::tick;

@@ -89,6 +89,8 @@ pub trait SeededSchedule: Send {
     fn put(&self, ready: Runnable);
     /// Takes who has the next turn out of the pool.
     fn take(&self) -> Option<Runnable>;
+    /// Whether anybody is in the pool.
+    fn has_others(&self) -> bool;
     /// A number below `n`.
     fn choose(&self, n: usize) -> usize;
     /// Whether the one who runs goes on. If not, somebody else has the next turn.

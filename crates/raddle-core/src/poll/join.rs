@@ -1,7 +1,8 @@
 //! Owns: `JoinHandle`, a future of a task's output.
-//! May use: nothing.
+//! May use: `worker::choice`.
 //! Never: the task itself; the two share only the slot.
 
+use crate::worker::choice::counted_look;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,7 +60,9 @@ impl<T> JoinHandle<T> {
 
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        matches!(*self.slot.lock(), JoinState::Output(_) | JoinState::Over)
+        counted_look("task::JoinHandle::is_finished", || {
+            matches!(*self.slot.lock(), JoinState::Output(_) | JoinState::Over)
+        })
     }
 }
 

@@ -165,7 +165,14 @@ impl<T> Joiner<T> {
         unsafe { Process::of(self.block) }
     }
 
+    /// Whether it has ended. A no counts against the caller's slice, since it may ask until it is a yes.
+    #[inline]
     pub fn is_finished(&self) -> bool {
+        choice::counted_look("is_finished", || self.has_ended())
+    }
+
+    /// As [`is_finished`](Self::is_finished), for an adaptor, which sees to slices by itself.
+    pub(crate) fn has_ended(&self) -> bool {
         self.block.join.is_done()
     }
 

@@ -6,6 +6,7 @@ use crate::message;
 use crate::runtime::{self, Shared};
 use crate::worker::Worker;
 use crate::worker::choice::now;
+use crate::worker::slice::count_in_task;
 use crate::worker::timer::{Alarm, AlarmId};
 use std::fmt;
 use std::pin::Pin;
@@ -79,7 +80,11 @@ impl Future for Sleep {
         let left = self.until.saturating_duration_since(now());
         self.forget_alarm();
         if left.is_zero() {
-            return Poll::Ready(());
+            if !count_in_task() {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
         let alarm = Alarm::Waker(context.waker().clone());
         let mut alarm = Some(alarm);

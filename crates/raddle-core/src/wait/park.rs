@@ -18,7 +18,7 @@ use crate::describe::{CallOn, JOIN, PARK, Parked, Wait};
 use crate::region::{self, Node, Ring};
 use crate::wait::external;
 use crate::wait::{Waiter, wait_loosely};
-use crate::worker::choice::{self, point};
+use crate::worker::choice::{self, count, counted_point, point};
 use crate::worker::lent::while_waiting;
 use crate::worker::polling::is_asked_here;
 use crate::worker::timer::{Alarm, AlarmId};
@@ -205,7 +205,7 @@ pub fn park() {
         return park_otherwise(site);
     }
     if block.token.take() {
-        return;
+        return count();
     }
     let wait = Parked::at(site);
     let _shown = wait.show_alone(block);
@@ -217,7 +217,7 @@ pub fn park() {
 /// As [`park`], for whoever is no light process, or is watched.
 #[inline(never)]
 fn park_otherwise(site: &'static Location<'static>) {
-    point("park");
+    counted_point("park");
     let Caller::Process(block) = caller("csp::park") else { return park_thread(None) };
     if block.token.take() {
         return;
@@ -294,7 +294,7 @@ unsafe fn park_saved(block: *mut ()) {
 /// Inside a task.
 #[track_caller]
 pub fn park_timeout(timeout: Duration) {
-    point("park_timeout");
+    counted_point("park_timeout");
     let Caller::Process(block) = caller("csp::park_timeout") else { return park_thread(Some(timeout)) };
     if block.token.take() {
         return;
@@ -455,7 +455,9 @@ unsafe fn set_alarm(alarm: *mut ()) {
 #[track_caller]
 pub fn sleep_until(deadline: Instant) {
     let left = deadline.saturating_duration_since(choice::now());
-    if !left.is_zero() {
+    if left.is_zero() {
+        counted_point("sleep_until");
+    } else {
         sleep(left);
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::block::Block;
 use crate::observe::Seeded;
+pub use crate::worker::slice::{count, is_used_up};
 use crate::worker::{Here, LocalWorker, Worker, current_header};
 use raddle_protocol::header::{AWAY, Kind, OWN_TLS};
 use std::any::Any;
@@ -37,6 +38,25 @@ pub fn point(operation: &'static str) {
     if is_on() {
         point_by_seed(operation);
     }
+}
+
+/// As [`point`], at the begin of an operation that programs may repeat without ever waiting: it [counts](count)
+/// against the caller's slice, and if that is over, others have a turn.
+#[inline(always)]
+pub fn counted_point(operation: &'static str) {
+    point(operation);
+    count();
+}
+
+/// A look that programs repeat until it is true. If it is not, it is an operation as at a [`counted_point`]; one that
+/// is costs no more than the look.
+#[inline(always)]
+pub fn counted_look(operation: &'static str, look: impl FnOnce() -> bool) -> bool {
+    let is_true = look();
+    if !is_true {
+        counted_point(operation);
+    }
+    is_true
 }
 
 #[cold]

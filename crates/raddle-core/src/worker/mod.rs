@@ -28,7 +28,7 @@
 //! | `turn` | the loop on the worker's own stack |
 //! | `ends` | whether the OS thread may end with it |
 //! | `lent` | when an OS thread of the program stands for it |
-//! | `slice` | when a time slice has lasted long enough |
+//! | `slice` | when a time slice has lasted long enough, and what notices it |
 //! | `boundary` | what is done once a batch, once a quantum, once a tick |
 //! | `promote` | when a fork becomes a job, and a job a process |
 //! | `search` | stealing and its manners |
@@ -68,7 +68,7 @@ mod seen;
 pub(crate) mod shared;
 pub(crate) mod shared_queue;
 mod sleep;
-mod slice;
+pub mod slice;
 mod submit;
 pub mod timer;
 mod trace;

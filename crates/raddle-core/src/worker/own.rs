@@ -48,9 +48,13 @@ pub(super) struct Own {
     pub(super) pace: Pace,
     pub(super) steal: StealState,
     pub(super) heart: Heart,
+    /// When a [count](super::slice) was last used up.
+    pub(super) looked_ns: Cell<u64>,
     pub(super) gates: Gates,
     /// Why the running one will stop.
     pub(super) stop: StopNotes,
+    /// How many operations the running one has begun since its turn began, if a seed is followed.
+    pub(super) operations: Cell<u32>,
     /// What this worker goes by, if it follows a seed.
     pub(super) seeded: Option<Seeded>,
 }
@@ -107,8 +111,10 @@ impl Own {
             pace: Pace::new(),
             steal: StealState::new(index),
             heart: Heart::new(),
+            looked_ns: Cell::new(0),
             gates: Gates::new(),
             stop: StopNotes::new(),
+            operations: Cell::new(0),
             seeded: None,
         }
     }

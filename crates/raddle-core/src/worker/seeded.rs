@@ -1,5 +1,5 @@
 //! Owns: how a worker that follows a seed goes from one runnable to the next.
-//! May use: `block::control`, `observe::seed`, `raddle-protocol`.
+//! May use: `block::control`, `observe::seed`, `raddle-context`, `raddle-protocol`.
 //! Never: a turn that the seed has not given.
 //!
 //! Such a worker is its runtime's only one. Its budget is always one dispatch, so that whoever leaves its stack comes
@@ -13,9 +13,13 @@ use super::{Here, LocalWorker, SEEDED, Worker};
 use crate::block::Block;
 use crate::observe::{Run, Seeded};
 use crate::worker::choice::{outside, point};
+use raddle_context::current::{COUNT_MAX, set_count};
 use raddle_protocol::header::Runnable;
 use raddle_protocol::protocol::jobs::Forks;
 
+/// Whoever has done so many operations, one after the other, and has waited in none of them, lets others run: it may be
+/// waiting for them in a loop. As many as without a seed are done between two looks at the clock, at most.
+const OPERATIONS_MAX: u32 = COUNT_MAX;
 /// The budget that has whoever leaves its stack come home.
 const COME_HOME: u32 = 1;
 
@@ -44,10 +48,13 @@ impl LocalWorker {
     /// Who is next. `None` if nothing can run.
     pub(super) fn next_by_seed(&self, seeded: &Seeded) -> Option<Runnable> {
         self.budget.set(COME_HOME);
+        self.own().operations.set(0);
         match seeded.run() {
             Run::GoesOn => {}
             Run::IsOver => return None,
             Run::Begins => {
+                // The same in each run.
+                set_count(COUNT_MAX);
                 self.shared().clock.jump_to(0);
                 self.restart_clock(0);
             }
@@ -170,8 +177,28 @@ impl Here<'_> {
         let Some(seeded) = &self.own().seeded else { return };
         seeded.note_operation(block.as_header(), operation, false);
         self.gather(seeded);
+        if self.uses_turn_up(seeded, block) {
+            seeded.note_operation(block.as_header(), operation, false);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.yield_process(block) };
+        }
         // SAFETY: passed on to the caller.
         unsafe { self.perhaps_yield(block) };
+    }
+
+    /// Counts an operation; true if the one who runs has done so many that it is to let others run. If there is nobody
+    /// else, time passes.
+    fn uses_turn_up(&self, seeded: &Seeded, block: &Block) -> bool {
+        let operations = self.own().operations.get() + 1;
+        self.own().operations.set(operations % OPERATIONS_MAX);
+        if operations < OPERATIONS_MAX || seeded.is_ending() {
+            return false;
+        }
+        seeded.yields(block.as_header());
+        if !seeded.has_others() {
+            self.pass_time(seeded);
+        }
+        true
     }
 
     /// # Safety

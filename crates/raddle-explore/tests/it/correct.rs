@@ -56,6 +56,38 @@ fn a_queue_with_room_for_two() {
 }
 
 #[test]
+fn loops_that_poll_let_others_run() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded();
+        let done = Arc::new(OnceLock::new());
+        let told = done.clone();
+        let polls = csp::spawn(move || {
+            let got = std::iter::from_fn(|| Some(receiver.try_recv())).find_map(Result::ok);
+            told.set(got).unwrap();
+        });
+        let sends = csp::spawn(move || sender.send(7).unwrap());
+        while done.get().is_none() {}
+        assert_eq!(done.get(), Some(&Some(7)));
+        polls.join().unwrap();
+        sends.join().unwrap();
+    });
+}
+
+#[test]
+fn time_passes_beside_one_that_polls_when_nothing_else_can_run() {
+    check(|| {
+        let (mut to, mut from) = csp::channel();
+        let sleeps = csp::spawn(move || {
+            csp::sleep(Duration::from_secs(3600));
+            to.send(8).unwrap();
+        });
+        let got = std::iter::from_fn(|| Some(from.try_recv())).find_map(Result::ok);
+        assert_eq!(got, Some(8));
+        sleeps.join().unwrap();
+    });
+}
+
+#[test]
 fn a_pipeline() {
     check(|| {
         let (mut first, mut end) = csp::channel();

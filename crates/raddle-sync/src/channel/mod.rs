@@ -4,7 +4,8 @@
 //!
 //! A channel has any number of senders and of receivers; each message goes to one receiver. The ends are used by light
 //! processes, threads with their own thread-local storage and plain OS threads alike, and mixed: who waits leaves its
-//! worker to others, an OS thread sleeps. In a task, `try_send` and `try_recv` work; what would wait panics.
+//! worker to others, an OS thread sleeps. In a task, `try_send` and `try_recv` work; what would wait panics. A loop of
+//! operations that never wait [starves nobody](crate#loops-that-never-wait).
 //!
 //! A program that uses `crossbeam-channel` moves over by `use raddle::channel as crossbeam_channel;`.
 //!

@@ -5,7 +5,7 @@
 use super::chan::Chan;
 use super::core::Side;
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use crate::host::choice::{is_on, now, point, settle};
+use crate::host::choice::{count, counted_point, is_on, now, point, settle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl<T> Sender<T> {
     /// [`TrySendError::Full`] if it would have to wait, [`TrySendError::Disconnected`] if all receivers are gone.
     #[inline]
     pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
-        point("channel::Sender::try_send");
+        counted_point("channel::Sender::try_send");
         let sent = self.chan.try_send(msg);
         settle("channel::Sender::try_send");
         sent
@@ -58,6 +58,7 @@ impl<T> Sender<T> {
         if is_on() {
             return self.send_by_seed(msg);
         }
+        count();
         self.chan.send(msg)
     }
 
@@ -66,7 +67,7 @@ impl<T> Sender<T> {
     #[inline(never)]
     #[track_caller]
     fn send_by_seed(&self, msg: T) -> Result<(), SendError<T>> {
-        point("channel::Sender::send");
+        counted_point("channel::Sender::send");
         let sent = self.chan.send(msg);
         settle("channel::Sender::send");
         sent
@@ -96,7 +97,7 @@ impl<T> Sender<T> {
     /// As [`send`](Self::send).
     #[track_caller]
     pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
-        point("channel::Sender::send_deadline");
+        counted_point("channel::Sender::send_deadline");
         let sent = self.chan.send_until(msg, deadline);
         settle("channel::Sender::send_deadline");
         sent
@@ -109,11 +110,13 @@ impl<T> Sender<T> {
 
     /// Whether there is no place in the channel. Always at a rendezvous.
     pub fn is_full(&self) -> bool {
+        counted_point("channel::Sender::is_full");
         self.chan.is_full()
     }
 
     /// The messages in the channel.
     pub fn len(&self) -> usize {
+        counted_point("channel::Sender::len");
         self.chan.len()
     }
 

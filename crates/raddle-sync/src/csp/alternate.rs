@@ -16,7 +16,7 @@ use raddle_core::region::{self, Ring};
 use raddle_core::wait::external::External;
 use raddle_core::wait::park::{self, Caller};
 use raddle_core::wait::{Callback, Guarded, Meeting, Subject, Thing, Wait, WaitCall};
-use raddle_core::worker::choice::{now, point};
+use raddle_core::worker::choice::{counted_point, now};
 use raddle_core::worker::timer::{Alarm, AlarmId};
 use raddle_core::worker::{self, Here, Worker};
 use raddle_protocol::header::Header;
@@ -209,7 +209,7 @@ unsafe fn ring(chooser: *const (), guard: u32) {
 /// Each channel's guard was made from an end that the caller has to itself, and no two from the same; where it aims is
 /// what its `copy` expects. The guards are not moved meanwhile.
 pub(crate) unsafe fn choose<G: Borrow<Guard>>(guards: &[G], first: usize, wait: &Wait<'_>) -> Ready {
-    point("csp::alt");
+    counted_point("csp::alt");
     // SAFETY: passed on to the caller.
     unsafe { choose_now(guards, first, wait) }
 }

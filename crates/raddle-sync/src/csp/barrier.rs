@@ -7,7 +7,7 @@ use super::late::{self, Late, Who};
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Subject, Thing, Wait, WaitReason};
-use raddle_core::worker::choice::point;
+use raddle_core::worker::choice::{counted_point, point};
 use raddle_protocol::protocol::barrier::{self, Phase, WaitNode};
 use std::cell::Cell;
 use std::fmt;
@@ -95,7 +95,7 @@ impl Barrier {
     /// Inside a task, which must not wait.
     #[track_caller]
     pub fn sync(&mut self) {
-        point("csp::Barrier::sync");
+        counted_point("csp::Barrier::sync");
         if region::is_in_one() {
             return self.sync_in_region(Location::caller());
         }
@@ -147,7 +147,7 @@ impl Barrier {
     /// ```
     #[track_caller]
     pub fn sync_deadline(&mut self, deadline: Instant) -> bool {
-        point("csp::Barrier::sync_deadline");
+        counted_point("csp::Barrier::sync_deadline");
         let came = self.sync_until(Some(deadline), Location::caller());
         if !came {
             region::check();

@@ -12,7 +12,7 @@
 use super::meet::{self, Refused, Word};
 use super::value::{Copying, Value};
 use raddle_core::wait::{CallOn, Meeting, WaitReason};
-use raddle_core::worker::choice::{now, point};
+use raddle_core::worker::choice::{counted_look, counted_point, now};
 use raddle_protocol::protocol::rendezvous::{Ended, Seen};
 use std::fmt;
 use std::marker::PhantomData;
@@ -60,7 +60,7 @@ impl<T> End<T> {
     }
 
     fn is_poisoned(&self) -> bool {
-        matches!(self.word().look(), Seen::Over { poisoned: true })
+        counted_look("csp::is_poisoned", || matches!(self.word().look(), Seen::Over { poisoned: true }))
     }
 }
 
@@ -165,7 +165,7 @@ impl<T> Sender<T> {
     /// # Errors
     /// The value: `Full` if nobody waits, `Disconnected` if the receiver is gone or the channel poisoned.
     pub fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
-        point("csp::Sender::try_send");
+        counted_point("csp::Sender::try_send");
         let mut value = ManuallyDrop::new(value);
         let ours = place(&mut value);
         // SAFETY: as in `send`.
@@ -185,7 +185,7 @@ impl<T> Sender<T> {
     /// Inside a task.
     #[track_caller]
     pub fn send_deadline(&mut self, value: T, deadline: Instant) -> Result<(), TrySendError<T>> {
-        point("csp::Sender::send_deadline");
+        counted_point("csp::Sender::send_deadline");
         let mut value = Kept(ManuallyDrop::new(value));
         let ours = place(&mut value.0);
         // SAFETY: `&mut self` has this end to itself, and `value` is given away once.
@@ -257,7 +257,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// `Empty` if nobody waits, `Disconnected` if the sender is gone or the channel poisoned.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        point("csp::Receiver::try_recv");
+        counted_point("csp::Receiver::try_recv");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `&mut self` has this end to itself; `value` is a place for a `T`.
@@ -278,7 +278,7 @@ impl<T> Receiver<T> {
     /// Inside a task.
     #[track_caller]
     pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        point("csp::Receiver::recv_deadline");
+        counted_point("csp::Receiver::recv_deadline");
         let mut value = MaybeUninit::<T>::uninit();
         let ours = value.as_mut_ptr().cast();
         // SAFETY: `&mut self` has this end to itself, and `value` is a place for a `T`.

@@ -23,7 +23,7 @@ use raddle_core::block::Block;
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, MEETINGS, Meeting, Wait};
-use raddle_core::worker::choice::{point, settle};
+use raddle_core::worker::choice::{count, counted_point, point, settle};
 use raddle_core::worker::{self, Here, RECORDED, SEEDED, SPINS, Worker};
 use raddle_protocol::header::{Header, MOVABLE, OWN_TLS};
 use raddle_protocol::prim;
@@ -146,6 +146,8 @@ unsafe fn exchange_plainly<const CALL: u32, const IS_RECORDED: bool>(
             let worker = unsafe { Here::of(&block.header) };
             // SAFETY: it waits, and whoever empties the word wakes it, once.
             unsafe { worker.wake(header) };
+            // A peer on another worker may always be here first.
+            count();
             return Ok(());
         }
         Ok(None) => {}
@@ -189,6 +191,7 @@ unsafe fn exchange_watched(
     site: &'static Location<'static>,
 ) -> Option<Result<(), Refused>> {
     let (data, copy) = (value.data, value.copy());
+    count();
     if watched & (SEEDED | RECORDED) != 0 {
         point(call.name());
     }
@@ -301,7 +304,7 @@ unsafe fn exchange_otherwise(
     copy: Copy,
     site: &'static Location<'static>,
 ) -> Result<(), Refused> {
-    point(call.name());
+    counted_point(call.name());
     let _refuses_in_a_task = park::caller(call.name());
     // SAFETY: passed on to the caller.
     unsafe { exchange_anywhere(word, data, call, copy, site) }
@@ -330,7 +333,10 @@ unsafe fn exchange_anywhere(
         // SAFETY: passed on to the caller.
         match unsafe { try_meet(word, data, copy) } {
             Err(Refused::Nobody) => {}
-            done => return done,
+            done => {
+                count();
+                return done;
+            }
         }
         let waiter = ChanWaiter::new(data);
         let mut waited = false;

@@ -14,7 +14,7 @@
 //!
 //! Channels, alternation, barriers and claims work for processes, and for OS threads of the program, and between
 //! them; an OS thread that waits, blocks. A task must not wait in them: that is a panic which says so; `try_send` and
-//! `try_recv` it may call.
+//! `try_recv` it may call. A loop of operations that never wait [starves nobody](crate#loops-that-never-wait).
 //!
 //! Every wait has a form with a deadline: `send_timeout`, `recv_timeout`, `after` in an alternation,
 //! [`Barrier::sync_timeout`], [`Shared::claim_timeout`].

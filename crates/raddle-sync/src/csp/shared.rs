@@ -11,7 +11,7 @@ use super::{Receiver, Sender};
 use raddle_core::region;
 use raddle_core::wait::park;
 use raddle_core::wait::{CallOn, Held, Holder, Subject, Wait, WaitReason};
-use raddle_core::worker::choice::point;
+use raddle_core::worker::choice::{counted_point, point};
 use raddle_protocol::protocol::barrier::WaitNode;
 use raddle_protocol::protocol::claim::{Claim, Claimed as Word};
 use std::cell::{Cell, UnsafeCell};
@@ -87,7 +87,7 @@ impl<E> Shared<E> {
     /// Inside a task, which must not wait.
     #[track_caller]
     pub fn claim(&self) -> Claimed<'_, E> {
-        point("csp::Shared::claim");
+        counted_point("csp::Shared::claim");
         if !self.0.claim.try_claim() {
             if region::is_in_one() {
                 return self.claim_in_region(Location::caller());
@@ -181,7 +181,7 @@ impl<E> Shared<E> {
     /// The end, if nobody has claimed it.
     #[track_caller]
     pub fn try_claim(&self) -> Option<Claimed<'_, E>> {
-        point("csp::Shared::try_claim");
+        counted_point("csp::Shared::try_claim");
         // Not `then_some`: a guard that is made and dropped on a refusal would release what another holds.
         let claimed = self.0.claim.try_claim().then(|| Claimed(&self.0))?;
         self.0.claimant.0.note(Location::caller());

@@ -8,7 +8,7 @@
 
 use super::monitor::{Condition, Monitor};
 use super::sleepers::{deadline, refuse_to_wait_in_task};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use crate::host::region;
 use crate::host::{CallOn, Subject, Thing, Wait, WaitReason};
 use std::fmt;
@@ -100,7 +100,7 @@ impl Barrier {
 
     #[track_caller]
     fn wait_until(&self, until: Option<Instant>) -> Option<BarrierWaitResult> {
-        point("Barrier::wait");
+        counted_point("Barrier::wait");
         let mut state = self.state.lock();
         let phase = state.phase;
         if state.arrived + 1 < self.threads {

@@ -5,7 +5,7 @@
 use super::nodes::{self, ClhNode};
 use super::queue_site::QueueSite;
 use super::sleepers::{InTurn, refuse_to_wait_in_task};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use crate::host::{CallOn, Wait, WaitReason};
 use crate::host::{Crowd, Through};
 use raddle_protocol::header::Header;
@@ -76,7 +76,7 @@ impl<T: ?Sized> ClhLock<T> {
     #[inline]
     #[track_caller]
     pub fn lock(&self) -> ClhGuard<'_, T> {
-        point("ClhLock::lock");
+        counted_point("ClhLock::lock");
         refuse_to_wait_in_task(LOCK.name());
         let mut through = Through::NO_GATE;
         if self.crowd.is_there() {
@@ -160,7 +160,7 @@ impl<T: ?Sized> ClhLock<T> {
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        point("ClhLock::lock");
+        counted_point("ClhLock::lock");
         refuse_to_wait_in_task(LOCK.name());
         if self.crowd.is_there() {
             let through = self.come(Location::caller());

@@ -4,7 +4,7 @@
 
 use super::sleepers::{Timed, deadline};
 use super::{LockResult, MutexGuard, PoisonError};
-use crate::host::choice::{now, point, settle};
+use crate::host::choice::{counted_point, now, settle};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Thing, Wait, WaitReason};
 use raddle_protocol::protocol::condvar::CondWord;
@@ -88,7 +88,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         until: Option<Instant>,
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
-        point("Condvar::wait");
+        counted_point("Condvar::wait");
         let site = Location::caller();
         let (guard, notified) = guard.without_lock(site, |mutex| {
             let wait = Wait::on(const { &WAIT }, self, site);
@@ -203,7 +203,7 @@ impl Condvar {
     /// Wakes the one who has waited longest, if anybody waits.
     #[inline]
     pub fn notify_one(&self) {
-        point("Condvar::notify_one");
+        counted_point("Condvar::notify_one");
         self.word.notify_one();
         settle("Condvar::notify_one");
     }
@@ -211,7 +211,7 @@ impl Condvar {
     /// Wakes all who wait.
     #[inline]
     pub fn notify_all(&self) {
-        point("Condvar::notify_all");
+        counted_point("Condvar::notify_all");
         self.word.notify_all();
         settle("Condvar::notify_all");
     }

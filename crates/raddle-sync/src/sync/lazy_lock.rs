@@ -53,7 +53,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[inline]
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
-        if !this.once.is_completed() {
+        if !this.once.word.is_complete() {
             this.once.call(true, |state| {
                 if state.is_poisoned() {
                     poisoned();
@@ -73,7 +73,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[inline]
     #[track_caller]
     pub fn force_mut(this: &mut LazyLock<T, F>) -> &mut T {
-        if !this.once.is_completed() {
+        if !this.once.word.is_complete() {
             if this.once.word.is_poisoned() {
                 poisoned();
             }
@@ -113,7 +113,7 @@ impl<T, F> LazyLock<T, F> {
     #[inline]
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         // SAFETY: it is complete.
-        this.once.is_completed().then(|| unsafe { &mut *this.data.get_mut().value })
+        this.once.word.is_complete().then(|| unsafe { &mut *this.data.get_mut().value })
     }
 
     /// The value, if it has been made. Never waits.
@@ -127,7 +127,7 @@ impl<T, F> LazyLock<T, F> {
 impl<T, F> Drop for LazyLock<T, F> {
     fn drop(&mut self) {
         let data = self.data.get_mut();
-        if self.once.is_completed() {
+        if self.once.word.is_complete() {
             // SAFETY: it is complete.
             unsafe { ManuallyDrop::drop(&mut data.value) };
         } else if !self.once.word.is_poisoned() {

@@ -5,7 +5,7 @@
 use super::nodes::{self, McsNode};
 use super::queue_site::QueueSite;
 use super::sleepers::{InTurn, in_task, refuse_to_wait_in_task};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use crate::host::{CallOn, Wait, WaitReason};
 use crate::host::{Crowd, Through};
 use raddle_protocol::header::Header;
@@ -113,7 +113,7 @@ impl<T: ?Sized> McsLock<T> {
     #[inline(always)]
     #[track_caller]
     fn acquire(&self, node: &McsNode) -> Through {
-        point("McsLock::lock");
+        counted_point("McsLock::lock");
         let mut through = Through::NO_GATE;
         if in_task() {
             self.acquire_in_task(node, Location::caller());
@@ -183,7 +183,7 @@ impl<T: ?Sized> McsLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Option<McsGuard<'_, T>> {
-        point("McsLock::try_lock");
+        counted_point("McsLock::try_lock");
         if self.queue.is_locked() {
             return None;
         }

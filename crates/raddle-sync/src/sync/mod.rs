@@ -19,6 +19,8 @@
 //! | [`TicketLock`] | spins, then yields | first come, first served |
 //! | [`SpinLock`] | spins, then yields | anybody |
 //!
+//! A loop of operations that never wait [starves nobody](crate#loops-that-never-wait): they, too, may let others run.
+//!
 //! A **task** (a Rust future that a worker polls) must not wait here: what would wait panics and says so; `try_lock`
 //! and its like are always allowed. A process that **unwinds** from a panic and has to wait in a `drop` blocks its
 //! worker meanwhile: if what it waits for is held by another process of the same worker, it waits for ever (see

@@ -12,7 +12,7 @@
 
 use super::sleepers::Looks;
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::host::choice::{self, is_on, now, point};
+use crate::host::choice::{self, count, counted_point, is_on, is_used_up, now, point};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitCall, WaitReason, Waiter};
 use crate::host::{Held, Holder, Running};
@@ -52,14 +52,15 @@ impl RawMutex {
 
     /// Takes the lock if that is free, not poisoned, and nobody wants to know of it: the common way.
     ///
-    /// PERF: the lock's own instruction waits for every load before it, so that it comes first: who runs here, and
-    /// whether somebody follows a seed, is found out while it is held. Bench `mutex`, one process.
+    /// PERF: the lock's own instruction waits for every load before it, so that it comes first: who runs here, whether
+    /// somebody follows a seed, and whether the slice may be over, is found out while it is held. Bench `mutex`, one
+    /// process.
     #[inline(always)]
     fn lock_plainly(&self, site: &'static Location<'static>) -> bool {
         if !self.word.try_lock_plainly() {
             return false;
         }
-        if is_on() {
+        if is_on() || is_used_up() {
             self.unlock(false);
             return false;
         }
@@ -71,6 +72,7 @@ impl RawMutex {
     #[cold]
     #[inline(never)]
     fn lock(&self, site: &'static Location<'static>) -> bool {
+        count();
         if Running::here().has_points() { self.lock_with_points(site) } else { self.lock_slow(site) }
     }
 
@@ -240,7 +242,7 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        point("Mutex::try_lock");
+        counted_point("Mutex::try_lock");
         let poisoned = self.raw.word.try_lock().ok_or(TryLockError::WouldBlock)?;
         self.raw.holder.note(Location::caller());
         // SAFETY: the lock has just been taken.

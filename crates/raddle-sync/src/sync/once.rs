@@ -2,7 +2,7 @@
 //! May use: `host`, `raddle-core`, `raddle-protocol`.
 //! Never: what is done.
 
-use crate::host::choice::point;
+use crate::host::choice::{counted_look, counted_point};
 use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
 use raddle_protocol::protocol::once::{BeginOutcome, OnceWord};
@@ -88,7 +88,7 @@ impl Once {
     where
         F: FnOnce(),
     {
-        if !self.is_completed() {
+        if !self.word.is_complete() {
             self.call(false, |_| f());
         }
     }
@@ -103,7 +103,7 @@ impl Once {
     where
         F: FnOnce(&OnceState),
     {
-        if !self.is_completed() {
+        if !self.word.is_complete() {
             self.call(true, f);
         }
     }
@@ -111,7 +111,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn call(&self, forced: bool, f: impl FnOnce(&OnceState)) {
-        point("Once::call_once");
+        counted_point("Once::call_once");
         let begun = {
             let wait = Wait::on(const { &CALL }, self, Location::caller());
             let _shown = wait.show();
@@ -133,7 +133,7 @@ impl Once {
     /// Whether it has been done; then all sees what was done.
     #[inline]
     pub fn is_completed(&self) -> bool {
-        self.word.is_complete()
+        counted_look("Once::is_completed", || self.word.is_complete())
     }
 
     /// Waits until it has been done.
@@ -142,9 +142,9 @@ impl Once {
     /// If an attempt has panicked, or if it has to wait inside a task.
     #[track_caller]
     pub fn wait(&self) {
-        point("Once::wait");
+        counted_point("Once::wait");
         assert!(
-            self.is_completed() || self.wait_slow(const { &WAIT }, false),
+            self.word.is_complete() || self.wait_slow(const { &WAIT }, false),
             "Once instance has previously been poisoned"
         );
     }
@@ -155,8 +155,8 @@ impl Once {
     /// If it has to wait inside a task.
     #[track_caller]
     pub fn wait_force(&self) {
-        point("Once::wait_force");
-        if !self.is_completed() {
+        counted_point("Once::wait_force");
+        if !self.word.is_complete() {
             self.wait_slow(const { &WAIT_FORCE }, true);
         }
     }

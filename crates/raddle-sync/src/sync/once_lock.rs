@@ -97,7 +97,7 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
-        if !self.once.is_completed() {
+        if !self.once.word.is_complete() {
             self.initialize(f);
         }
         // SAFETY: it is complete.

@@ -5,7 +5,7 @@
 use super::mutex::result;
 use super::sleepers::Looks;
 use super::{LockResult, TryLockError, TryLockResult};
-use crate::host::choice::{self, point};
+use crate::host::choice::{self, counted_point, point};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitReason, Waiter};
 use crate::host::{Held, Holder};
@@ -158,7 +158,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        point("RwLock::read");
+        counted_point("RwLock::read");
         if !self.raw.word.try_read() {
             self.raw.read_slow(None, Location::caller());
         }
@@ -174,7 +174,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        point("RwLock::try_read");
+        counted_point("RwLock::try_read");
         if !self.raw.word.try_read() {
             return Err(TryLockError::WouldBlock);
         }
@@ -192,7 +192,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        point("RwLock::write");
+        counted_point("RwLock::write");
         if !self.raw.word.try_write() {
             self.raw.write_slow(None, Location::caller());
         }
@@ -208,7 +208,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        point("RwLock::try_write");
+        counted_point("RwLock::try_write");
         if !self.raw.word.try_write() {
             return Err(TryLockError::WouldBlock);
         }

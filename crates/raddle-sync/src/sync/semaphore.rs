@@ -5,7 +5,7 @@
 use super::holders::{HolderPlace, Holders};
 use super::sleepers::{Timed, deadline};
 use crate::host::Held;
-use crate::host::choice::{point, settle};
+use crate::host::choice::{counted_look, counted_point, point, settle};
 use crate::host::region;
 use crate::host::{CallOn, Subject, Wait, WaitReason};
 use raddle_protocol::protocol::semaphore::{PERMITS_MAX, Refused, SemaphoreWord};
@@ -110,7 +110,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire_many(&self, count: usize) -> Result<Permit<'_>, AcquireError> {
-        point("Semaphore::acquire");
+        counted_point("Semaphore::acquire");
         let site = Location::caller();
         let taken = match self.word.try_take(count) {
             Err(Refused::TooFew) => self.take_slow(count, None, site),
@@ -135,7 +135,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn try_acquire_many(&self, count: usize) -> Result<Permit<'_>, TryAcquireError> {
-        point("Semaphore::try_acquire");
+        counted_point("Semaphore::try_acquire");
         self.word.try_take(count)?;
         Ok(self.permit(count, Location::caller()))
     }
@@ -165,7 +165,7 @@ impl Semaphore {
         count: usize,
         timeout: Duration,
     ) -> Result<Permit<'_>, TryAcquireError> {
-        point("Semaphore::acquire_timeout");
+        counted_point("Semaphore::acquire_timeout");
         let site = Location::caller();
         match self.word.try_take(count) {
             Err(Refused::TooFew) => self.take_slow(count, deadline(timeout), site)?,
@@ -200,7 +200,7 @@ impl Semaphore {
     /// # Panics
     /// If there are more than [`MAX_PERMITS`](Self::MAX_PERMITS) then.
     pub fn add_permits(&self, count: usize) {
-        point("Semaphore::add_permits");
+        counted_point("Semaphore::add_permits");
         assert!(count <= PERMITS_MAX, "a semaphore with more permits than it can count");
         self.word.give(count);
         settle("Semaphore::add_permits");
@@ -208,19 +208,20 @@ impl Semaphore {
 
     /// How many permits there are now. May be out of date at once.
     pub fn available_permits(&self) -> usize {
+        counted_point("Semaphore::available_permits");
         self.word.permits()
     }
 
     /// Refuses every request from now on, those that wait included. Permits in use may still be given back.
     pub fn close(&self) {
-        point("Semaphore::close");
+        counted_point("Semaphore::close");
         self.word.close();
         settle("Semaphore::close");
     }
 
     /// Whether it has been closed.
     pub fn is_closed(&self) -> bool {
-        self.word.is_closed()
+        counted_look("Semaphore::is_closed", || self.word.is_closed())
     }
 }
 
@@ -258,7 +259,7 @@ impl From<Refused> for TryAcquireError {
 impl fmt::Debug for Semaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Semaphore");
-        out.field("permits", &self.available_permits()).field("closed", &self.is_closed()).finish()
+        out.field("permits", &self.word.permits()).field("closed", &self.word.is_closed()).finish()
     }
 }
 

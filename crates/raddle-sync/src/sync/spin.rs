@@ -3,7 +3,7 @@
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_task};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -51,7 +51,7 @@ impl<T: ?Sized> SpinLock<T> {
     /// If it has to wait inside a task.
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, T> {
-        point("SpinLock::lock");
+        counted_point("SpinLock::lock");
         // Acquire pairs with the release in the guard's drop.
         if self.held.swap(true, Ordering::Acquire) {
             self.wait();

@@ -3,7 +3,7 @@
 //! Never: a wait that parks.
 
 use super::sleepers::{Patience, refuse_to_wait_in_task};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -56,7 +56,7 @@ impl<T: ?Sized> TicketLock<T> {
     /// Inside a task, which must not wait: a ticket cannot be given back.
     #[inline]
     pub fn lock(&self) -> TicketGuard<'_, T> {
-        point("TicketLock::lock");
+        counted_point("TicketLock::lock");
         refuse_to_wait_in_task("TicketLock::lock");
         let mine = self.tickets.fetch_add(1, Ordering::Relaxed);
         // Acquire pairs with the release in the guard's drop.

@@ -4,7 +4,7 @@
 
 use super::sleepers::deadline;
 use super::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, TryLockResult};
-use crate::host::choice::point;
+use crate::host::choice::counted_point;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[track_caller]
     fn lock_by(&self, deadline: Option<Instant>) -> TryLockResult<MutexGuard<'_, T>> {
-        point("Mutex::try_lock_until");
+        counted_point("Mutex::try_lock_until");
         let site = Location::caller();
         let wait = || self.raw.wait_for_lock(deadline, site);
         let poisoned = self.raw.word.try_lock().or_else(wait).ok_or(TryLockError::WouldBlock)?;
@@ -92,7 +92,7 @@ impl<T: ?Sized> RwLock<T> {
 
     #[track_caller]
     fn read_by(&self, deadline: Option<Instant>) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        point("RwLock::try_read_until");
+        counted_point("RwLock::try_read_until");
         let site = Location::caller();
         if !self.raw.word.try_read() && !self.raw.read_slow(deadline, site) {
             return Err(TryLockError::WouldBlock);
@@ -127,7 +127,7 @@ impl<T: ?Sized> RwLock<T> {
 
     #[track_caller]
     fn write_by(&self, deadline: Option<Instant>) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        point("RwLock::try_write_until");
+        counted_point("RwLock::try_write_until");
         let site = Location::caller();
         if !self.raw.word.try_write() && !self.raw.write_slow(deadline, site) {
             return Err(TryLockError::WouldBlock);

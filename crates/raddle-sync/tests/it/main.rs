@@ -11,9 +11,13 @@ mod csp_channel;
 mod csp_par;
 mod described;
 mod gives_up;
+mod slices;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
 mod child;
+#[allow(clippy::print_stderr, reason = "a watchdog's last words")]
+#[path = "../../../raddle-core/tests/support/watch.rs"]
+mod watch;
 
 use raddle::Runtime;
 

@@ -11,7 +11,7 @@
 use super::super::core::Side;
 use super::super::list::{Left, WaitEntry};
 use super::operation::{Operation, Room};
-use crate::host::choice::{now, point};
+use crate::host::choice::{count, now, point};
 use crate::host::region;
 use crate::host::{CallOn, EXPIRED, FirstOf, Guarded, Outcome, Thing, Wait, WaitReason, Waiter};
 use raddle_protocol::order;
@@ -204,6 +204,8 @@ pub(super) fn select(cases: &mut [Case<'_>], until: Until, biased: bool) -> Opti
         if until == Until::Now {
             order::SHORT_LOOK_FENCE();
         }
+        // PERF: after the fence, which waits for each store before it.
+        count();
         if let Some(agreed) = agree(cases, biased) {
             return Some(agreed);
         }
@@ -224,6 +226,7 @@ pub(super) fn ready(cases: &mut [Case<'_>], until: Until, biased: bool) -> Optio
         if until == Until::Now {
             order::SHORT_LOOK_FENCE();
         }
+        count();
         if let Some(at) = find_possible(cases, biased) {
             return Some(cases[at].index);
         }

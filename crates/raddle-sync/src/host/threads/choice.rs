@@ -14,6 +14,26 @@ pub(crate) const fn is_on() -> bool {
 #[inline(always)]
 pub(crate) const fn point(_operation: &'static str) {}
 
+/// An operation begins that may come in a loop, and does not wait: the kernel sees to it that others have their turns.
+#[inline(always)]
+pub(crate) const fn counted_point(_operation: &'static str) {}
+
+/// A look that programs repeat until it is true.
+#[inline(always)]
+pub(crate) fn counted_look(_operation: &'static str, look: impl FnOnce() -> bool) -> bool {
+    look()
+}
+
+/// As [`counted_point`].
+#[inline(always)]
+pub(crate) const fn count() {}
+
+/// Whether the caller is to [`count`] once more.
+#[inline(always)]
+pub(crate) const fn is_used_up() -> bool {
+    false
+}
+
 /// An operation is done, and may have made somebody ready.
 #[inline(always)]
 pub(crate) const fn settle(_operation: &'static str) {}

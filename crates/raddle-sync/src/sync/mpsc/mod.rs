@@ -17,7 +17,7 @@
 
 mod shared;
 
-use crate::host::choice::{point, settle};
+use crate::host::choice::{counted_point, point, settle};
 use shared::MpscShared;
 use std::fmt;
 use std::marker::PhantomData;
@@ -74,7 +74,7 @@ impl<T> Sender<T> {
     /// If the receiver has gone: the error holds `t`.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        point("mpsc::Sender::send");
+        counted_point("mpsc::Sender::send");
         let sent = self.shared.send(t);
         settle("mpsc::Sender::send");
         sent
@@ -91,7 +91,7 @@ impl<T> SyncSender<T> {
     /// If it has to wait inside a task.
     #[track_caller]
     pub fn send(&self, t: T) -> Result<(), SendError<T>> {
-        point("SyncSender::send");
+        counted_point("SyncSender::send");
         let sent = self.shared.send(t);
         settle("SyncSender::send");
         sent
@@ -102,7 +102,7 @@ impl<T> SyncSender<T> {
     /// # Errors
     /// If it would have to wait, or the receiver has gone: the error holds `t`.
     pub fn try_send(&self, t: T) -> Result<(), TrySendError<T>> {
-        point("SyncSender::try_send");
+        counted_point("SyncSender::try_send");
         let sent = self.shared.try_send(t);
         settle("SyncSender::try_send");
         sent
@@ -115,7 +115,7 @@ impl<T> Receiver<T> {
     /// # Errors
     /// If there is none, or there are no senders any more either.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        point("mpsc::Receiver::try_recv");
+        counted_point("mpsc::Receiver::try_recv");
         self.shared.try_recv()
     }
 
@@ -133,7 +133,7 @@ impl<T> Receiver<T> {
 
     /// As [`recv`](Self::recv), for a call that stands there in the program.
     fn recv_at(&self, site: &'static Location<'static>) -> Result<T, RecvError> {
-        point("mpsc::Receiver::recv");
+        counted_point("mpsc::Receiver::recv");
         self.shared.recv("Receiver::recv", None, site).map_err(|_| RecvError)
     }
 
@@ -146,7 +146,7 @@ impl<T> Receiver<T> {
     /// If it has to wait inside a task.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        point("mpsc::Receiver::recv_timeout");
+        counted_point("mpsc::Receiver::recv_timeout");
         self.shared.recv("Receiver::recv_timeout", deadline(timeout), Location::caller())
     }
 

@@ -1,5 +1,5 @@
 //! Owns: `raddle dump`, which asks a running program for the state of its processes.
-//! May use: `refusal`, `libc`.
+//! May use: `refusal`, `libc`, `raddle-trace`.
 //! Never: a signal to a program that it would kill.
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes
@@ -13,6 +13,8 @@ use std::io::{Read as _, pipe};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::sync::mpsc;
 use std::time::Duration;
+
+use raddle_trace::text::commands_a_terminal;
 
 use crate::refusal::Error;
 
@@ -54,7 +56,9 @@ impl Dump {
             let _waits = begun.send(());
             text.push(first[0]);
             reader.read_to_end(&mut text)?;
-            Ok::<_, std::io::Error>(String::from_utf8_lossy(&text).into_owned())
+            // The names in it are the program's.
+            let commands = |it: char| it != '\n' && commands_a_terminal(it);
+            Ok::<_, std::io::Error>(String::from_utf8_lossy(&text).replace(commands, "\u{fffd}"))
         });
         let came = begins.recv_timeout(ANSWER_TIMEOUT).is_ok();
         // Its end of the pipe is now the only one: the answer ends when it closes it.

@@ -55,7 +55,7 @@ impl Page {
     fn idle_ns(&self, worker: usize) -> u64 {
         let since = self.at("idle_since", worker);
         let now = if since == 0 { 0 } else { self.ns.saturating_sub(since) };
-        self.at("idle_ns", worker) + now
+        self.at("idle_ns", worker).saturating_add(now)
     }
 
     /// The share of time since `before`, or else since its beginning, that a worker was busy. 0 if nothing has been
@@ -70,7 +70,7 @@ impl Page {
     }
 
     fn rate(&self, before: Option<&Page>, names: &[&str], worker: usize) -> f64 {
-        let sum = |page: &Page| names.iter().map(|name| page.at(name, worker)).sum::<u64>();
+        let sum = |page: &Page| names.iter().map(|name| page.at(name, worker)).fold(0, u64::saturating_add);
         let (then, count) = before.map_or((0, 0), |page| (page.ns, sum(page)));
         let time = self.ns.saturating_sub(then);
         if time == 0 { 0.0 } else { sum(self).saturating_sub(count) as f64 * 1e9 / time as f64 }

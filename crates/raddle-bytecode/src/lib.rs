@@ -23,6 +23,6 @@ pub use effect::{Effect, Wait};
 pub use file::FileError;
 pub use insn::{Form, Insn, Op};
 pub use module::{Bundle, End, Function, Line, Module, Site, Watched};
-pub use names::{Long, Real, Trap};
+pub use names::{Long, Real, Trap, printable};
 pub use table::NUMBERING;
 pub use verify::{Refusal, Verified, verify};

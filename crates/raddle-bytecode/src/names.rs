@@ -121,11 +121,18 @@ numbered! {
     }
 }
 
-/// A name as it may be shown: what moves a terminal's cursor, or turns the direction of its text, becomes U+FFFD.
-pub(crate) fn printable(text: &str) -> String {
+/// A name as it may be shown: what moves a terminal's cursor, turns the direction of its text, or cannot be seen,
+/// becomes U+FFFD. (A test of `raddle-cli` compares the list with that for traces.)
+///
+/// ```
+/// assert_eq!(raddle_bytecode::printable("a\x1bb\u{202e}c"), "a\u{fffd}b\u{fffd}c");
+/// ```
+pub fn printable(text: &str) -> String {
     let moves = |it: char| {
         it.is_control()
-            || matches!(it, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(it,
+                '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
     };
     text.chars().map(|it| if moves(it) { '\u{fffd}' } else { it }).collect()
 }

@@ -1,5 +1,5 @@
 //! Owns: `raddle dump`, which asks a running program for the state of its processes.
-//! May use: `refusal`, `libc`.
+//! May use: `refusal`, `libc`, `raddle-trace`.
 //! Never: a signal to a program that it would kill; belief in what comes back.
 //!
 //! The program is sent `SIGQUIT` with the number of a file descriptor of ours: the end of a pipe, into which it writes
@@ -14,6 +14,8 @@ use std::fs::read_to_string;
 use std::io::{PipeReader, PipeWriter, Read as _, pipe};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
+
+use raddle_trace::text::commands_a_terminal;
 
 use crate::refusal::Error;
 
@@ -64,7 +66,7 @@ impl Dump {
 
 /// What was read, for a terminal: nothing in it moves the cursor or changes colours.
 fn shown(answer: &[u8]) -> String {
-    let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let is_bad = |c: char| commands_a_terminal(c) && c != '\n' && c != '\t';
     String::from_utf8_lossy(answer).replace(is_bad, "\u{fffd}")
 }
 

@@ -108,7 +108,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         variable: "RADDLE_STACK_SIZE",
-        allowed: "bytes up to the largest size class, as 65536, 64K, 1M",
+        allowed: "bytes up to the largest size class, as 65536, 64K, 1M, 1G",
         what: "stack of a process that does not ask for another",
         read: |c, v| SizeClass::for_bytes(bytes(v)?).ok().map(|class| c.stack_class = Some(class)),
     },
@@ -502,6 +502,7 @@ fn bytes(value: &str) -> Option<usize> {
     let (number, shift) = match value.char_indices().last()? {
         (at, 'k' | 'K') => (&value[..at], 10),
         (at, 'm' | 'M') => (&value[..at], 20),
+        (at, 'g' | 'G') => (&value[..at], 30),
         _ => (value, 0),
     };
     number.parse::<usize>().ok()?.checked_mul(1 << shift)
@@ -544,6 +545,15 @@ mod tests {
         for (name, value) in [("RADDLE_WORKERS", "0"), ("RADDLE_TICK", "1ns"), ("RADDLE_STACK_SIZE", "1000G")]
         {
             assert!(wrong(name, value).contains("it can be"));
+        }
+    }
+
+    #[test]
+    fn every_size_class_can_be_named() {
+        for (value, class) in [("8K", 8 << 10), ("64M", 64 << 20), ("1024M", 1 << 30), ("1G", 1 << 30)] {
+            let vars = [(OsString::from("RADDLE_STACK_SIZE"), OsString::from(value))];
+            let config = Config::from_vars(vars.into_iter()).unwrap();
+            assert_eq!(config.stack_class, SizeClass::for_bytes(class).ok(), "{value}");
         }
     }
 

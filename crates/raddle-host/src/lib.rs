@@ -31,7 +31,8 @@ pub struct RunOptions {
     pub runtime: Builder,
     /// One schedule, replayable; runs on one worker.
     pub seed: Option<u64>,
-    /// The most memory that frames, arrays and mobiles may take, in bytes.
+    /// The most memory that frames, arrays and mobiles may take, in bytes. Where the system refuses so much address
+    /// space, a program gets as much as there is, down to 64 KiB.
     pub memory_bytes: u32,
     /// Use several workers from the first instruction on, not only when there is work for several. For tests.
     pub at_once: bool,

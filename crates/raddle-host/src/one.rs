@@ -117,7 +117,14 @@ pub(crate) fn run(program: Verified, memory_bytes: u32, seed: u64, world: Arc<dy
     outside.screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
     let (stats, memory_max) = (local.stats(), machine.memory_max());
-    RunOutcome { result: result.map(drop), report, stats, memory_max, workers: 1 }
+    RunOutcome {
+        result: result.map(drop),
+        report,
+        stats,
+        memory_max,
+        memory_bytes: machine.memory_bytes(),
+        workers: 1,
+    }
 }
 
 /// The report of a failure.

@@ -16,6 +16,9 @@ pub struct RunOutcome {
     pub stats: Stats,
     /// The most bytes of memory that were in use at once.
     pub memory_max: u64,
+    /// The most that it could have had: less than [`RunOptions::memory_bytes`](crate::RunOptions::memory_bytes) where
+    /// the system had not so much.
+    pub memory_bytes: u32,
     /// How many OS threads ran it; 1 if it never had work for several.
     pub workers: usize,
 }
@@ -23,6 +26,13 @@ pub struct RunOutcome {
 impl RunOutcome {
     pub(crate) fn not_begun(trap: Trap) -> RunOutcome {
         let failure = Failure::Fault(Fault { trap, process: 0, at: 0 });
-        RunOutcome { result: Err(failure), report: None, stats: Stats::default(), memory_max: 0, workers: 0 }
+        RunOutcome {
+            result: Err(failure),
+            report: None,
+            stats: Stats::default(),
+            memory_max: 0,
+            memory_bytes: 0,
+            workers: 0,
+        }
     }
 }

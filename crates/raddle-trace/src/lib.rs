@@ -17,6 +17,7 @@
 //! | [`analysis`] | where each worker's time went, and the verdict |
 //! | [`export`] | ThreadScope, Perfetto, CSV |
 //! | [`view`] | one HTML page |
+//! | [`text`] | what of a foreign file a terminal must not get |
 
 #[cfg(not(loom))]
 pub mod clock;
@@ -24,6 +25,7 @@ pub mod event;
 #[cfg(not(loom))]
 pub mod file;
 pub mod ring;
+pub mod text;
 
 #[cfg(all(feature = "analysis", not(loom)))]
 pub mod analysis;

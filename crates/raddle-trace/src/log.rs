@@ -128,6 +128,12 @@ impl Log {
         late.filter_map(|worker| worker.events.first()).map(|at| at.ns).max().unwrap_or(0).min(self.end_ns)
     }
 
+    /// How many records of workers were overwritten before they could be written out; what a damaged file says may be
+    /// more than fits.
+    pub fn lost(&self) -> u64 {
+        self.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.lost))
+    }
+
     /// The name of a thread.
     pub fn name(&self, thread: u32) -> String {
         match self.names.get(&thread) {

@@ -1,7 +1,8 @@
 //! Damaged and forged files: each is refused or read in part, without a panic and in bounded time.
 
-use raddle_trace::analysis::{Analysis, report};
+use raddle_trace::analysis::{Analysis, json, report};
 use raddle_trace::clock::Reading;
+use raddle_trace::export::{ExportOptions, Format, export};
 use raddle_trace::file::{ReadError, Sample, Writer};
 use raddle_trace::log::Log;
 use raddle_trace::view::page;
@@ -189,4 +190,60 @@ fn a_name_cannot_command_the_terminal() {
     let text = analysed(&writer.end().unwrap()).unwrap();
     assert!(text.contains("thread"), "{text}");
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
+fn a_name_cannot_turn_the_direction_of_the_text_around_it() {
+    let turns = "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\
+                 \u{200e}\u{200f}\u{61c}\u{2028}\u{feff}";
+    let name = format!("thread {turns} 1");
+    let mut writer = Writer::begin(Vec::new(), [("program", name.as_str())]).unwrap();
+    writer.clock(&[reading(0, 0), reading(1000, 1000)]).unwrap();
+    writer.strings([(1, name.as_str()), (2, "main")]).unwrap();
+    writer.threads([(1, 1), (2, 2)]).unwrap();
+    let record = |ns, event, a, b| Record::new(ns, event, a, b);
+    let first = [
+        record(0, Event::Switch, 1, 0),
+        record(10, Event::Operation, 1, 0),
+        record(20, Event::Wake, 2, 1 << 24),
+        record(100, Event::Site, 1, 0),
+        record(100, Event::Switch, 0, 3 << 24),
+        record(900, Event::Switch, 1, 0),
+    ];
+    writer.records(0, 0, &first).unwrap();
+    writer.records(1, 0, &[record(50, Event::Switch, 2, 0), record(90, Event::Switch, 0, 3 << 24)]).unwrap();
+    writer.counters(0, [(name.as_str(), 7)]).unwrap();
+    let bytes = writer.end().unwrap();
+    let log = Log::read(&bytes).unwrap();
+    let analysis = Analysis::of(&log);
+    let csv = String::from_utf8(export(&log, &analysis, Format::Csv, ExportOptions::default())).unwrap();
+    for text in [report(&log, &analysis), json(&log, &analysis).to_string(), csv, page(&log, &analysis, "t")]
+    {
+        assert!(!text.chars().any(|c| turns.contains(c)), "{text:?}");
+    }
+    assert!(report(&log, &analysis).contains("thread \u{fffd}"));
+}
+
+#[test]
+fn losses_and_shares_that_add_up_to_more_than_fits_are_judged_without_a_panic() {
+    let mut writer = Writer::begin(Vec::new(), []).unwrap();
+    writer.clock(&[reading(0, 0), reading(1000, 1000)]).unwrap();
+    for worker in 0..4 {
+        let mut records = vec![
+            Record::new(0, Event::Switch, worker + 1, 0),
+            Record::new(400, Event::Sample, 1, 0),
+            Record::new(900, Event::Sample, 1, 0),
+        ];
+        records.extend((0..5000).map(|_| Record::new(900, Event::KernelTook, u32::MAX, 0)));
+        writer.records(worker, usize::MAX - 6000, &records).unwrap();
+    }
+    let bytes = writer.end().unwrap();
+    let log = Log::read(&bytes).unwrap();
+    assert_eq!(log.lost(), u64::MAX);
+    let analysis = Analysis::of(&log);
+    assert!(report(&log, &analysis).contains(&format!("{} records were overwritten", u64::MAX)));
+    assert!(json(&log, &analysis)["lost"] == u64::MAX);
+    for worker in &analysis.workers {
+        assert!(worker.running_ns + worker.kernel_ns <= analysis.wall_ns, "time is conserved");
+    }
 }

@@ -1,5 +1,6 @@
 //! Owns: channels: who waits in a channel's word, who may take whom, and the copy.
-//! May use: `atom`, `machine`, `memory`, `process`, `races::shadow`, `scheduler`, `loom`, `raddle-bytecode`.
+//! May use: `atom`, `block`, `machine`, `memory`, `process`, `races::shadow`, `scheduler`, `stop`, `loom`,
+//! `raddle-bytecode`.
 //! Never: trusts a channel's word: it lies in the program's memory. What a process waits for lies outside.
 //!
 //! A channel's word is one of
@@ -17,13 +18,30 @@
 //! queued twice. Then it clears the word, copies, and makes p ready. Each side pays one exchange.
 
 use crate::atom;
+use crate::block::{BYTES_A_STEP, PIECE_BYTES};
 use crate::machine::Machine;
 use crate::memory::FLOOR;
 use crate::prim::{AtomicU32, Ordering};
 use crate::process::{IN_ALT, IN_SLOT, INPUT, OUTPUT, Process, READY, Step, WAITING};
 use crate::races::Deed;
 use crate::scheduler::{Port, Scheduler};
+use crate::stop::Stop;
 use raddle_bytecode::Trap;
+
+/// What a shorter message costs is not counted: leaving the loop for it would cost more.
+const LONG_BYTES: u32 = 256;
+/// So many bytes are written to the screen at once; that is slower than to copy them.
+const PORT_PIECE_BYTES: u32 = PIECE_BYTES / 16;
+const PORT_BYTES_A_STEP: u32 = 4;
+
+/// So many bytes have been passed on, of which some cost as much as an instruction.
+fn done<L>(me: &Process<L>, bytes: u32, bytes_a_step: u32) -> Result<Step, Stop> {
+    if bytes < LONG_BYTES {
+        return Ok(Step::Done);
+    }
+    me.length.set(bytes / bytes_a_step);
+    Err(Stop::Spent)
+}
 
 /// What is to be sent, or where to put what comes.
 #[derive(Clone, Copy)]
@@ -42,7 +60,8 @@ impl Message {
 
 impl<L: Default> Machine<L> {
     /// One side of a communication. On [`Step::Waits`] the caller must have saved itself before, and is gone. `kept`
-    /// becomes who has been made ready, if they cannot run before the caller asks the scheduler for the next.
+    /// becomes who has been made ready, if they cannot run before the caller asks the scheduler for the next. A long
+    /// message is done, too, when it costs something.
     #[inline(always)]
     pub(crate) fn communicate<S: Scheduler<Link = L>, const SHARED: bool>(
         &self,
@@ -52,7 +71,7 @@ impl<L: Default> Machine<L> {
         direction: u32,
         message: Message,
         kept: &mut u32,
-    ) -> Result<Step, Trap> {
+    ) -> Result<Step, Stop> {
         if S::CHECKED {
             self.races.use_end(me, channel, direction)?;
         }
@@ -72,14 +91,14 @@ impl<L: Default> Machine<L> {
         (word, end): (&AtomicU32, u32),
         message: Message,
         kept: &mut u32,
-    ) -> Result<Step, Trap> {
+    ) -> Result<Step, Stop> {
         let mut seen = atom::load::<SHARED>(word);
         loop {
             if seen != 0 && seen & IN_ALT == 0 {
                 return self.take::<S, SHARED>(scheduler, me, (word, end), seen, message, kept);
             }
             if seen != 0 && end & INPUT != 0 {
-                return Err(Trap::Channel);
+                return Err(Stop::Trap(Trap::Channel));
             }
             me.message.set(message.at);
             me.length.set(message.length);
@@ -114,7 +133,7 @@ impl<L: Default> Machine<L> {
         other: u32,
         message: Message,
         kept: &mut u32,
-    ) -> Result<Step, Trap> {
+    ) -> Result<Step, Stop> {
         let other = self.processes.get(other).ok_or(Trap::Channel)?;
         let wanted = end ^ OUTPUT ^ INPUT;
         atom::exchange::<SHARED>(&other.wait, wanted, 0).map_err(|_| Trap::Channel)?;
@@ -125,36 +144,44 @@ impl<L: Default> Machine<L> {
             let what = (end & (OUTPUT | INPUT), from.range(), to.range());
             self.races.met(me, other, self.keyboard().id(), what)?;
         }
-        self.pass(from, to)?;
+        if from.length == 4 | IN_SLOT && to.length == from.length {
+            let value = self.memory.load_w(from.at).ok_or(Trap::Address)?;
+            self.memory.store_w(to.at, value).ok_or(Trap::Address)?;
+            if scheduler.ready_here(other) {
+                *kept = other.id();
+            }
+            return Ok(Step::Done);
+        }
+        self.pass_any(scheduler, (from, to), (me, other), kept)
+    }
+
+    /// Copies a message that is not a word, and makes the other one ready.
+    #[inline(never)]
+    fn pass_any<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        (from, to): (Message, Message),
+        (me, other): (&Process<L>, &Process<L>),
+        kept: &mut u32,
+    ) -> Result<Step, Stop> {
+        let length = from.length & !IN_SLOT;
+        if length != to.length & !IN_SLOT {
+            return Err(Stop::Trap(Trap::Message));
+        }
+        let memory = &self.memory;
+        match (to.length & IN_SLOT != 0, length) {
+            (true, 1) => {
+                memory.load_b(from.at).and_then(|byte| memory.store_w(to.at, byte)).ok_or(Trap::Address)?
+            }
+            (true, 2) => {
+                memory.load_h(from.at).and_then(|half| memory.store_w(to.at, half)).ok_or(Trap::Address)?
+            }
+            _ => self.copy_block(scheduler, (to.at, from.at), length)?,
+        }
         if scheduler.ready_here(other) {
             *kept = other.id();
         }
-        Ok(Step::Done)
-    }
-
-    /// Copies a message.
-    #[inline(always)]
-    fn pass(&self, from: Message, to: Message) -> Result<(), Trap> {
-        if from.length == 4 | IN_SLOT && to.length == from.length {
-            let value = self.memory.load_w(from.at).ok_or(Trap::Address)?;
-            return self.memory.store_w(to.at, value).ok_or(Trap::Address);
-        }
-        self.pass_any(from, to)
-    }
-
-    #[inline(never)]
-    fn pass_any(&self, from: Message, to: Message) -> Result<(), Trap> {
-        let length = from.length & !IN_SLOT;
-        if length != to.length & !IN_SLOT {
-            return Err(Trap::Message);
-        }
-        let memory = &self.memory;
-        let done = match (to.length & IN_SLOT != 0, length) {
-            (true, 1) => memory.load_b(from.at).and_then(|byte| memory.store_w(to.at, byte)),
-            (true, 2) => memory.load_h(from.at).and_then(|half| memory.store_w(to.at, half)),
-            _ => memory.copy(to.at, from.at, length),
-        };
-        done.ok_or(Trap::Address)
+        done(me, length, BYTES_A_STEP)
     }
 
     /// The world's channels.
@@ -166,7 +193,7 @@ impl<L: Default> Machine<L> {
         channel: u32,
         direction: u32,
         message: Message,
-    ) -> Result<Step, Trap> {
+    ) -> Result<Step, Stop> {
         let port = match (channel, direction) {
             (16, INPUT) => {
                 scheduler.want_key();
@@ -176,7 +203,7 @@ impl<L: Default> Machine<L> {
             // The second of each is the one with locks behind it, for those who share it.
             (20 | 32, OUTPUT) => Port::Screen,
             (24 | 44, OUTPUT) => Port::Error,
-            _ => return Err(Trap::Address),
+            _ => return Err(Stop::Trap(Trap::Address)),
         };
         let mut at = message.at;
         let behind = at.checked_add(message.length & !IN_SLOT).ok_or(Trap::Address)?;
@@ -191,8 +218,14 @@ impl<L: Default> Machine<L> {
             }
             scheduler.output(port, &bytes[..count]);
             at += count as u32;
+            if S::COUNTED {
+                scheduler.worked(count as u64);
+            }
+            if (at - message.at).is_multiple_of(PORT_PIECE_BYTES) && scheduler.look() {
+                return Err(Stop::Over);
+            }
         }
-        Ok(Step::Done)
+        done(me, at - message.at, PORT_BYTES_A_STEP)
     }
 
     /// The keyboard's process outputs a byte. When it is dispatched next, the byte has been taken.
@@ -204,10 +237,16 @@ impl<L: Default> Machine<L> {
         self.memory.store_w(FLOOR - 4, u32::from(key)).ok_or(Trap::Address)?;
         let message = Message { at: FLOOR - 4, length: 1 };
         let word = self.memory.word(channel).ok_or(Trap::Address)?;
-        if S::SHARED {
+        let met = if S::SHARED {
             self.meet::<S, true>(scheduler, self.keyboard(), (word, channel | OUTPUT), message, &mut 0)
         } else {
             self.meet::<S, false>(scheduler, self.keyboard(), (word, channel | OUTPUT), message, &mut 0)
+        };
+        match met {
+            Ok(step) => Ok(step),
+            Err(Stop::Trap(trap)) => Err(trap),
+            // One byte costs nothing.
+            Err(Stop::Over | Stop::Dry | Stop::Spent) => Ok(Step::Done),
         }
     }
 

@@ -22,6 +22,15 @@ fn class_of(bytes: u64) -> usize {
     class
 }
 
+/// What is given out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block {
+    /// Where it begins, at a multiple of eight.
+    pub(crate) at: u32,
+    /// So many of its bytes were used before, and are whoever asks for the block to clear.
+    pub(crate) used_before: u32,
+}
+
 /// The heap.
 #[derive(Debug)]
 pub(crate) struct Heap {
@@ -42,11 +51,12 @@ impl Heap {
         self.used_max
     }
 
-    /// A zeroed block of at least `bytes`, at a multiple of eight.
-    pub(crate) fn alloc(&mut self, memory: &Memory, bytes: u64) -> Option<u32> {
+    /// A block of at least `bytes`.
+    pub(crate) fn alloc(&mut self, memory: &Memory, bytes: u64) -> Option<Block> {
         let class = class_of(bytes.checked_add(u64::from(HEAD)).filter(|&all| all < 1 << 32)?);
         let size = class_bytes(class);
-        let at = match self.recycled(memory, class, size) {
+        let recycled = self.recycled(memory, class, size);
+        let at = match recycled {
             Some(at) => at,
             None => {
                 let behind = u64::from(self.fresh) + size;
@@ -59,7 +69,8 @@ impl Heap {
         memory.store_w(at, class as u32)?;
         self.used += size;
         self.used_max = self.used_max.max(self.used);
-        Some(at + HEAD)
+        let used_before = if recycled.is_some() { size as u32 - HEAD } else { 0 };
+        Some(Block { at: at + HEAD, used_before })
     }
 
     fn recycled(&mut self, memory: &Memory, class: usize, size: u64) -> Option<u32> {
@@ -71,7 +82,7 @@ impl Heap {
             return None;
         }
         *head = memory.load_w(at)?;
-        memory.fill(at, size as u32, 0)?;
+        memory.store_w(at + 4, 0)?;
         Some(at)
     }
 
@@ -100,25 +111,25 @@ mod tests {
     }
 
     #[test]
-    fn blocks_come_back_zeroed_and_memory_ends() {
-        let (memory, mut heap) = (Memory::new(1024), Heap::new(64));
+    fn blocks_come_back_marked_and_memory_ends() {
+        let (memory, mut heap) = (Memory::new(1024).unwrap(), Heap::new(64));
         let block = heap.alloc(&memory, 100).unwrap();
-        memory.fill(block, 100, 7).unwrap();
-        heap.free(&memory, block).unwrap();
-        assert_eq!(heap.alloc(&memory, 100), Some(block));
-        assert!((0..100).all(|at| memory.load_b(block + at) == Some(0)));
+        assert_eq!(block.used_before, 0);
+        heap.free(&memory, block.at).unwrap();
+        let again = heap.alloc(&memory, 100).unwrap();
+        assert!(again.at == block.at && again.used_before >= 100 && memory.has(again.at, again.used_before));
         assert_eq!(heap.alloc(&memory, 1000), None);
     }
 
     #[test]
     fn a_damaged_list_gives_no_memory_outside() {
-        let (memory, mut heap) = (Memory::new(1024), Heap::new(64));
-        let block = heap.alloc(&memory, 100).unwrap();
+        let (memory, mut heap) = (Memory::new(1024).unwrap(), Heap::new(64));
+        let block = heap.alloc(&memory, 100).unwrap().at;
         heap.free(&memory, block).unwrap();
         memory.store_w(block - HEAD, 0xffff_fff8).unwrap();
         let again = heap.alloc(&memory, 100).unwrap();
-        assert_eq!(again, block);
-        assert!(heap.alloc(&memory, 100).is_some_and(|at| memory.has(at, 100)));
+        assert_eq!(again.at, block);
+        assert!(heap.alloc(&memory, 100).is_some_and(|other| memory.has(other.at, 100)));
         assert_eq!(heap.free(&memory, 12), None);
     }
 }

@@ -13,10 +13,11 @@
 //! | the loop that runs instructions, and those that are more than a line in it | `interp`, `step` |
 //! | protocols between processes, as methods of the machine | `alt`, `par`, `lock`, `quiet` |
 //! | channels, and the claim of who waits | `comm` |
+//! | instructions on many bytes, in pieces | `block` |
 //! | the machine: its parts put together | `machine` |
 //! | its parts | `heap`, `table`, `queues`, `races` |
 //! | what it needs of whoever decides who runs | `scheduler` |
-//! | memory, the record of one process | `memory`, `process` |
+//! | memory, the record of one process; why the loop is left | `memory`, `process`, `stop` |
 //! | arithmetic; a lock; atomic words and their orderings | `arith`, `spin`, `atom`, `prim` |
 #![cfg_attr(not(loom), no_std)]
 
@@ -25,6 +26,7 @@ extern crate alloc;
 mod alt;
 mod arith;
 mod atom;
+mod block;
 mod comm;
 mod heap;
 mod interp;
@@ -44,6 +46,7 @@ mod scheduler;
 pub mod solo;
 mod spin;
 mod step;
+mod stop;
 mod table;
 
 pub use machine::{Fault, Machine};

@@ -36,7 +36,17 @@ pub(crate) struct CallSite {
     pub(crate) caller_fp_max: u32,
     pub(crate) back: u32,
     pub(crate) dynamic: bool,
+    /// What a call costs of the fuel, and a return.
+    pub(crate) call_cost: i32,
+    pub(crate) return_cost: i32,
 }
+
+/// A call and a return cost one step, and one more for each so many instructions that may follow before the next jump
+/// back, call or return. Who is called usually skips most of a long function.
+const SKIPPED: u32 = 32;
+
+/// If the system has less memory than this, a program is not begun.
+const LEAST_BYTES: u32 = 1 << 16;
 
 /// A program, its memory, its processes.
 pub struct Machine<L> {
@@ -49,19 +59,21 @@ pub struct Machine<L> {
     pub(crate) races: Races,
     pub(crate) data: u32,
     pub(crate) apart: bool,
+    longest: u32,
     keyboard: u32,
     main: u32,
     finished: AtomicBool,
 }
 
 impl<L: Default> Machine<L> {
-    /// Loads a program. Its processes will have `memory_bytes` of memory at most.
+    /// Loads a program. Its processes will have `memory_bytes` of memory at most; less if the system has not so much,
+    /// as [`memory_bytes`](Machine::memory_bytes) says.
     ///
     /// # Errors
     /// [`Trap::Memory`] if that is not enough to begin.
     pub fn new(program: Verified, memory_bytes: u32, local: &mut WorkerLocal) -> Result<Machine<L>, Trap> {
         let module = program.module();
-        let memory = Memory::new(memory_bytes.max(FLOOR));
+        let memory = Memory::at_most(memory_bytes.max(FLOOR), LEAST_BYTES).ok_or(Trap::Memory)?;
         if !memory.has(FLOOR, module.data.len() as u32) {
             return Err(Trap::Memory);
         }
@@ -70,6 +82,7 @@ impl<L: Default> Machine<L> {
         }
         let heap = Heap::new(FLOOR + module.data.len() as u32);
         let sites = sites_of(module, memory.bytes()).ok_or(Trap::Memory)?;
+        let longest = module.functions.iter().map(|function| function.count).max().unwrap_or(0);
         let (heap, locks) = (Spin::new(heap), Spin::new(LockQueues::default()));
         // A program that forks without end is to stop at its limit, too: what a process takes lies outside of its
         // memory.
@@ -85,6 +98,7 @@ impl<L: Default> Machine<L> {
             races,
             data: FLOOR,
             apart: false,
+            longest,
             keyboard: 0,
             main: 0,
             finished: AtomicBool::new(false),
@@ -96,7 +110,8 @@ impl<L: Default> Machine<L> {
     fn begin(&mut self, local: &mut WorkerLocal) -> Result<(), Trap> {
         let entry = &self.program.module().functions[self.program.module().entry as usize];
         let (first, slots) = (entry.first, entry.slots);
-        let fp = self.alloc(u64::from(slots) * 4)?;
+        // It has never been used, and is zero.
+        let fp = self.heap.get_mut().alloc(&self.memory, u64::from(slots) * 4).ok_or(Trap::Memory)?.at;
         let ports = [Port::Keyboard, Port::Screen, Port::Error];
         for (slot, port) in (2..slots.min(5)).zip(ports) {
             self.memory.store_w(fp + 4 * slot, port as u32).ok_or(Trap::Memory)?;
@@ -173,13 +188,20 @@ impl<L: Default> Machine<L> {
         &self.program
     }
 
+    /// How much memory its processes can have.
+    pub fn memory_bytes(&self) -> u32 {
+        self.memory.bytes()
+    }
+
+    /// How many instructions its longest function has: so many, at most, are run without a jump back, a call or a
+    /// return.
+    pub fn longest_function(&self) -> u32 {
+        self.longest
+    }
+
     /// The most bytes that the program's frames and heap ever took at once.
     pub fn memory_max(&self) -> u64 {
         self.heap.lock().used_max()
-    }
-
-    pub(crate) fn alloc(&self, bytes: u64) -> Result<u32, Trap> {
-        self.heap.lock().alloc(&self.memory, bytes).ok_or(Trap::Memory)
     }
 
     pub(crate) fn free(&self, address: u32) -> Result<(), Trap> {
@@ -198,6 +220,7 @@ fn sites_of(module: &Module, bytes: u32) -> Option<Vec<CallSite>> {
     let site = |site: &raddle_bytecode::Site| {
         let callee = &module.functions[site.callee as usize];
         let caller = &module.functions[module.function_at(site.at)? as usize];
+        let behind = (caller.first + caller.count).saturating_sub(site.at + 1);
         Some(CallSite {
             entry: callee.first,
             base_bytes: 4 * site.base.min(SLOTS_MAX),
@@ -205,6 +228,8 @@ fn sites_of(module: &Module, bytes: u32) -> Option<Vec<CallSite>> {
             caller_fp_max: limit(caller.slots)?,
             back: site.at + 1,
             dynamic: module.code[site.at as usize].op.effect() == Effect::CallAt,
+            call_cost: 1 + (callee.count / SKIPPED) as i32,
+            return_cost: 1 + (behind / SKIPPED) as i32,
         })
     };
     module.sites.iter().map(site).collect()

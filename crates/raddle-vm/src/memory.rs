@@ -26,22 +26,49 @@ pub(crate) struct Memory {
     shared: AtomicBool,
 }
 
+/// `None` if there is not so much memory.
 #[cfg(not(loom))]
-fn zeroed(count: usize) -> Box<[AtomicU32]> {
-    let words: Box<[u32]> = alloc::vec![0; count].into_boxed_slice();
-    // SAFETY: an atomic word has the representation of a word, and the box is ours alone.
-    unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU32]) }
+fn zeroed(count: usize) -> Option<Box<[AtomicU32]>> {
+    let layout = core::alloc::Layout::array::<AtomicU32>(count).ok()?;
+    if layout.size() == 0 {
+        return Some(Box::default());
+    }
+    // SAFETY: the layout has a size.
+    let words = unsafe { alloc::alloc::alloc_zeroed(layout) }.cast::<AtomicU32>();
+    if words.is_null() {
+        return None;
+    }
+    // SAFETY: it was allocated as that many words, all of them zero, and is ours alone.
+    Some(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(words, count)) })
 }
 
 #[cfg(loom)]
-fn zeroed(count: usize) -> Box<[AtomicU32]> {
-    (0..count).map(|_| AtomicU32::new(0)).collect()
+fn zeroed(count: usize) -> Option<Box<[AtomicU32]>> {
+    Some((0..count).map(|_| AtomicU32::new(0)).collect())
 }
 
 impl Memory {
-    /// Zeroed; on a large machine the operating system gives the pages when they are first touched.
-    pub(crate) fn new(bytes: u32) -> Memory {
-        Memory { words: zeroed(bytes as usize / 4), bytes: bytes / 4 * 4, shared: AtomicBool::new(false) }
+    /// Zeroed; on a large machine the operating system gives the pages when they are first touched. `None` if it does
+    /// not give as much.
+    pub(crate) fn new(bytes: u32) -> Option<Memory> {
+        let words = zeroed(bytes as usize / 4)?;
+        Some(Memory { words, bytes: bytes / 4 * 4, shared: AtomicBool::new(false) })
+    }
+
+    /// As large as the system has it: `most` bytes, or else half as many, and so on, but not less than `least`. What
+    /// is not all that was asked for leaves a quarter as much to everything else: to stacks, and to what the
+    /// processes take outside.
+    pub(crate) fn at_most(most: u32, least: u32) -> Option<Memory> {
+        if let Some(memory) = Memory::new(most) {
+            return Some(memory);
+        }
+        let halves = core::iter::successors(Some(most / 2), |bytes| Some(bytes / 2));
+        halves.take_while(|&bytes| bytes >= least.max(FLOOR)).find_map(|bytes| {
+            let rest = Memory::new(bytes / 4)?;
+            let memory = Memory::new(bytes);
+            drop(rest);
+            memory
+        })
     }
 
     /// From here on several OS threads may access it; called before the others know of it.
@@ -241,7 +268,7 @@ mod tests {
     #[test]
     fn parts_of_words_are_as_those_of_an_array_of_bytes() {
         for shared in [false, true] {
-            let (memory, mut plain) = (Memory::new(64), [0_u8; 64]);
+            let (memory, mut plain) = (Memory::new(64).unwrap(), [0_u8; 64]);
             if shared {
                 memory.share();
             }
@@ -272,7 +299,7 @@ mod tests {
         for (to, from, count) in
             (0..12).flat_map(|to| (0..12).flat_map(move |from| (0..20).map(move |n| (to, from, n))))
         {
-            let memory = Memory::new(64);
+            let memory = Memory::new(64).unwrap();
             let mut plain: [u8; 64] = core::array::from_fn(|at| at as u8);
             (0..64).for_each(|at| memory.store_b(at, at).unwrap());
             memory.copy(to, from, count).unwrap();
@@ -285,7 +312,7 @@ mod tests {
 
     #[test]
     fn nothing_lies_behind_the_end() {
-        let memory = Memory::new(16);
+        let memory = Memory::new(16).unwrap();
         assert_eq!(
             (memory.load_b(16), memory.load_h(15), memory.load_w(13), memory.load_l(12)),
             (None, None, None, None)

@@ -1,5 +1,5 @@
 //! Owns: the beginning and the end of processes.
-//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `table`, `raddle-bytecode`.
+//! May use: `atom`, `machine`, `memory`, `process`, `scheduler`, `stop`, `table`, `raddle-bytecode`.
 //! Never: trusts the counting word of a PAR: it lies in the program's memory. Who is woken by whom does not.
 //!
 //! The word counts those forked and not ended, and one for the parent until it joins. Whoever brings it to zero goes
@@ -19,12 +19,16 @@ use crate::memory::LINE;
 use crate::prim::Ordering;
 use crate::process::{IDLE, JOIN, Process, Step};
 use crate::scheduler::Scheduler;
+use crate::stop::Stop;
 use crate::table::WorkerLocal;
 use raddle_bytecode::Trap;
 
 /// Of so many processes at most each has lines of its own: a few dozen bytes more for each, which a million of them
 /// are not to pay. Where there are more than this, few of them have a neighbour on another worker.
 const APART_MAX: u32 = 4096;
+
+/// After so many of the processes that one instruction starts it is asked whether the machine is to stop.
+const FORKS_A_PIECE: u32 = 1024;
 
 /// What `forkn` starts.
 #[derive(Clone, Copy)]
@@ -61,45 +65,57 @@ impl<L: Default> Machine<L> {
         Ok(())
     }
 
-    /// `forkn`.
+    /// `forkn`. It always costs something.
     pub(crate) fn fork_many<S: Scheduler<Link = L>>(
         &self,
         scheduler: &S,
         local: &mut WorkerLocal,
         me: &Process<L>,
         many: Many,
-    ) -> Result<(), Trap> {
+    ) -> Result<(), Stop> {
         let word = |slot: u32| self.memory.load_w(many.state + 4 * slot).ok_or(Trap::Address);
         let (base, count, step) = (word(1)?, word(2)?, word(3)?);
         if (count as i32) < 0 {
-            return Err(Trap::Count);
+            return Err(Stop::Trap(Trap::Count));
         }
-        let (block, first, size) = self.frames_for(count, 4 * many.slots)?;
+        let (block, first, size) = self.frames_for(scheduler, count, 4 * many.slots)?;
         let memory = &self.memory;
         memory.store_w(many.state, count + 1).ok_or(Trap::Address)?;
         memory.store_w(many.state + 16, block).ok_or(Trap::Address)?;
         let (mut fp, mut index) = (first, base);
-        for _ in 0..count {
+        for number in 1..=count {
             memory.store_w(fp + 4, many.link).ok_or(Trap::Address)?;
             memory.store_w(fp + 8, index).ok_or(Trap::Address)?;
             self.fork(scheduler, local, me, (many.entry, fp, many.state), true)?;
             fp += size;
             index = index.wrapping_add(step);
+            if S::COUNTED {
+                scheduler.worked(1);
+            }
+            if number % FORKS_A_PIECE == 0 && scheduler.look() {
+                return Err(Stop::Over);
+            }
         }
-        Ok(())
+        me.length.set(count);
+        Err(Stop::Spent)
     }
 
     /// Frames of so many bytes in a block: where that begins, where the first of them, and how far they are apart.
-    fn frames_for(&self, count: u32, bytes: u32) -> Result<(u32, u32, u32), Trap> {
+    fn frames_for<S: Scheduler<Link = L>>(
+        &self,
+        scheduler: &S,
+        count: u32,
+        bytes: u32,
+    ) -> Result<(u32, u32, u32), Stop> {
         if count == 0 {
             return Ok((0, 0, 0));
         }
         if !self.apart || count > APART_MAX {
-            let block = self.alloc(u64::from(bytes) * u64::from(count))?;
+            let block = self.alloc(scheduler, u64::from(bytes) * u64::from(count))?;
             return Ok((block, block, bytes));
         }
         let size = bytes.checked_next_multiple_of(LINE).ok_or(Trap::Memory)?;
-        let block = self.alloc(u64::from(size) * u64::from(count) + u64::from(LINE))?;
+        let block = self.alloc(scheduler, u64::from(size) * u64::from(count) + u64::from(LINE))?;
         Ok((block, block + self.memory.to_next_line(block), size))
     }
 

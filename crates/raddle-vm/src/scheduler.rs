@@ -22,6 +22,8 @@ pub trait Scheduler {
     const SHARED: bool;
     /// Races are looked for, in a debug build (`races`).
     const CHECKED: bool = false;
+    /// What the machine does is counted, for tests ([`worked`](Scheduler::worked)).
+    const COUNTED: bool = false;
     /// What it keeps in each process.
     type Link: Default;
 
@@ -41,8 +43,21 @@ pub trait Scheduler {
     }
     /// Who runs next, if the caller shall go on with somebody.
     fn next(&self) -> Option<&Process<Self::Link>>;
-    /// A process has used up its fuel.
-    fn out_of_fuel(&self) {}
+    /// The fuel is used up: some ten thousand instructions have been run since it was last. If `alone`, by the process
+    /// that runs, and others have their turn; else by several, and it goes on.
+    fn out_of_fuel(&self, alone: bool) {
+        let _ = alone;
+    }
+    /// Whether the machine is to stop at once. Asked in the midst of an instruction on so many bytes, or processes,
+    /// that it may take seconds.
+    fn look(&self) -> bool {
+        false
+    }
+    /// So much has been done: instructions, words of memory in instructions on blocks, processes begun. Called if
+    /// [`COUNTED`](Scheduler::COUNTED) only.
+    fn worked(&self, steps: u64) {
+        let _ = steps;
+    }
     /// Who runs stops at that instruction, and has been given up; it can still run if `ready`. Called before
     /// [`next`](Scheduler::next).
     #[inline(always)]

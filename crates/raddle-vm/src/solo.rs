@@ -61,14 +61,16 @@ pub struct Solo<'m, L, W, const CHECKED: bool = false> {
     world: RefCell<W>,
     /// Dispatches until the next look at the world.
     until_poll: Cell<u32>,
-    /// Of [`DISPATCHES_TO_POLL`] so many were no dispatches.
+    /// As many dispatches lie between two looks, unless they are long.
+    poll_every: u32,
+    /// Of `poll_every` so many were no dispatches.
     skipped: Cell<u32>,
     keys: Cell<Keys>,
     over: Cell<Option<Failure>>,
     random: Cell<u64>,
     /// The fewest who were left in the queue since the last look.
     left: Cell<usize>,
-    /// Somebody has used up its fuel since the last look.
+    /// One alone has used up the fuel since the last look.
     out_of_fuel: Cell<bool>,
     looked_at: Cell<u64>,
     /// When there was last too little work for several; `u64::MAX` if nobody wants to know.
@@ -89,6 +91,13 @@ enum Keys {
 }
 
 const DISPATCHES_TO_POLL: u32 = 256;
+/// In a program whose functions are longer than this there are fewer dispatches between two looks: a process may come
+/// from one end of a function to the other without being counted.
+const FUNCTION_MAX: u32 = 4096;
+/// When the fuel is used up for the fourth time it is time to look.
+const FUELS_TO_POLL: u32 = 4;
+/// So many alarms ring at once; others wait for the next look.
+const RINGS_MAX: usize = 1024;
 /// A longer queue is not turned round: until all in it have run, much of what there is to do may be done.
 const TURNED_MAX: usize = 4096;
 /// A queue that gets long again so often is not a ring's, but that of PARs, one after the other, of processes that end
@@ -161,12 +170,15 @@ pub fn run_program<W: World>(program: Verified, memory_bytes: u32, world: W) -> 
 
 impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     fn new(machine: &'m Machine<L>, world: W, seed: u64) -> Self {
+        let long = (machine.longest_function() / FUNCTION_MAX).max(1);
+        let poll_every = (DISPATCHES_TO_POLL / long).max(1);
         Solo {
             machine,
             ready: RefCell::new(VecDeque::from([machine.main()])),
             alarms: RefCell::default(),
             world: RefCell::new(world),
-            until_poll: Cell::new(DISPATCHES_TO_POLL),
+            until_poll: Cell::new(poll_every),
+            poll_every,
             keys: Cell::new(Keys::Unwanted),
             over: Cell::new(None),
             random: Cell::new(seed),
@@ -190,8 +202,9 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     fn look_for_slack(&self, now: u64, dispatched: u32) {
         // Where slices are short, several of them must wait at any time: else what is gained is lost in exchanges.
+        // The mean slice took a microsecond, or one used up all that it was given.
         let long = self.out_of_fuel.replace(false)
-            || now - self.looked_at.replace(now) >= u64::from(DISPATCHES_TO_POLL);
+            || now.saturating_sub(self.looked_at.replace(now)) >= u64::from(dispatched);
         let enough = self.left.replace(usize::MAX) >= if long { 1 } else { 3 };
         if !enough || self.scarce_at.get() == 0 {
             self.scarce_at.set(now.max(1));
@@ -227,12 +240,19 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
     }
 
     fn ring_due(&self, now: u64) {
-        loop {
+        for _ in 0..RINGS_MAX {
             let first = self.alarms.borrow().first().copied().filter(|&(at, _)| at < now);
-            let Some((at, id)) = first else { break };
+            let Some((at, id)) = first else { return };
             self.alarms.borrow_mut().remove(&(at, id));
             self.machine.ring(self, id);
         }
+        self.look_soon(self.poll_every);
+    }
+
+    /// The next look comes by so many dispatches sooner.
+    fn look_soon(&self, dispatches: u32) {
+        let left = self.until_poll.get().saturating_sub(dispatches).max(1);
+        self.skipped.set(self.skipped.get() + self.until_poll.replace(left) - left);
     }
 
     fn take_event(&self, event: Event) {
@@ -251,8 +271,8 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 
     #[cold]
     fn look_around(&self) {
-        self.until_poll.set(DISPATCHES_TO_POLL);
-        let dispatched = DISPATCHES_TO_POLL - self.skipped.replace(0);
+        self.until_poll.set(self.poll_every);
+        let dispatched = self.poll_every - self.skipped.replace(0);
         let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
         self.take_event(event);
         let now = self.world.borrow_mut().now();
@@ -317,6 +337,7 @@ impl<'m, L: Default, W: World, const CHECKED: bool> Solo<'m, L, W, CHECKED> {
 impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHECKED> {
     const SHARED: bool = false;
     const CHECKED: bool = CHECKED;
+    const COUNTED: bool = W::COUNTED;
     type Link = L;
 
     #[inline(always)]
@@ -370,11 +391,20 @@ impl<L: Default, W: World, const CHECKED: bool> Scheduler for Solo<'_, L, W, CHE
         }
     }
 
-    fn out_of_fuel(&self) {
-        self.out_of_fuel.set(true);
+    fn out_of_fuel(&self, alone: bool) {
+        self.out_of_fuel.set(alone || self.out_of_fuel.get());
         // Long slices: the next look is not to be hundreds of them away.
-        let left = self.until_poll.get().saturating_sub(DISPATCHES_TO_POLL / 4).max(1);
-        self.skipped.set(self.skipped.get() + self.until_poll.replace(left) - left);
+        self.look_soon((self.poll_every / FUELS_TO_POLL).max(1));
+    }
+
+    fn look(&self) -> bool {
+        let event = self.world.borrow_mut().wait(Until::Now, self.keys.get() == Keys::Wanted);
+        self.take_event(event);
+        self.over.get().is_some()
+    }
+
+    fn worked(&self, steps: u64) {
+        self.world.borrow_mut().worked(steps);
     }
 
     fn alarm(&self, process: &Process<L>, time: u32) {

@@ -72,6 +72,8 @@ pub struct WorkerLocal {
     full: u32,
     /// Twice the visits to the machine, and one more while there is one.
     pub(crate) visits: u32,
+    /// How much fuel there was when the process that runs was dispatched.
+    pub(crate) fuel_before: i32,
     /// How many processes began and ended here, how often one was run, and messages passed.
     pub(crate) stats: Stats,
 }
@@ -180,10 +182,12 @@ impl<L: Default> ProcessTable<L> {
             if place.load(Ordering::Relaxed).is_null() {
                 const { assert!(size_of::<Group<L>>() == GROUP * size_of::<Process<L>>(), "no gaps") };
                 let groups = groups_of(chunk);
-                let fresh: Box<[Group<L>]> =
-                    (0..groups).map(|_| Group(core::array::from_fn(|_| dead()))).collect();
+                // Half of all that there are: the system may not have so much.
+                let mut fresh: Vec<Group<L>> = Vec::new();
+                fresh.try_reserve_exact(groups).ok()?;
+                fresh.extend((0..groups).map(|_| Group(core::array::from_fn(|_| dead()))));
                 // Release pairs with the acquire in `get`.
-                place.store(Box::into_raw(fresh).cast(), Ordering::Release);
+                place.store(Box::into_raw(fresh.into_boxed_slice()).cast(), Ordering::Release);
             }
             let process = self.get(id)?;
             process.id.set(id);

@@ -107,7 +107,7 @@ macro_rules! settings_table {
 | `RADDLE_TICK` | 100us to 10s | `10ms` |
 | `RADDLE_SPIN` | up to 10ms | `0us` |
 | `RADDLE_PIN` | `on`, `off` | `off` |
-| `RADDLE_STACK_SIZE` | bytes, as 65536, 64K, 1M | `64K` |
+| `RADDLE_STACK_SIZE` | bytes, as 65536, 64K, 1M, 1G | `64K` |
 | `RADDLE_MEMBARRIER` | `on`, `off` | `on` |
 | `RADDLE_MEASURE_STACKS` | `on`, `off` | `off` |
 | `RADDLE_TRACE` | a file that ends in `.rdt`, for a trace at the end | none |

@@ -9,8 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use raddle_bytecode::Module;
 use raddle_bytecode::verify;
+use raddle_bytecode::{Module, Trap};
 use raddle_host::Failure;
 use raddle_occam::source::Sources;
 use raddle_occam::{Options, analyse, lower};
@@ -155,12 +155,9 @@ pub(crate) fn run(
     let verified =
         verify(module).map_err(|refusal| Error::CannotRun(format!("the bytecode is invalid: {refusal}")))?;
     let OccamSettings { runtime, seed, stats } = OccamSettings::of(variables)?;
-    let options = raddle_host::RunOptions {
-        runtime,
-        seed,
-        memory_bytes: u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX),
-        ..raddle_host::RunOptions::default()
-    };
+    let memory_bytes = u32::try_from(u64::from(running.memory) << 20).unwrap_or(u32::MAX);
+    let options =
+        raddle_host::RunOptions { runtime, seed, memory_bytes, ..raddle_host::RunOptions::default() };
     let begin = std::time::Instant::now();
     let terminal = terminal::Terminal::watched();
     let streams = world::Streams::new(arguments);
@@ -175,6 +172,9 @@ pub(crate) fn run(
     }
     if let Some(report) = &outcome.report {
         let _ = writeln!(io::stderr(), "{report}");
+        if let Some(note) = less_memory(&outcome, memory_bytes) {
+            let _ = writeln!(io::stderr(), "  {note}");
+        }
         if streams.keys_ended() && outcome.result == Err(Failure::Deadlock) {
             let _ = writeln!(io::stderr(), "  the keyboard, standard input, is at its end");
         }
@@ -188,6 +188,10 @@ pub(crate) fn run(
         // The reader closed the pipe before the last line.
         Ok(()) if terminal::signal() != Some(libc::SIGPIPE) => Ok(Ended::Well),
         Ok(()) | Err(Failure::Quit) => Ok(Ended::Interrupted(terminal::signal().unwrap_or(libc::SIGINT))),
+        // It went wrong after the signal had come, and before the machine looked.
+        Err(_) if terminal::signal().is_some_and(|signal| signal != libc::SIGPIPE) => {
+            Ok(Ended::Interrupted(terminal::signal().unwrap_or(libc::SIGINT)))
+        }
         Err(Failure::Fault(fault)) if outcome.report.is_none() => {
             let _ = writeln!(io::stderr(), "error: {}: {}", fault.trap.word(), fault.trap.what());
             Ok(Ended::Failed)
@@ -246,6 +250,16 @@ fn refused(error: &raddle_host::BuildError) -> Error {
         raddle_host::BuildError::Config(_) => Error::Setting(error.to_string()),
         _ => Error::CannotRun(error.to_string()),
     }
+}
+
+/// For who runs out of memory: that the system gave less than was asked for.
+fn less_memory(outcome: &raddle_host::RunOutcome, asked: u32) -> Option<String> {
+    let short = matches!(outcome.result, Err(Failure::Fault(fault)) if fault.trap == Trap::Memory)
+        && outcome.memory_bytes < asked / 4 * 4;
+    let given = outcome.memory_bytes >> 20;
+    short.then(|| {
+        format!("the system gave it {given} MiB of the {} MiB that it may use (`ulimit -v`?)", asked >> 20)
+    })
 }
 
 fn counted(outcome: &raddle_host::RunOutcome, took: std::time::Duration) -> String {

@@ -3,23 +3,41 @@
 //! Never: leaves the terminal otherwise than it was found: at the end, in a panic, or when a signal ends the program.
 //!
 //! An interrupt sets a flag that the host reads some tens of times per second; it then writes the output and ends. A
-//! second interrupt, for a program that does not get that far, ends the process in the handler.
+//! second interrupt, for a program that does not get that far, ends the process in the handler. So does a timer, which
+//! begins with the first one, if the program has used a tenth of a second of processor time and has not read the flag,
+//! or if a call of the world, such as the output to a pipe that nobody reads, has lasted from one tick to the next. Who
+//! only gets no processor is waited for, and so is who writes a trace.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The signals that end a program.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// The first signal that came, or 0.
 static ASKED: AtomicI32 = AtomicI32::new(0);
+/// Whether the host has been told of it.
+static ANSWERED: AtomicBool = AtomicBool::new(false);
+/// Calls of the world that have begun, and those that have ended.
+static CALLS: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
+/// The two at the last tick.
+static SEEN: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
+/// The processor time of the process when the signal came, in nanoseconds.
+static ASKED_AT: AtomicU64 = AtomicU64::new(0);
+/// The timer, and 1; 0 if there is none.
+static TIMER: AtomicUsize = AtomicUsize::new(0);
 /// Whether the terminal is in our mode.
 static RAW: AtomicBool = AtomicBool::new(false);
 /// The program was stopped and continued; the shell may have changed the mode meanwhile.
 static CONTINUED: AtomicBool = AtomicBool::new(false);
 /// The original mode, and ours.
 static MODES: OnceLock<(libc::termios, libc::termios)> = OnceLock::new();
+
+/// From one tick to the next, once a signal has come.
+const TICK_NS: i64 = 50_000_000;
+/// So much processor time a program may use until it reads the flag.
+const UNANSWERED_NS: u64 = 100_000_000;
 
 /// Handles signals while it lives; dropping it restores the terminal.
 pub(super) struct Terminal;
@@ -31,6 +49,7 @@ impl Terminal {
         }
         handle(libc::SIGQUIT, quit);
         handle(libc::SIGCONT, continued);
+        set_up_timer();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore();
@@ -51,7 +70,19 @@ pub(super) fn signal() -> Option<i32> {
     if CONTINUED.swap(false, Ordering::Relaxed) && RAW.load(Ordering::Relaxed) {
         set_mode(|(_, raw)| raw);
     }
-    Some(ASKED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
+    let asked = Some(ASKED.load(Ordering::Relaxed)).filter(|&signal| signal != 0);
+    if asked.is_some() {
+        ANSWERED.store(true, Ordering::Relaxed);
+    }
+    asked
+}
+
+/// Makes a call of the world, which may last.
+pub(super) fn called<R>(call: impl FnOnce() -> R) -> R {
+    CALLS[0].fetch_add(1, Ordering::Relaxed);
+    let result = call();
+    CALLS[1].fetch_add(1, Ordering::Relaxed);
+    result
 }
 
 /// Ends the program as that signal would.
@@ -120,6 +151,63 @@ extern "C" fn asked_to_end(signal: i32) {
         restore();
         // SAFETY: it ends the program at once.
         unsafe { libc::_exit(128 + signal) }
+    }
+    ASKED_AT.store(processor_ns(), Ordering::Relaxed);
+    start_timer();
+}
+
+/// A timer that sends `SIGALRM`, which POSIX lets a handler start. Without it a second interrupt is needed, as above.
+fn set_up_timer() {
+    if TIMER.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    // SAFETY: a structure of numbers, for which all zeroes is a value.
+    let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+    event.sigev_notify = libc::SIGEV_SIGNAL;
+    event.sigev_signo = libc::SIGALRM;
+    let mut timer: libc::timer_t = std::ptr::null_mut();
+    // SAFETY: the kernel reads the one and writes the other.
+    if unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) } == 0 {
+        handle(libc::SIGALRM, tick);
+        // The kernel numbers timers from 0.
+        TIMER.store(timer.addr() + 1, Ordering::Relaxed);
+    }
+}
+
+fn start_timer() {
+    let Some(timer) = TIMER.load(Ordering::Relaxed).checked_sub(1) else { return };
+    let every = libc::timespec { tv_sec: 0, tv_nsec: TICK_NS };
+    let times = libc::itimerspec { it_interval: every, it_value: every };
+    // SAFETY: the timer was created, and is never deleted; the kernel reads the structure.
+    unsafe {
+        libc::timer_settime(
+            std::ptr::without_provenance_mut(timer),
+            0,
+            &raw const times,
+            std::ptr::null_mut(),
+        )
+    };
+}
+
+/// The processor time of the process.
+fn processor_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one such structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// A signal has come: does the program answer?
+extern "C" fn tick(_: i32) {
+    let now = [0, 1].map(|at| CALLS[at].load(Ordering::Relaxed));
+    let before = [0, 1].map(|at| SEEN[at].swap(now[at], Ordering::Relaxed));
+    let lasts = now[0] != now[1] && now == before;
+    let used = processor_ns().saturating_sub(ASKED_AT.load(Ordering::Relaxed));
+    let ignored = !ANSWERED.load(Ordering::Relaxed) && used >= UNANSWERED_NS;
+    if lasts || ignored {
+        restore();
+        // SAFETY: it ends the program at once.
+        unsafe { libc::_exit(128 + ASKED.load(Ordering::Relaxed)) }
     }
 }
 

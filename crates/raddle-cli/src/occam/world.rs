@@ -59,19 +59,7 @@ impl Streams {
 
 impl World for Streams {
     fn output(&self, port: Port, bytes: &[u8]) {
-        if port == Port::Error {
-            // An error cannot be reported.
-            let _ = io::stderr().write_all(bytes);
-            return;
-        }
-        let mut screen = io::stdout();
-        if let Err(error) = screen.write_all(bytes).and_then(|()| screen.flush()) {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                terminal::ask(libc::SIGPIPE);
-            } else {
-                let _first = self.refused.set(error);
-            }
-        }
+        terminal::called(|| self.write(port, bytes));
     }
 
     fn key(&self) -> Option<u8> {
@@ -88,7 +76,29 @@ impl World for Streams {
         terminal::signal().is_some() || self.refused.get().is_some()
     }
 
-    fn call(&self, number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
+    fn call(&self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
+        terminal::called(|| self.answer(number, words))
+    }
+}
+
+impl Streams {
+    fn write(&self, port: Port, bytes: &[u8]) {
+        if port == Port::Error {
+            // An error cannot be reported.
+            let _ = io::stderr().write_all(bytes);
+            return;
+        }
+        let mut screen = io::stdout();
+        if let Err(error) = screen.write_all(bytes).and_then(|()| screen.flush()) {
+            if error.kind() == io::ErrorKind::BrokenPipe {
+                terminal::ask(libc::SIGPIPE);
+            } else {
+                let _first = self.refused.set(error);
+            }
+        }
+    }
+
+    fn answer(&self, number: i32, [which, at, _, _]: [u32; 4]) -> Option<[u32; 4]> {
         let result = match number {
             COUNT => self.arguments.len() as u32,
             LENGTH => self.argument(which).map_or(u32::MAX, |bytes| bytes.len() as u32),

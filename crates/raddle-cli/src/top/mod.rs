@@ -1,5 +1,5 @@
 //! Owns: `raddle top`: its options, its interval, and the search for programs.
-//! May use: `refusal`, `libc`, `terminal_size`.
+//! May use: `refusal`, `libc`, `raddle-trace`, `terminal_size`.
 //! Never: a signal to the program, a stop of it, a figure that is not on its page.
 
 mod page;
@@ -10,6 +10,8 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
+
+use raddle_trace::text::commands_a_terminal;
 
 use crate::refusal::Error;
 use page::{Page, TerminalSize, cut_to_size, frame};
@@ -104,8 +106,8 @@ fn lives(pid: u32) -> bool {
 fn program_of(pid: u32) -> String {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    // Without control characters, which could change the terminal.
-    words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ").replace(char::is_control, "\u{fffd}")
+    let line = words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");
+    line.replace(commands_a_terminal, "\u{fffd}")
 }
 
 /// The pages of a process, its oldest runtime's first, without inherited ones.

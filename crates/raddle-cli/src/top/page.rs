@@ -73,8 +73,7 @@ impl Page {
     }
 
     fn rate(&self, before: Option<&Page>, names: &[&str], worker: usize) -> f64 {
-        let sum =
-            |page: &Page| names.iter().fold(0, |sum: u64, name| sum.saturating_add(page.at(name, worker)));
+        let sum = |page: &Page| names.iter().map(|name| page.at(name, worker)).fold(0, u64::saturating_add);
         let (then, count) = before.map_or((0, 0), |page| (page.ns, sum(page)));
         let time = self.ns.saturating_sub(then);
         if time == 0 { 0.0 } else { sum(self).saturating_sub(count) as f64 * 1e9 / time as f64 }

@@ -1,6 +1,6 @@
 //! Owns: how an occam program meets signals, pipes and a terminal.
 //! May use: a pseudo-terminal, for which this room holds `unsafe`.
-//! Never: waits by the clock; a test waits for what the program shows.
+//! Never: waits by the clock for anything but an end that must come; a test waits for what the program shows.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -93,6 +93,63 @@ fn an_endless_program_is_interrupted() {
         output.read_to_string(&mut rest).expect("it ends its output");
         assert!(rest.trim_matches(['y', '\n']).is_empty());
         assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    }
+}
+
+/// Copies arrays of 12 MB, one after the other: each copy is one instruction.
+const COPIES: &str = "\
+PROC main (CHAN BYTE keyboard?, screen!, error!)
+  [3000000]INT a, b:
+  SEQ
+    a[0] := 1
+    screen ! 'x'
+    screen ! BYTE 255
+    WHILE TRUE
+      b := a
+:
+";
+
+/// What waits for a program that does not end kills it after a while.
+fn ends(child: &mut Child) -> Option<i32> {
+    for _ in 0..600 {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            return status.code();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    child.kill().expect("it is ours");
+    panic!("it did not end within a minute");
+}
+
+#[test]
+fn a_program_within_a_long_instruction_is_interrupted() {
+    let source = Source::new("copies", COPIES);
+    for (workers, signal, code) in [("1", "-INT", 130), ("2", "-INT", 130), ("2", "-TERM", 143)] {
+        let mut child = source.run(workers).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut output = child.stdout.take().expect("it is piped");
+        output.read_exact(&mut [0]).expect("it writes");
+        send(signal, &child);
+        assert_eq!(ends(&mut child), Some(code), "{signal} on {workers} workers");
+    }
+}
+
+/// The pipe is full, and its other end is held.
+#[test]
+fn a_program_whose_screen_takes_nothing_more_is_interrupted() {
+    let source = Source::new("blocked", ENDLESS);
+    for workers in ["1", "2"] {
+        let mut child = source.run(workers).stdout(Stdio::piped()).spawn().expect("it starts");
+        let output = child.stdout.take().expect("it is piped");
+        // It sleeps in a write once the pipe has been full for a while.
+        let state = || std::fs::read_to_string(format!("/proc/{}/task/{}/wchan", child.id(), child.id()));
+        let mut waited = 0;
+        while waited < 100 && !state().is_ok_and(|place| place.contains("pipe")) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            waited += 1;
+        }
+        send("-INT", &child);
+        assert_eq!(ends(&mut child), Some(130), "{workers} workers");
+        drop(output);
     }
 }
 

@@ -103,6 +103,56 @@ fn occam_processes_have_names_on_one_worker_and_on_two() {
     }
 }
 
+/// Two processes that compute for a moment and then wait for time, again and again.
+const SLEEPERS: &str = "\
+PROC sleeper (CHAN INT out!)
+  TIMER clock:
+  INT t:
+  SEQ
+    clock ? t
+    SEQ i = 0 FOR 40
+      SEQ
+        t := t PLUS 1000
+        clock ? AFTER t
+        INITIAL INT sum IS 0:
+        SEQ
+          SEQ j = 0 FOR 500
+            sum := sum PLUS j
+          out ! sum
+:
+PROC main (CHAN BYTE keyboard?, screen!, error!)
+  CHAN INT c, d:
+  PAR
+    sleeper (c!)
+    sleeper (d!)
+    SEQ i = 0 FOR 40
+      INT x:
+      SEQ
+        c ? x
+        d ? x
+:
+";
+
+/// Whoever runs the whole program on one worker waits there for the clock, which is idle time as any other.
+#[test]
+fn waits_for_time_are_counted_as_they_are_recorded() {
+    for workers in ["1", "2"] {
+        let said = traced("sleepers", SLEEPERS, workers, 0);
+        assert!(said.contains(": sound\n"), "{said}");
+        let counted = said.lines().find(|line| line.starts_with("idle_incidents"));
+        assert!(counted.is_some_and(|line| line.split_whitespace().nth(1) != Some("0")), "{said}");
+    }
+}
+
+/// What a foreign file must not say to a terminal is one list, which stands in two crates.
+#[test]
+fn names_in_bytecode_and_in_traces_are_cleaned_alike() {
+    for it in (0..=u32::from(char::MAX)).filter_map(char::from_u32) {
+        let cleaned = raddle_bytecode::printable(&it.to_string()) == "\u{fffd}" && it != '\u{fffd}';
+        assert_eq!(cleaned, raddle_trace::text::commands_a_terminal(it), "{it:?}");
+    }
+}
+
 /// Traced or not, it runs on one worker as long as there is no work for two. And nobody is told to place processes.
 #[test]
 fn a_traced_token_stays_on_one_worker() {

@@ -14,6 +14,11 @@
 //! | in a guard page of ours | elsewhere | report a wild access, then call the previous handler |
 //! | elsewhere | | call the previous handler (std's reports overflows of OS threads) |
 //!
+//! What cannot be reported is an overflow while the signal is blocked: the kernel then ends the process at once, with
+//! SIGSEGV (a shell shows 139), and calls no handler. glibc blocks all signals in the midst of `posix_spawn`, by which
+//! `std::process::Command` starts a program, until the new process has begun: who comes there with the last hundreds
+//! of bytes of a stack dies so. An overflow before that, in `Command`'s own frames, which are larger, is reported.
+//!
 //! It uses signals, the list of slabs, the current word.
 
 mod alt_stack;

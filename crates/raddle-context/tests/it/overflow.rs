@@ -113,6 +113,26 @@ fn a_guard_holds_after_its_stack_was_trimmed() {
     assert_report(&output, 65536);
 }
 
+/// The kernel delivers a fault while its signal is blocked to nobody, and glibc blocks all signals in the midst of
+/// `posix_spawn`, by which `Command::status` starts a program.
+#[test]
+fn an_overflow_while_the_signal_is_blocked_ends_the_process_without_a_report() {
+    let output =
+        in_child("an_overflow_while_the_signal_is_blocked_ends_the_process_without_a_report", || {
+            overflow(StackOptions::default(), SizeClass::DEFAULT, || {
+                // SAFETY: a set of signals is numbers, for which all zeroes is a value.
+                let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+                // SAFETY: one such set, which is written.
+                unsafe { libc::sigfillset(&raw mut all) };
+                // SAFETY: the set is read; no handler needs a signal before the end.
+                unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut()) };
+                recurse();
+            });
+        });
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{:?}", output.status);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("stack overflow in"));
+}
+
 #[test]
 fn a_wild_access_to_a_guard_page_is_no_overflow() {
     let output = in_child("a_wild_access_to_a_guard_page_is_no_overflow", || {

@@ -13,7 +13,7 @@
 use super::engine;
 use super::{Here, LocalWorker, OPERATIONS, RECORDED, Worker, current_header};
 use crate::block::Block;
-use crate::counters::Stats;
+use crate::counters::{Counters, Stats};
 use crate::describe::Wait;
 use crate::tracer;
 use crate::worker::load::Always;
@@ -203,7 +203,10 @@ impl LocalWorker {
         let began = self.shared().clock.now_ns();
         self.note_idle_begin(began);
         let result = wait();
-        self.note_idle(self.shared().clock.now_ns() - began, false);
+        let ns = self.shared().clock.now_ns() - began;
+        Counters::add(&self.counters.idle_incidents, 1);
+        Counters::add(&self.counters.idle_ns, ns);
+        self.note_idle(ns, false);
         result
     }
 

@@ -60,6 +60,10 @@ struct MachineHost<'m> {
     begun: Instant,
     over: AtomicBool,
     wants_key: AtomicBool,
+    /// The watcher runs.
+    is_watched: AtomicBool,
+    /// Its functions are so long that a batch of slices, each from one end of a function to the other, takes long.
+    has_long_slices: bool,
     failure: OnceLock<Failure>,
     alarms: Mutex<Alarms>,
     /// The names of processes in a trace, by their first instruction.
@@ -103,6 +107,8 @@ impl<'m> MachineHost<'m> {
             begun: outside.begun,
             over: AtomicBool::new(false),
             wants_key: AtomicBool::new(false),
+            is_watched: AtomicBool::new(false),
+            has_long_slices: machine.longest_function() > FUNCTION_MAX,
             failure: OnceLock::new(),
             alarms: Mutex::default(),
             names: Mutex::default(),
@@ -231,6 +237,9 @@ impl<'m> MachineHost<'m> {
         let local = unsafe { &mut *slot.local.get() };
         slot.visits.enter(local);
         let scheduler = OnWorker { host: self, turn };
+        if self.has_long_slices {
+            turn.cut_batch();
+        }
         if self.has_handed_over.load(Ordering::Relaxed) {
             if self.run_serial_phase(turn, local) {
                 return slot.visits.leave(local);
@@ -310,9 +319,12 @@ pub(crate) fn run(
     };
     screen.flush();
     let report = result.err().and_then(|failure| report(&machine, failure));
-    Ok(RunOutcome { result, report, stats: local.stats(), memory_max: machine.memory_max(), workers })
+    let (memory_max, memory_bytes) = (machine.memory_max(), machine.memory_bytes());
+    Ok(RunOutcome { result, report, stats: local.stats(), memory_max, memory_bytes, workers })
 }
 
+/// In a program with a longer function a worker looks after each process whether the program is over.
+const FUNCTION_MAX: u32 = 1 << 14;
 /// The most handed-over processes in a worker's list at once.
 const FRESH_MAX: usize = 4096;
 /// Sorting more than this takes longer than it saves.
@@ -404,6 +416,7 @@ fn run_parallel(
                     caller.work();
                 }
                 None => {
+                    host.is_watched.store(true, Ordering::Relaxed);
                     hand_over();
                     outside::watch(&from_outside, &mut outside);
                 }

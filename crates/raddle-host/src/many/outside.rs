@@ -79,6 +79,7 @@ impl MachineHost<'_> {
             }
         };
         state.begun = thread::Builder::new().name("watcher".into()).spawn(body).ok();
+        self.is_watched.store(state.begun.is_some(), Ordering::Relaxed);
         state.begun.is_some()
     }
 

@@ -62,11 +62,18 @@ impl Scheduler for OnWorker<'_, '_> {
         Some(unsafe { self.host.process_of(link) })
     }
 
-    fn out_of_fuel(&self) {
-        // Few more slices of this length may run after the end. Short ones reach the end of the batch soon.
+    fn out_of_fuel(&self, _: bool) {
+        // Nobody else is dispatched after the end.
         if self.host.over.load(Ordering::Relaxed) {
             self.turn.end_batch();
+        } else if !self.host.is_watched.load(Ordering::Relaxed) {
+            // The watcher is started by an alarm, and alarms ring between two batches.
+            self.turn.cut_batch();
         }
+    }
+
+    fn look(&self) -> bool {
+        self.host.over.load(Ordering::Relaxed)
     }
 
     fn alarm(&self, process: &Process<Link>, time: u32) {
@@ -157,7 +164,7 @@ impl Wake for AlarmWaker {
             let alarms = self.host.alarms();
             alarms.set.get(&self.process).is_some_and(|(number, _)| *number == self.number).then_some(alarms)
         };
-        if current().is_none() {
+        if self.host.over.load(Ordering::Relaxed) || current().is_none() {
             return;
         }
         let ring = |turn: Turn<'_>| self.host.machine.ring(&OnWorker { host: self.host, turn }, self.process);

@@ -87,7 +87,7 @@ impl Walker<'_> {
             )
             .help(format!("change it after the scope of `{by}`, or give `{by}` a copy with INITIAL")),
         };
-        self.diagnostics.push(complaint.also(freeze.span, format!("`{by}` is made of it here")));
+        self.complain(complaint.also(freeze.span, format!("`{by}` is made of it here")));
         // One message for each abbreviation is enough.
         self.freezes[at].ban = Ban::Use(None);
         self.freezes[at].place = AccessPath::whole(freeze.by);

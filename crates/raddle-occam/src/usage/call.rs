@@ -209,7 +209,7 @@ impl Walker<'_> {
             span,
             format!("`{text}`, passed here, can be the same as {what}"),
         );
-        self.diagnostics.push(
+        self.complain(
             complaint
                 .also(other, "the other use")
                 .help("pass a copy, or use the variable through the parameter only"),
@@ -241,7 +241,7 @@ impl Walker<'_> {
                 );
                 let complaint =
                     Diagnostic::new(Code::Direction, self.ast.expr(actual.argument).span, message);
-                self.diagnostics.push(complaint.also(formal.span, "declared here, without an end"));
+                self.complain(complaint.also(formal.span, "declared here, without an end"));
             }
         }
     }

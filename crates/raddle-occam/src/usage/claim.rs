@@ -88,7 +88,7 @@ impl Walker<'_> {
         let text = self.program.spelling(place.root);
         let message = format!("`{text}` is claimed already, and a second CLAIM would wait for ever");
         let complaint = Diagnostic::new(Code::Claim, span, message).also(claim.span, "claimed here");
-        self.diagnostics.push(complaint);
+        self.complain(complaint);
     }
 
     /// The claim under which an end is used here; a SHARED one that is under none is complained of.
@@ -113,7 +113,7 @@ impl Walker<'_> {
         if let Some(other) = self.claims.iter().rev().find(|claim| claim.place.root == root) {
             complaint = complaint.also(other.span, "this claims another end, or perhaps another element");
         }
-        self.diagnostics.push(complaint);
+        self.complain(complaint);
     }
 
     /// Whether the end that is so used of something of this type is SHARED.
@@ -150,7 +150,7 @@ impl Walker<'_> {
             |access: &super::access::Access| access.root == actual.formal && access.what == Use::Write;
         if lent && summary.accesses.iter().any(moves) {
             let message = "the routine moves or changes this end, which is SHARED here and not there";
-            self.diagnostics.push(Diagnostic::new(Code::Claim, span, message));
+            self.complain(Diagnostic::new(Code::Claim, span, message));
         }
     }
 }

@@ -13,6 +13,7 @@
 mod access;
 mod alias;
 mod assigned;
+mod bounded;
 mod call;
 mod choice;
 mod claim;
@@ -46,6 +47,7 @@ use crate::source::Span;
 use crate::symbol::FastMap;
 use access::{Access, AccessPath, PathId, Paths, Use};
 use alias::{Alias, Freeze};
+use bounded::Said;
 use claim::Claim;
 use poly::{Poly, Sym};
 use routine::Summary;
@@ -108,6 +110,8 @@ struct Walker<'a> {
     newest: NameId,
     /// What may be without a value, and was told so once.
     told: FastMap<NameId, ()>,
+    /// How many complaints there were.
+    said: Said,
     solved: u32,
     searches: u32,
     /// Points that were tried one by one.
@@ -159,6 +163,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
         valof_result: None,
         newest: NameId(0),
         told: FastMap::default(),
+        said: Said::default(),
         solved: 0,
         searches: 0,
         points: 0,
@@ -166,6 +171,7 @@ pub fn check(program: &Program, options: Options, diagnostics: &mut Vec<Diagnost
     for &spec in &program.ast.top {
         walker.spec(spec);
     }
+    walker.say_what_was_left_out();
     walker.entry_uses()
 }
 

@@ -287,7 +287,7 @@ impl Walker<'_> {
         if self.options.undefined_warns {
             complaint.severity = Severity::Warning;
         }
-        self.diagnostics.push(complaint.also(declared, "declared here"));
+        self.complain(complaint.also(declared, "declared here"));
         let value = self.states.get(root).value.clone();
         self.set(root, Defined::Yes, value);
     }

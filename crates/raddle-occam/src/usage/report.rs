@@ -59,7 +59,7 @@ impl Walker<'_> {
             Code::RaceVariable => "give each branch a variable of its own, or send the value over a channel",
             _ => "give each branch elements of its own; if they are, and this cannot be seen, say #PRAGMA SHARED",
         });
-        self.diagnostics.push(complaint);
+        self.complain(complaint);
     }
 
     /// Whether values of names decide which element it is; an element of another array does not, nor what a loop did.

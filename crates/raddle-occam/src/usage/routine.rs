@@ -34,9 +34,9 @@ impl Walker<'_> {
     pub(crate) fn routine(&mut self, id: RoutineId) {
         if self.program.routines[id.0 as usize].recursive {
             // First round: what the body does besides calling itself; the recursive call then does as much.
-            let complaints = std::mem::take(self.diagnostics);
+            let (complaints, said) = (std::mem::take(self.diagnostics), self.said);
             let summary = self.summarise(id);
-            *self.diagnostics = complaints;
+            (*self.diagnostics, self.said) = (complaints, said);
             let accesses = summary.accesses.iter().map(|access| Access {
                 path: Rc::from([]),
                 facts: 0,

@@ -16,6 +16,9 @@ use crate::types::Type;
 
 impl Walker<'_> {
     pub(crate) fn process(&mut self, id: ProcessId) {
+        if self.gives_up() {
+            return;
+        }
         let ast = self.ast;
         let freezes = self.freezes.len();
         match &ast.process(id).kind {
@@ -95,7 +98,7 @@ impl Walker<'_> {
                     let span = self.ast.expr(targets[at]).span;
                     let message =
                         "two targets of this assignment can be the same variable, or one selects the other";
-                    self.diagnostics.push(
+                    self.complain(
                         Diagnostic::new(Code::MultipleTargets, self.ast.expr(targets[other]).span, message)
                             .also(span, "the other target")
                             .help("make them separate assignments, in the order that you mean"),
@@ -168,7 +171,7 @@ impl Walker<'_> {
             if clash {
                 let span = self.ast.expr(item.target).span;
                 let message = "the count that is received here selects the variable that receives";
-                self.diagnostics.push(Diagnostic::new(Code::MultipleTargets, span, message));
+                self.complain(Diagnostic::new(Code::MultipleTargets, span, message));
             }
             for place in &counts {
                 self.touch(place, Use::Write, self.ast.expr(item.count.unwrap_or(item.target)).span);
@@ -216,7 +219,7 @@ impl Walker<'_> {
             self.frame.ends.insert(place.root, (first, other, true));
             let text = self.program.spelling(place.root);
             let message = format!("one process uses both ends of `{text}`, which then waits for itself");
-            self.diagnostics.push(
+            self.complain(
                 Diagnostic::new(Code::BothEnds, span, message)
                     .also(other, "the other end is used here")
                     .help("put the two into branches of a PAR"),

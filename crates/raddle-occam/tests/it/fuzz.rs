@@ -198,6 +198,52 @@ fn what_is_wrong_all_over_is_told_a_bounded_number_of_times() {
     }
 }
 
+/// Each of the rules of parallel use, values and aliases, broken in each of 5000 lines.
+#[test]
+fn what_is_used_wrongly_all_over_is_told_a_bounded_number_of_times() {
+    const LINES: usize = 5000;
+    let sequence = |before: &str, line: &str| {
+        let lines: String =
+            (0..LINES).map(|at| format!("    {}\n", line.replace('#', &at.to_string()))).collect();
+        let names: String = (0..LINES).map(|at| before.replace('#', &at.to_string())).collect();
+        format!("PROC p ()\n{names}  INT a:\n  SEQ\n    a := 1\n{lines}:\n")
+    };
+    let races = format!(
+        "PROC p ()\n{}  PAR\n    SEQ\n{1}    SEQ\n{1}:\n",
+        (0..LINES).map(|at| format!("  INT x{at}:\n")).collect::<String>(),
+        (0..LINES).map(|at| format!("      x{at} := 1\n")).collect::<String>()
+    );
+    let errors = [
+        races,
+        sequence("  INT x#:\n", "a := x#"),
+        sequence("", "a, a := 1, 2"),
+        sequence("", "INT b IS a:\n    a := b"),
+        sequence("  SHARED CHAN INT c#:\n", "c# ! 1"),
+    ];
+    for text in errors {
+        let (told, analysis) = told(&text);
+        assert!(told <= 1001 && analysis.checked().is_err(), "{told} for {:?}", &text[text.len() - 80..]);
+    }
+    // Both ends in one process are a warning.
+    let both = sequence("  CHAN INT c#:\n", "SEQ\n      c# ! 1\n      c# ? a");
+    assert!(told(&both).0 <= 1001);
+    let maybe = sequence(
+        "  INT x#:\n",
+        "SEQ\n      IF\n        a = 0\n          x# := 1\n        TRUE\n          SKIP\n      a := x#",
+    );
+    let (told, analysis) = told(&maybe);
+    let last = analysis.diagnostics().last().map(|it| it.message.clone()).unwrap_or_default();
+    assert!(told == 1001 && analysis.checked().is_ok(), "{told}, {last}");
+    assert_eq!(last, "and 4000 more warnings, of which this is the first");
+}
+
+fn told(text: &str) -> (usize, raddle_occam::Analysis) {
+    let mut sources = Sources::new();
+    let root = sources.add("wrong", text).unwrap();
+    let analysis = analyse(&mut sources, root, &Options::default(), &mut NoFiles);
+    (analysis.diagnostics().len(), analysis)
+}
+
 /// What only #IF leaves out is not complained of, but what is wrong behind it is.
 #[test]
 fn what_is_left_out_hides_no_mistake() {

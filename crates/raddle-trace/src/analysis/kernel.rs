@@ -29,8 +29,10 @@ pub(super) fn charge(worker: &mut WorkerTime) {
             continue;
         }
         let part = |of: u64| (u128::from(of) * u128::from(took.min(wanted)) / u128::from(wanted)) as u64;
-        worker.kernel_ns += part(running);
-        worker.running_ns -= part(running).min(worker.running_ns);
+        // A damaged file may say it of one time twice.
+        let taken = part(running).min(worker.running_ns);
+        worker.kernel_ns += taken;
+        worker.running_ns -= taken;
         for gap in &mut worker.gaps[gaps] {
             let taken = part(handed_ns(gap));
             if let Some(hand_off) = gap.parts.last_mut()

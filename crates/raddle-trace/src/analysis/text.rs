@@ -39,7 +39,7 @@ pub fn report(log: &Log, analysis: &Analysis) -> String {
     text.push('\n');
     let wall = duration(analysis.wall_ns);
     let _ = writeln!(text, "wall {wall}, at least two workers at once {}", duration(analysis.together_ns));
-    let lost: u64 = log.workers.iter().map(|worker| worker.lost).sum();
+    let lost = log.lost();
     if lost > 0 {
         let _ = writeln!(text, "{lost} records were overwritten: the figures are of the last {wall}");
     }
@@ -218,7 +218,7 @@ pub fn json(log: &Log, analysis: &Analysis) -> Value {
         "wall_ns": analysis.wall_ns,
         "together_ns": analysis.together_ns,
         "ended": log.ended,
-        "lost": log.workers.iter().map(|worker| worker.lost).sum::<u64>(),
+        "lost": log.lost(),
         "migrations": analysis.migrations,
         "steals": analysis.steals,
         "workers": analysis.workers.iter().map(worker_json).collect::<Vec<_>>(),

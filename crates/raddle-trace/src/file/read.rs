@@ -1,5 +1,5 @@
 //! Owns: reading chunks from arbitrary bytes.
-//! May use: `clock`, `event`.
+//! May use: `clock`, `event`, `text`.
 //! Never: a panic, or memory beyond a few times the file's size, for any input.
 //!
 //! Chunks that cannot be read are left out and reported as damage. A file is refused only if it is not an `.rdt` file,
@@ -180,9 +180,9 @@ impl Contents {
     }
 }
 
-/// Replaces control characters, which could change the terminal that shows the text.
+/// Replaces what could change the terminal that shows the text, or turn its direction.
 fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    text.replace(crate::text::commands_a_terminal, "\u{fffd}")
 }
 
 /// Reads entries until the first incomplete one.

@@ -18,21 +18,6 @@ use crate::scheduler::Scheduler;
 use crate::table::WorkerLocal;
 use raddle_bytecode::{Insn, Op, Trap};
 
-/// Why the loop ends.
-pub(super) enum Stop {
-    /// A run-time error of the program.
-    Trap(Trap),
-    /// There is nobody to go on with.
-    Over,
-}
-
-impl From<Trap> for Stop {
-    #[inline(always)]
-    fn from(trap: Trap) -> Stop {
-        Stop::Trap(trap)
-    }
-}
-
 /// A frame: slots that the verifier has proved to be there.
 #[derive(Clone, Copy)]
 struct FrameSlots(*const AtomicU32);
@@ -57,7 +42,8 @@ pub(super) struct Cpu<'m, L, S, const SHARED: bool> {
     pub(super) me: &'m Process<L>,
     pub(super) at: usize,
     pub(super) fp: u32,
-    pub(super) fuel: u32,
+    /// How much may be run before the scheduler is told; what is left when a process waits is the next one's.
+    pub(super) fuel: i32,
     /// Who was made ready last, since this process was dispatched, and cannot run before it stops; 0 if nobody.
     pub(super) kept: u32,
     pub(super) insn: Insn,
@@ -74,6 +60,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         first: &'m Process<L>,
     ) -> Self {
         local.stats.dispatches += 1;
+        local.fuel_before = FUEL;
         let (at, fp) = (first.ip.get() as usize, first.fp.get());
         // SAFETY: where a process begins, its frame is within the memory, at a multiple of four; so are all after it.
         let frame = FrameSlots(unsafe { machine.memory.raw_frame(fp) });
@@ -89,7 +76,7 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         self.fp = next.fp.get();
         // SAFETY: it was saved as it is in here.
         self.frame = FrameSlots(unsafe { self.machine.memory.raw_frame(self.fp) });
-        self.fuel = FUEL;
+        self.local.fuel_before = self.fuel;
         self.kept = 0;
         self.local.stats.dispatches += 1;
     }
@@ -114,6 +101,9 @@ impl<'m, L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'m, L, S, S
         // SAFETY: as above, and the code lives as long as the machine.
         self.insn = unsafe { *place };
         self.at += 1;
+        if S::COUNTED {
+            self.scheduler.worked(1);
+        }
         self.insn.op
     }
 

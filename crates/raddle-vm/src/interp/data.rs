@@ -1,14 +1,15 @@
 //! Owns: bytes in memory: elements, fields, copies.
-//! May use: `races::shadow`, `scheduler`, `loom`, `raddle-bytecode`.
+//! May use: `races::shadow`, `scheduler`, `stop`, `loom`, `raddle-bytecode`.
 //! Never: an address that was not compared with the memory's size.
 //!
 //! In a debug build, memory that is watched for races is told of each access.
 
-use super::cpu::{Cpu, Stop};
-use super::hold;
+use super::cpu::Cpu;
+use super::{block_cost, hold};
 use crate::prim::AtomicU32;
 use crate::races::Deed;
 use crate::scheduler::Scheduler;
+use crate::stop::Stop;
 use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
@@ -45,25 +46,36 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     #[inline(always)]
-    pub(super) fn copy(&self, bytes: u32) -> Result<(), Trap> {
+    pub(super) fn copy(&mut self, bytes: u32) -> Result<(), Stop> {
         self.touch(self.b(), bytes, Deed::Read)?;
         self.touch(self.a(), bytes, Deed::Change)?;
-        self.machine.memory.copy(self.a(), self.b(), bytes).ok_or(Trap::Address)
+        self.machine.copy_block(self.scheduler, (self.a(), self.b()), bytes)?;
+        self.spend(block_cost(bytes))
     }
 
     #[inline(always)]
-    pub(super) fn fill(&self) -> Result<(), Trap> {
-        self.touch(self.a(), self.b(), Deed::Change)?;
-        self.machine.memory.fill(self.a(), self.b(), self.c()).ok_or(Trap::Address)
+    pub(super) fn fill(&mut self) -> Result<(), Stop> {
+        let bytes = self.b();
+        self.touch(self.a(), bytes, Deed::Change)?;
+        self.machine.fill_block(self.scheduler, self.a(), bytes, self.c())?;
+        self.spend(block_cost(bytes))
     }
 
     #[inline(always)]
-    pub(super) fn compare(&self) -> Result<(), Trap> {
-        self.touch(self.b(), self.a(), Deed::Read)?;
-        self.touch(self.c(), self.a(), Deed::Read)?;
-        let equal = self.machine.memory.equal(self.b(), self.c(), self.a());
-        self.truth(equal.ok_or(Trap::Address)?);
-        Ok(())
+    pub(super) fn alloc(&mut self, bytes: u32) -> Result<(), Stop> {
+        let block = self.machine.alloc(self.scheduler, u64::from(bytes))?;
+        self.word(block);
+        self.spend(block_cost(bytes))
+    }
+
+    #[inline(always)]
+    pub(super) fn compare(&mut self) -> Result<(), Stop> {
+        let bytes = self.a();
+        self.touch(self.b(), bytes, Deed::Read)?;
+        self.touch(self.c(), bytes, Deed::Read)?;
+        let equal = self.machine.equal_blocks(self.scheduler, (self.b(), self.c()), bytes)?;
+        self.truth(equal);
+        self.spend(block_cost(bytes))
     }
 
     #[inline(always)]

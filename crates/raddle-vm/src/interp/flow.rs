@@ -1,14 +1,20 @@
 //! Owns: jumps, calls and returns, and whose turn it is.
-//! May use: `process`, `scheduler`, `raddle-bytecode`.
+//! May use: `process`, `scheduler`, `stop`, `raddle-bytecode`.
 //! Never: a return that the verifier's numbers do not bound: the words of a call lie where a program could forge them.
 
-use super::cpu::{Cpu, Stop};
+use super::cpu::Cpu;
 use crate::process::Step;
 use crate::scheduler::Scheduler;
+use crate::stop::Stop;
 use raddle_bytecode::Trap;
 
-/// Jumps backwards that a process may make before others get their turn.
-pub(super) const FUEL: u32 = 2000;
+/// Instructions that a process may run before others get their turn.
+///
+/// They are not counted one by one: a jump backwards costs as many as it goes back. What was run since the last such
+/// jump lies between there and here, and so is counted by the next one, or is no more than the function has. A call and
+/// a return cost a part of what may follow; a block of bytes, its length. Whoever has to wait leaves the rest to the
+/// next one: so the scheduler is told again and again, whatever is run ([`Scheduler::out_of_fuel`]).
+pub(super) const FUEL: i32 = 16_384;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
     /// The process waits, or is over: goes on with the next.
@@ -45,30 +51,43 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
 
     /// The process has saved itself, and taken a step that may wait; does `done` if it did not.
     #[inline(always)]
-    pub(super) fn after(&mut self, step: Result<Step, Trap>, done: impl FnOnce(&Self)) -> Result<(), Stop> {
-        if step? == Step::Waits {
+    pub(super) fn after<E: Into<Stop>>(
+        &mut self,
+        step: Result<Step, E>,
+        done: impl FnOnce(&Self),
+    ) -> Result<(), Stop> {
+        if step.map_err(Into::into)? == Step::Waits {
             return self.next();
         }
         done(self);
         Ok(())
     }
 
+    /// The instruction is done, and has cost so much. What there is to do then is done outside the loop.
     #[inline(always)]
-    pub(super) fn spend(&mut self) -> Result<(), Stop> {
-        self.fuel -= 1;
-        if self.fuel == 0 {
-            self.me.save(self.at, self.fp);
-            self.scheduler.out_of_fuel();
-            return self.yield_turn();
+    pub(super) fn spend(&mut self, cost: i32) -> Result<(), Stop> {
+        self.fuel -= cost;
+        if self.fuel <= 0 { Err(Stop::Dry) } else { Ok(()) }
+    }
+
+    /// An instruction has cost so much more. If the fuel is used up, there is more, for this process or the next.
+    #[inline(always)]
+    pub(super) fn refuel(&mut self, cost: u32) -> Result<(), Stop> {
+        self.fuel = self.fuel.saturating_sub_unsigned(cost);
+        if self.fuel > 0 {
+            return Ok(());
         }
-        Ok(())
+        let alone = self.local.fuel_before == FUEL;
+        self.scheduler.out_of_fuel(alone);
+        (self.fuel, self.local.fuel_before) = (FUEL, FUEL);
+        if alone { self.give_way() } else { Ok(()) }
     }
 
     #[inline(always)]
     pub(super) fn jump(&mut self) -> Result<(), Stop> {
         let distance = self.insn.distance();
         self.at = self.at.wrapping_add_signed(distance as isize);
-        if distance < 0 { self.spend() } else { Ok(()) }
+        if distance < 0 { self.spend(-distance) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -92,7 +111,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         // SAFETY: the callee's frame lies within this one.
         unsafe { self.enter(site.entry, self.fp + site.base_bytes) };
         self.set_caller(token);
-        self.spend()
+        self.spend(site.call_cost)
     }
 
     /// A call with a frame that does not lie in the caller's.
@@ -108,7 +127,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         unsafe { self.enter(site.entry, to) };
         self.set_caller(token);
         self.set_callers_frame(from);
-        self.spend()
+        self.spend(site.call_cost)
     }
 
     #[inline(always)]
@@ -129,6 +148,6 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
             self.machine.free(from)?;
         }
         // A token that somebody forged may lead back.
-        self.spend()
+        self.spend(site.return_cost)
     }
 }

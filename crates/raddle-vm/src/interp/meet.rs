@@ -1,12 +1,13 @@
 //! Owns: processes that begin, end, wait and talk, as instructions.
-//! May use: `comm`, `par`, `process`, `scheduler`, `raddle-bytecode`.
+//! May use: `comm`, `par`, `process`, `scheduler`, `stop`, `raddle-bytecode`.
 //! Never: a step that may wait without the process saved: from then on somebody else may run it.
 
-use super::cpu::{Cpu, Stop};
+use super::cpu::Cpu;
 use crate::comm::Message;
 use crate::par::Many;
 use crate::process::{IN_SLOT, OUTPUT};
 use crate::scheduler::Scheduler;
+use crate::stop::Stop;
 use raddle_bytecode::Trap;
 
 impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARED> {
@@ -26,7 +27,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
     }
 
     #[inline(always)]
-    pub(super) fn fork_many(&mut self) -> Result<(), Trap> {
+    pub(super) fn fork_many(&mut self) -> Result<(), Stop> {
         let function = &self.machine.program.module().functions[self.imm() as usize];
         let (entry, slots, state) = (function.first, function.slots, self.slot_at(self.insn.a));
         let many = Many { entry, slots, state, link: self.fp };
@@ -106,7 +107,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
         let time = self.a();
         self.me.save(self.at - 1, self.fp);
         let step = self.machine.wait_until::<S, SHARED>(self.scheduler, self.me, time);
-        self.after(Ok(step), |_| ())
+        self.after(Ok::<_, Trap>(step), |_| ())
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Owns: the loop that runs instructions.
-//! May use: `arith`, `atom`, `comm`, `machine`, `process`, `scheduler`, `table`, `raddle-bytecode`.
+//! May use: `arith`, `atom`, `block`, `comm`, `machine`, `process`, `scheduler`, `stop`, `table`,
+//! `raddle-bytecode`.
 //! Never: a slot without the verifier's proof; memory without a comparison.
 //!
 //! The state of the process that runs is a [`Cpu`]. It is saved only when somebody else may run it, or something went
@@ -22,12 +23,14 @@ mod meet;
 
 use crate::arith;
 use crate::atom;
+use crate::block::BYTES_A_STEP;
 use crate::comm::after;
 use crate::machine::{Fault, Machine};
 use crate::process::{INPUT, OUTPUT, Process};
 use crate::scheduler::Scheduler;
+use crate::stop::Stop;
 use crate::table::WorkerLocal;
-use cpu::{Cpu, Stop};
+use cpu::Cpu;
 use raddle_bytecode::{Op, Trap};
 
 impl<L: Default> Machine<L> {
@@ -56,10 +59,17 @@ fn interpret<L: Default, S: Scheduler<Link = L>, const SHARED: bool>(
     first: &Process<L>,
 ) -> Result<(), Fault> {
     let mut cpu = Cpu::<L, S, SHARED>::new(machine, scheduler, local, first);
-    match cpu.dispatch() {
-        Ok(never) => match never {},
-        Err(Stop::Over) => Ok(()),
-        Err(Stop::Trap(trap)) => Err(cpu.fault(trap)),
+    loop {
+        let cost = match cpu.dispatch() {
+            Ok(never) => match never {},
+            Err(Stop::Dry) => 0,
+            Err(Stop::Spent) => cpu.me.length.get(),
+            Err(Stop::Over) => return Ok(()),
+            Err(Stop::Trap(trap)) => return Err(cpu.fault(trap)),
+        };
+        if cpu.refuel(cost).is_err() {
+            return Ok(());
+        }
     }
 }
 
@@ -79,7 +89,9 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Data => self.word(self.machine.data.wrapping_add(self.imm() as u32)),
                 Op::Zero => {
                     let at = self.slot_at(self.insn.a);
-                    self.machine.memory.fill(at, self.imm() as u32, 0).ok_or(Address)?;
+                    let bytes = self.imm() as u32;
+                    self.machine.fill_block(self.scheduler, at, bytes, 0)?;
+                    self.spend(block_cost(bytes))?;
                 }
                 Op::Add => self.int(self.bi().checked_add(self.ci()).ok_or(Overflow)?),
                 Op::Sub => self.int(self.bi().checked_sub(self.ci()).ok_or(Overflow)?),
@@ -138,7 +150,10 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::SubF => self.real(self.bf() - self.cf()),
                 Op::MulF => self.real(self.bf() * self.cf()),
                 Op::DivF => self.real(self.bf() / self.cf()),
-                Op::RemF => self.real(arith::rem_f(self.bf(), self.cf())),
+                Op::RemF => {
+                    self.real(arith::rem_f(self.bf(), self.cf()));
+                    self.spend(REMAINDER_COST)?;
+                }
                 Op::NegF => self.real(-self.bf()),
                 Op::EqF => self.truth(self.bf() == self.cf()),
                 Op::NeF => self.truth(self.bf() != self.cf()),
@@ -148,14 +163,23 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::SubD => self.double(self.bd() - self.cd()),
                 Op::MulD => self.double(self.bd() * self.cd()),
                 Op::DivD => self.double(self.bd() / self.cd()),
-                Op::RemD => self.double(arith::rem(self.bd(), self.cd())),
+                Op::RemD => {
+                    self.double(arith::rem(self.bd(), self.cd()));
+                    self.spend(REMAINDER_COST)?;
+                }
                 Op::NegD => self.double(-self.bd()),
                 Op::EqD => self.truth(self.bd() == self.cd()),
                 Op::NeD => self.truth(self.bd() != self.cd()),
                 Op::LtD => self.truth(self.bd() < self.cd()),
                 Op::LeD => self.truth(self.bd() <= self.cd()),
-                Op::FnF => self.real(arith::real_f(self.insn.c, self.bf())),
-                Op::FnD => self.double(arith::real_d(self.insn.c, self.bd())),
+                Op::FnF => {
+                    self.real(arith::real_f(self.insn.c, self.bf()));
+                    self.spend(ROUTINE_COST)?;
+                }
+                Op::FnD => {
+                    self.double(arith::real_d(self.insn.c, self.bd()));
+                    self.spend(ROUTINE_COST)?;
+                }
                 Op::WtoL => self.long(i64::from(self.bi())),
                 Op::LtoW => self.int(i32::try_from(self.bl()).map_err(|_| Range)?),
                 Op::WtoF => self.real(arith::l_to_f(i64::from(self.bi()), self.insn.c)),
@@ -172,7 +196,10 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                     hold(!wide.is_finite() || near.is_finite(), Range)?;
                     self.real(near);
                 }
-                Op::Long => self.machine.long_step(self.slot_at(self.insn.a), self.imm())?,
+                Op::Long => {
+                    self.machine.long_step(self.slot_at(self.insn.a), self.imm())?;
+                    self.spend(ROUTINE_COST)?;
+                }
                 Op::LdrB => self.load_byte(self.field()?)?,
                 Op::LdrH => self.load_half(self.field()?)?,
                 Op::LdrW => self.load_word(self.field()?)?,
@@ -205,8 +232,8 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::CopyI => self.copy(u32::from(self.insn.c))?,
                 Op::Fill => self.fill()?,
                 Op::Cmp => self.compare()?,
-                Op::Alloc => self.word(self.machine.alloc(u64::from(self.b()))?),
-                Op::AllocI => self.word(self.machine.alloc(u64::from(self.imm() as u32))?),
+                Op::Alloc => self.alloc(self.b())?,
+                Op::AllocI => self.alloc(self.imm() as u32)?,
                 Op::Free => self.free()?,
                 Op::Inc => self.word(atom::add::<SHARED>(self.counter()?, 1)),
                 Op::Dec => self.word(atom::add::<SHARED>(self.counter()?, u32::MAX)),
@@ -227,7 +254,7 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Call => self.call()?,
                 Op::Frame => {
                     let slots = self.machine.program.module().functions[self.imm() as usize].slots;
-                    self.word(self.machine.alloc(u64::from(slots) * 4)?);
+                    self.alloc(4 * slots)?;
                 }
                 Op::CallD => self.call_elsewhere()?,
                 Op::Ret => self.ret()?,
@@ -257,7 +284,10 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
                 Op::Claim => self.claim()?,
                 Op::Unclaim => self.machine.release::<S, SHARED>(self.scheduler, self.me, self.a())?,
                 Op::Resched => self.give_way()?,
-                Op::Host => self.machine.host_step(self.scheduler, self.slot_at(self.insn.a), self.imm())?,
+                Op::Host => {
+                    self.machine.host_step(self.scheduler, self.slot_at(self.insn.a), self.imm())?;
+                    self.spend(ROUTINE_COST)?;
+                }
                 Op::Stop => return Err(Stop::Trap(Trap::Stop)),
                 Op::Watch => self.watch()?,
                 Op::Unwatch => self.unwatch(),
@@ -265,6 +295,17 @@ impl<L: Default, S: Scheduler<Link = L>, const SHARED: bool> Cpu<'_, L, S, SHARE
             }
         }
     }
+}
+
+/// A routine, of the machine or of the host, takes as long as so many instructions.
+const ROUTINE_COST: i32 = 64;
+/// The remainder of reals whose exponents lie far apart takes as long as so many.
+const REMAINDER_COST: i32 = 512;
+
+/// What an instruction on so many bytes costs beside itself.
+#[inline(always)]
+fn block_cost(bytes: u32) -> i32 {
+    (bytes / BYTES_A_STEP) as i32
 }
 
 #[inline(always)]

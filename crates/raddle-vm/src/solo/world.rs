@@ -32,6 +32,8 @@ pub enum Event {
 pub trait World {
     /// Whether it is to be told of each process that begins, runs, stops and can run again, for a trace.
     const RECORDS: bool = false;
+    /// Whether it is to be told how much the machine has done, for tests.
+    const COUNTED: bool = false;
 
     /// Microseconds since any moment.
     fn now(&mut self) -> u64;
@@ -41,6 +43,11 @@ pub trait World {
     fn output(&mut self, port: Port, bytes: &[u8]);
     /// A call to the host; `None` if there is none of that number.
     fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]>;
+
+    /// So much has been done; see [`Scheduler::worked`](crate::Scheduler::worked).
+    fn worked(&mut self, steps: u64) {
+        let _ = steps;
+    }
 
     /// A process has been made, and can run.
     fn begins(&mut self, process: u32) {
@@ -65,6 +72,7 @@ pub trait World {
 
 impl<W: World> World for &mut W {
     const RECORDS: bool = W::RECORDS;
+    const COUNTED: bool = W::COUNTED;
 
     fn now(&mut self) -> u64 {
         W::now(self)
@@ -80,6 +88,10 @@ impl<W: World> World for &mut W {
 
     fn call(&mut self, number: i32, words: [u32; 4]) -> Option<[u32; 4]> {
         W::call(self, number, words)
+    }
+
+    fn worked(&mut self, steps: u64) {
+        W::worked(self, steps);
     }
 
     fn begins(&mut self, process: u32) {

@@ -11,7 +11,7 @@ use raddle_bytecode::{Module, verify};
 use raddle_vm::solo::{self, Event, Until, World};
 use raddle_vm::{Machine, Port, WorkerLocal};
 
-fn rounds(usual: u64) -> u64 {
+pub(crate) fn rounds(usual: u64) -> u64 {
     std::env::var("RADDLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
 }
 

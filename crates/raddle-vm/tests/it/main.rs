@@ -2,6 +2,7 @@
 
 mod channels;
 mod hostile;
+mod interrupted;
 #[path = "../support/random.rs"]
 mod random;
 mod slack;

@@ -258,6 +258,11 @@ impl<'w> Turn<'w> {
         self.worker.end_engine_batch();
     }
 
+    /// Before the next is dispatched, the worker does what it does between two batches: alarms are rung, mail is read.
+    pub fn cut_batch(self) {
+        self.worker.cut_budget();
+    }
+
     /// Has `waker` called on a worker after that time.
     pub fn alarm(self, after: Duration, waker: Waker) -> Alarm {
         let id = self.worker.timers().set(self.worker.deadline(after), Ring::Waker(waker));

@@ -19,6 +19,7 @@
 //! | `report`, `text`, `json` | the same in words |
 //! | `quiescence` | whether nothing will ever run again |
 //! | `partial` | cycles while others run |
+//! | `stand` | workers that stand, and are to be helped |
 //! | `slow` | slices that take long while others wait |
 //! | `walks`, `symbol` | in which functions somebody is |
 //! | `age` | since when somebody waits |
@@ -40,6 +41,7 @@ mod runtimes;
 mod signals;
 mod slow;
 mod snapshot;
+mod stand;
 mod stop;
 mod symbol;
 mod text;

@@ -1,12 +1,12 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: `process_table`, `runtimes`, `symbol`, `libc`, `raddle-core`.
+//! May use: `process_table`, `runtimes`, `stand`, `symbol`, `libc`, `raddle-core`.
 //! Never: a second report for one place; a report of what the kernel has not let run.
 
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
+use crate::stand::os_thread_of;
 use crate::symbol;
 use raddle_core::message;
-use raddle_core::os_thread::{self, Record, Role};
 use std::collections::{HashMap, HashSet};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Slow {
     /// Looks at all workers of a runtime, whose slices should not be longer than `most`.
     pub(crate) fn look(&mut self, runtimes: &[Watched], watched: &Watched, most: Duration) {
         let shared = watched.shared();
-        for worker in shared.workers().iter().filter(|worker| !worker.follows_seed()) {
+        for worker in shared.everybody().filter(|worker| !worker.follows_seed()) {
             let key = std::ptr::from_ref(worker).addr();
             let os_thread = os_thread_of(key);
             if os_thread == 0 || shared.worker_sleeps(worker.index) {
@@ -105,11 +105,6 @@ impl Progress {
     }
 }
 
-fn os_thread_of(worker: usize) -> i32 {
-    let is_it = |record: &&&Record| record.is(Role::Worker) && record.worker().addr() == worker;
-    os_thread::records().iter().find(is_it).map_or(0, |record| record.tid())
-}
-
 /// Who runs on a worker, where it was spawned, and in which functions it is.
 fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>) {
     let table = ProcessTable::snapshot(runtimes, How::Stopping, 0);
@@ -140,8 +135,8 @@ fn reason(os_thread: i32, before_ns: u64, most: Duration) -> Option<String> {
     let number: Option<i64> = call.split_whitespace().next().and_then(|number| number.parse().ok());
     Some(match number {
         Some(libc::SYS_futex) => {
-            "it waits for a lock that is none of ours, such as one of `std` that is held by one \
-                                  that has waited since; `raddle::sync` has locks that let others run"
+            "it waits for a lock or a channel that is none of ours, such as one of `std` that is held by one that \
+             has waited since; `raddle::sync` has locks that let others run, and channels"
                 .to_owned()
         }
         Some(number) => {

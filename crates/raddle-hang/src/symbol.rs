@@ -182,10 +182,13 @@ pub(crate) fn of_program(functions: Vec<String>) -> Vec<String> {
     };
     let is_ours = |name: &String| begins(name, OWN_CRATES);
     let is_between = |name: &String| begins(name, &["core::", "std::", "alloc::", "__"]);
+    // Without a symbol: the C library's most often.
+    let is_library = |name: &String| name.starts_with('/') && name.contains(".so");
     let is_base = |name: &String| {
         begins(name, &["core::panic::unwind_safe::", "std::panicking::", "std::panic::", "__rust_try"])
     };
-    let own = functions.into_iter().skip_while(|name| is_ours(name) || is_between(name));
+    let is_below = |name: &String| is_ours(name) || is_between(name) || is_library(name);
+    let own = functions.into_iter().skip_while(is_below);
     own.take_while(|name| !is_base(name)).filter(|name| !is_ours(name)).collect()
 }
 
@@ -227,6 +230,21 @@ mod tests {
         ];
         let told = of_program(functions.map(str::to_owned).to_vec());
         assert_eq!(told, &functions[2..5]);
+    }
+
+    #[test]
+    fn what_it_has_called_is_not() {
+        let functions = [
+            "/lib/x86_64-linux-gnu/libc.so.6 + 0x101826",
+            "<std::thread::thread::Thread>::park + 0xa5",
+            "/usr/lib/libother.so + 0x1",
+            "std::sync::mpsc::Receiver<T>::recv + 0x9",
+            "demo::first + 0x5",
+            "/usr/lib/libother.so + 0x2",
+            "demo::second + 0x5",
+        ];
+        let told = of_program(functions.map(str::to_owned).to_vec());
+        assert_eq!(told, &functions[4..]);
     }
 
     #[test]

@@ -86,6 +86,17 @@ pub fn thread_number() -> c_int {
     number.map_or(0, |number| number as c_int)
 }
 
+/// The signals that the calling OS thread blocks, as bits.
+#[inline]
+pub fn blocked_signals() -> u64 {
+    let mut blocked = 0_u64;
+    let place = (&raw mut blocked).expose_provenance();
+    let how = libc::SIG_BLOCK as usize;
+    // SAFETY: no set is read, and the kernel writes one of eight bytes.
+    let _always = unsafe { call(libc::SYS_rt_sigprocmask, [how, 0, place, size_of::<u64>()]) };
+    blocked
+}
+
 /// For how long an OS thread of this process has had a processor. `None` if it has ended.
 ///
 /// ```

@@ -11,7 +11,7 @@
 //! It uses a lock of the standard library, for a few instructions.
 
 use super::growth::{self, Growth};
-use super::spare::{self, BlockingCall, Mailbox, Refused};
+use super::spare::{self, BlockingCall, Mailbox, NoSpare};
 use crate::worker::Shared;
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -142,7 +142,7 @@ enum Taken {
 fn submit_to(
     pool: &Mutex<Pool>,
     job: BlockingCall,
-    start: impl FnOnce(BlockingCall) -> Result<(), Refused>,
+    start: impl FnOnce(BlockingCall) -> Result<(), NoSpare>,
 ) -> Result<Taken, BlockingCall> {
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
     let mut put = lock().put(job);
@@ -198,8 +198,8 @@ mod tests {
         })
     }
 
-    fn refuse(job: BlockingCall) -> Result<(), Refused> {
-        Err(Refused { job, cause: io::ErrorKind::WouldBlock.into() })
+    fn refuse(job: BlockingCall) -> Result<(), NoSpare> {
+        Err(NoSpare { job, cause: io::ErrorKind::WouldBlock.into() })
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let pool = Mutex::new(Pool::new());
         // Each start is refused, after another one has begun and was refused: none may wait for one of the others.
-        fn refuse_below(pool: &Mutex<Pool>, depth: usize, outer: BlockingCall) -> Result<(), Refused> {
+        fn refuse_below(pool: &Mutex<Pool>, depth: usize, outer: BlockingCall) -> Result<(), NoSpare> {
             if depth > 0 {
                 let refused = submit_to(pool, job(&RAN), |job| refuse_below(pool, depth - 1, job));
                 refused.expect_err("there is no spare").run();

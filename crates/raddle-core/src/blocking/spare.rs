@@ -36,7 +36,7 @@ enum What {
 unsafe impl Send for BlockingCall {}
 
 /// The system has refused an OS thread for this one.
-pub(super) struct Refused {
+pub(super) struct NoSpare {
     pub(super) job: BlockingCall,
     pub(super) cause: io::Error,
 }
@@ -102,14 +102,14 @@ impl Mailbox {
 }
 
 /// Starts a spare with its first job; gives the job back if the system refuses.
-pub(super) fn start(job: BlockingCall) -> Result<(), Refused> {
+pub(super) fn start(job: BlockingCall) -> Result<(), NoSpare> {
     // A closure that is refused is dropped: what is in the mailbox is not.
     let mailbox = Arc::new(Mailbox::default());
     let own = mailbox.clone();
     mailbox.give(job);
     match thread::Builder::new().name("raddle-spare".into()).spawn(move || work(&own)) {
         Ok(_detached) => Ok(()),
-        Err(cause) => Err(Refused { job: mailbox.take(Duration::ZERO).expect("nobody took it"), cause }),
+        Err(cause) => Err(NoSpare { job: mailbox.take(Duration::ZERO).expect("nobody took it"), cause }),
     }
 }
 

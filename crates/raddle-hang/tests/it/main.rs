@@ -15,6 +15,7 @@ mod outstanding;
 mod patient;
 mod peers;
 mod slow;
+mod stand;
 mod told;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
@@ -40,6 +41,12 @@ fn runtime(n: usize) -> Runtime {
     Runtime::builder().workers(n).build().expect("a runtime")
 }
 
+/// A runtime of one worker, whose processes stay with it.
+fn light_runtime() -> Runtime {
+    // SAFETY: no process of these programs keeps a reference to a thread-local variable while it waits.
+    unsafe { Runtime::builder().workers(1).light_processes() }.build().expect("a runtime")
+}
+
 extern "C" fn before_main() {
     let Ok(wanted) = std::env::var(PROGRAM) else { return };
     let (_, program) = PROGRAMS
@@ -51,7 +58,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 23] = [
+const PROGRAMS: [(&str, fn()); 24] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -62,6 +69,7 @@ const PROGRAMS: [(&str, fn()); 23] = [
     ("tasks", noticed::tasks),
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
+    ("nobody_can_help", stand::nobody_can_help),
     ("cycle_while_others_run", cycles::cycle_while_others_run),
     ("hangs_late", noticed::hangs_late),
     ("last_unrelated_thread_ends", noticed::last_unrelated_thread_ends),

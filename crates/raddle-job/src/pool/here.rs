@@ -10,7 +10,8 @@ use raddle_core::worker::{Worker, fresh_begun, has_work};
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
 ///
-/// A light process keeps it as long as it lives; a thread may have another after each wait.
+/// A light process keeps it as long as it lives; a thread may have another after each wait. Who runs on an extra
+/// worker, while one of the pool's stands in a call that blocks it (`docs/HANGS.md`), has none.
 ///
 /// ```
 /// assert_eq!(raddle::current_thread_index(), None);
@@ -18,7 +19,7 @@ use raddle_core::worker::{Worker, fresh_begun, has_work};
 /// ```
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
-    place().map(|(_, index)| index)
+    place().filter(|(shared, index)| *index < shared.workers().len()).map(|(_, index)| index)
 }
 
 /// How many workers the caller's pool has (on an OS thread: the default one, which is started).

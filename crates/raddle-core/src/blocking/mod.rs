@@ -5,7 +5,7 @@
 //!
 //! | caller | what runs the function |
 //! |---|---|
-//! | a process or thread with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
+//! | one with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
 //! | a light process | a spare OS thread, with that one's thread-locals; the process waits |
 //! | an OS thread of the program; whoever is inside a `blocking` already | itself: there is no worker to free |
 //! | a light process that unwinds, and so must not switch | itself, and blocks its worker |

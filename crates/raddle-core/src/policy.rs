@@ -206,6 +206,11 @@ impl Policy {
         !self.migration && self.balance != Balance::None
     }
 
+    /// May an extra worker take what waits behind one that stands in a call that the scheduler does not know?
+    pub(crate) fn takes_from_standing(&self) -> bool {
+        self.steals() && self.moves_started() && self.queues == Queues::PerWorker
+    }
+
     /// Does an idle worker have a reason to look at busy ones?
     pub(crate) fn looks(&self) -> bool {
         self.steals()

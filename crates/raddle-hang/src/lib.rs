@@ -21,6 +21,7 @@
 //! | `quiescence` | whether nothing will ever run again |
 //! | `partial` | cycles while others run |
 //! | `livelock` | those who only wake each other, or yield |
+//! | `stand` | workers that stand, and are to be helped |
 //! | `slow` | slices that take long while others wait |
 //! | `walks`, `symbol` | in which functions somebody is |
 //! | `age` | since when somebody waits |
@@ -44,6 +45,7 @@ mod runtimes;
 mod signals;
 mod slow;
 mod snapshot;
+mod stand;
 mod stop;
 mod symbol;
 mod text;

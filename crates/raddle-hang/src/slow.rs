@@ -1,5 +1,5 @@
 //! Owns: slices that take long while others wait behind them: who it is, for how long, and the likely reason.
-//! May use: `kernel`, `process_table`, `runtimes`, `symbol`, `raddle-core`.
+//! May use: `kernel`, `process_table`, `runtimes`, `stand`, `symbol`, `raddle-core`.
 //! Never: a second report for one place; a report of what the kernel has not let run.
 //!
 //! A worker that sleeps in the kernel is told only if two looks, a tick apart, find it in one and the same stay there:
@@ -9,9 +9,9 @@
 use crate::kernel::{self, Stay};
 use crate::process_table::{How, ProcessTable};
 use crate::runtimes::Watched;
+use crate::stand::os_thread_of;
 use crate::symbol;
 use raddle_core::message;
-use raddle_core::os_thread::{self, Record, Role};
 use std::collections::{HashMap, HashSet};
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Slow {
     /// Looks at all workers of a runtime, whose slices should not be longer than `most`.
     pub(crate) fn look(&mut self, runtimes: &[Watched], watched: &Watched, most: Duration) {
         let shared = watched.shared();
-        for worker in shared.workers().iter().filter(|worker| !worker.follows_seed()) {
+        for worker in shared.everybody().filter(|worker| !worker.follows_seed()) {
             let key = std::ptr::from_ref(worker).addr();
             let os_thread = os_thread_of(key);
             if os_thread == 0 || shared.worker_sleeps(worker.index) {
@@ -120,11 +120,6 @@ impl Progress {
     }
 }
 
-fn os_thread_of(worker: usize) -> i32 {
-    let is_it = |record: &&&Record| record.is(Role::Worker) && record.worker().addr() == worker;
-    os_thread::records().iter().find(is_it).map_or(0, |record| record.tid())
-}
-
 /// Who runs on a worker, where it was spawned, and in which functions it is.
 fn who_runs(runtimes: &[Watched], worker: usize) -> (String, String, Vec<usize>) {
     let table = ProcessTable::snapshot(runtimes, How::Stopping, 0);
@@ -164,8 +159,8 @@ fn in_words(reason: &Reason, frames: &[usize]) -> Option<String> {
             if symbol::are_within_ours(frames) {
                 return None;
             }
-            "it waits for a lock that is none of ours, such as one of `std` that is held by one that has waited since; \
-             `raddle::sync` has locks that let others run"
+            "it waits for a lock or a channel that is none of ours, such as one of `std` that is held by one that \
+             has waited since; `raddle::sync` has locks that let others run, and channels"
                 .to_owned()
         }
         Reason::Sleeps(stay) => {

@@ -51,8 +51,10 @@ impl ProcessTable {
     /// holds their list, and is the only one who looks.
     pub(crate) fn snapshot(runtimes: &[Watched], how: How, walked: usize) -> ProcessTable {
         let shared = || runtimes.iter().map(Watched::shared);
-        let live = Workers(shared().map(Shared::workers).collect());
-        let workers = live.0.iter().map(|workers| workers.len()).sum();
+        let alone = |worker| std::slice::from_ref::<Worker>(worker);
+        let extra = shared().flat_map(|shared| shared.extra_workers().map(alone));
+        let live = Workers(shared().map(Shared::workers).chain(extra).collect());
+        let workers = shared().map(|shared| shared.workers().len()).sum();
         let outstanding = shared().flat_map(Shared::outstanding).collect();
         let blocks = raddle_core::block::blocks();
         let records = os_thread::records();

@@ -1,5 +1,5 @@
 //! Owns: the gate at which workers stand still while somebody looks at what they run, and the signal that leads there.
-//! May use: `quit`, `libc`, `raddle-context`, `raddle-core`, `raddle-protocol`, `raddle-syscall`.
+//! May use: `signals`, `libc`, `raddle-context`, `raddle-core`, `raddle-protocol`, `raddle-syscall`.
 //! Never: an allocation, or a lock, in the handler; or by whoever looks, while the workers stand.
 //!
 //! To read what a suspended process waits for, and of what object, one must know that nobody resumes it meanwhile: its
@@ -62,6 +62,29 @@ pub(crate) fn stop(records: &[&'static Record]) -> Stopped {
     Stopped { closing, all }
 }
 
+/// Stops this worker alone, and does `f` if it stands in a system call that the program has made: not in the midst of a
+/// handler of another signal's, which may have interrupted it anywhere.
+///
+/// False if it does not. The caller holds the list of the records, and is the only one to stop anybody.
+pub(crate) fn while_in_system_call(record: &'static Record, f: impl FnOnce()) -> bool {
+    if !can_stop() {
+        return false;
+    }
+    let closing = GATE.close();
+    let until = Instant::now() + PATIENCE;
+    let left = || until.saturating_duration_since(Instant::now());
+    let has_come = ask(record) && GATE.wait_for(&record.arrived, closing, left);
+    let interrupted = record.interrupted();
+    let is_in_handler = interrupted.blocked != record.blocked_at_begin();
+    // SAFETY: it was interrupted there, and stands still.
+    let stands_there = has_come && !is_in_handler && unsafe { interrupted.is_at_system_call() };
+    if stands_there {
+        f();
+    }
+    GATE.open(closing);
+    stands_there
+}
+
 impl Stopped {
     /// Whether this worker stands at the gate.
     pub(crate) fn has(&self, record: &Record) -> bool {
@@ -107,7 +130,7 @@ fn ask(record: &'static Record) -> bool {
 fn can_stop() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     // The twin's contexts are other OS threads; ThreadSanitizer hands signals over late.
-    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| crate::quit::install(SIGNAL, halt))
+    !cfg!(any(raddle_twin, raddle_tsan)) && *INSTALLED.get_or_init(|| crate::signals::install(SIGNAL, halt))
 }
 
 /// On the worker that was asked: notes what runs, and stays until the gate opens.

@@ -258,6 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn what_it_has_called_is_not() {
+        let functions = [
+            "/lib/x86_64-linux-gnu/libc.so.6 + 0x101826",
+            "<std::thread::thread::Thread>::park + 0xa5",
+            "/usr/lib/libother.so + 0x1",
+            "std::sync::mpsc::Receiver<T>::recv + 0x9",
+            "demo::first + 0x5",
+            "/usr/lib/libother.so + 0x2",
+            "demo::second + 0x5",
+        ];
+        let told = of_program(functions.map(str::to_owned).to_vec());
+        assert_eq!(told, &functions[4..]);
+    }
+
+    #[test]
     fn a_function_of_this_program_is_found() {
         let here = a_function_of_this_program_is_found as fn() as usize + 2;
         let found = functions(&[here, 2]);

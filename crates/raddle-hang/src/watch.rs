@@ -1,6 +1,6 @@
 //! Owns: the watcher: the OS thread that looks for hangs while something runs, and makes the dumps that are asked for.
 //! May use: `age`, `answer`, `livelock`, `partial`, `process_table`, `quiescence`, `report`, `runtimes`,
-//! `signals`, `slow`, `raddle-core`.
+//! `signals`, `slow`, `stand`, `raddle-core`.
 //! Never: a step of it on a worker's way. It ticks while somebody is busy, and sleeps else.
 //!
 //! What a deadlock is, `quiescence` says.
@@ -9,6 +9,8 @@
 //! an OS thread that goes to sleep in a call of ours, which may be the last that could have woken anybody. Nobody
 //! notices that an OS thread ends which has never used anything of ours. So as long as the program could hang
 //! unnoticed, the watcher sleeps for twice as long each time, up to a minute.
+//!
+//! Workers that stand in the kernel are looked for more often than all else: once in 10 ms, by a few words each.
 //!
 //! It uses reports, the runtimes' public half.
 
@@ -21,6 +23,7 @@ use crate::report::{DumpKind, Report};
 use crate::runtimes::{Watched, runtimes};
 use crate::signals::block_signals;
 use crate::slow::Slow;
+use crate::stand::{STANDS, Stands};
 use crate::{age, answer};
 use raddle_core::message;
 use raddle_core::observe::Dump;
@@ -29,7 +32,7 @@ use raddle_core::orphan;
 use raddle_core::os_thread::{self, Registration, Role};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often is looked while something runs.
 const TICK: Duration = Duration::from_millis(100);
@@ -80,6 +83,7 @@ fn watch() {
     let mut reported: Option<Counts> = None;
     let (mut slow, mut partial, mut longest) = (Slow::default(), Partial::new(), TICK);
     let (mut blocked, mut livelock) = (Blocked::default(), Livelock::default());
+    let mut stands = Stands::default();
     loop {
         age::tick();
         if take_request() {
@@ -104,7 +108,7 @@ fn watch() {
         // What is known to stand still goes on by a worker only. Else somebody may end, or have gone to sleep just now.
         let until = (before.is_none() && looks_for_deadlocks()).then_some(longest);
         let nothing_new = || all_sleep() && os_thread::sleeps() == sleeps;
-        let slept = rest(settled && !goes_on, until, nothing_new);
+        let slept = rest(settled && !goes_on, until, nothing_new, &mut stands);
         longest = if slept { (longest * 2).min(SLEEP_MAX) } else { TICK };
     }
 }
@@ -125,13 +129,23 @@ fn now_and_then((slow, partial, livelock): (&mut Slow, &mut Partial, &mut Livelo
     wants_cycles && partial.look(&list, settled && list.iter().all(|one| one.shared().is_quiet().is_some()))
 }
 
-/// Until the next tick; or if all sleep, until somebody gets up, for `at_most`. True if that time was over.
-fn rest(settled: bool, at_most: Option<Duration>, nothing_new: impl Fn() -> bool) -> bool {
+/// Until the next tick, or if somebody asks for a dump; or if all sleep, until somebody gets up, for `at_most`. True if
+/// that time was over.
+fn rest(
+    settled: bool,
+    at_most: Option<Duration>,
+    nothing_new: impl Fn() -> bool,
+    stands: &mut Stands,
+) -> bool {
+    let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
     if !(settled && nothing_new()) {
-        WATCH_WORD.tick(TICK);
+        let tick = Instant::now();
+        while nothing_asked() && tick.elapsed() < TICK {
+            WATCH_WORD.tick(STANDS);
+            stands.look();
+        }
         return false;
     }
-    let nothing_asked = || ASKED.load(Ordering::Relaxed) == MADE.load(Ordering::Relaxed);
     age::while_asleep(|| WATCH_WORD.lie_down(at_most, || nothing_new() && nothing_asked()))
 }
 

@@ -124,6 +124,11 @@ impl Inbox {
         run_all(self.0.take_all())
     }
 
+    /// Takes all in the place of its owner.
+    pub fn take_for_owner(&self) -> Vec<Right> {
+        self.0.take_for_owner().map(Right).collect()
+    }
+
     /// See the protocol.
     pub fn has_mail(&self) -> bool {
         self.0.has_mail()

@@ -86,6 +86,34 @@ pub fn thread_number() -> c_int {
     number.map_or(0, |number| number as c_int)
 }
 
+/// The signals that the calling OS thread blocks, as bits.
+#[inline]
+pub fn blocked_signals() -> u64 {
+    let mut blocked = 0_u64;
+    let place = (&raw mut blocked).expose_provenance();
+    let how = libc::SIG_BLOCK as usize;
+    // SAFETY: no set is read, and the kernel writes one of eight bytes.
+    let _always = unsafe { call(libc::SYS_rt_sigprocmask, [how, 0, place, size_of::<u64>()]) };
+    blocked
+}
+
+/// For how long an OS thread of this process has had a processor. `None` if it has ended.
+///
+/// ```
+/// let own = raddle_syscall::thread_number();
+/// assert!(raddle_syscall::processor_time(own).is_some());
+/// ```
+#[inline]
+pub fn processor_time(thread: c_int) -> Option<Duration> {
+    // The clock of one OS thread: the kernel's `CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED` below its number.
+    let clock = !thread << 3 | 0b110;
+    let mut spec = timespec(Duration::ZERO);
+    let place = (&raw mut spec).expose_provenance();
+    // SAFETY: the kernel writes the span.
+    unsafe { call(libc::SYS_clock_gettime, [clock as usize, place]) }.ok()?;
+    Some(Duration::new(u64::try_from(spec.tv_sec).ok()?, u32::try_from(spec.tv_nsec).ok()?))
+}
+
 /// A span of time as the kernel has it.
 fn timespec(duration: Duration) -> libc::timespec {
     let seconds = duration.as_secs().min(i64::MAX as u64) as libc::time_t;

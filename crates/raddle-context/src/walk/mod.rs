@@ -1,5 +1,5 @@
 //! Owns: the stack walk of a suspended context: the functions that it is in.
-//! May use: `arch`, `context`, `stack`.
+//! May use: `arch`, `context`, `stack`, `libc`.
 //! Never: a read outside of the context's own stack and of those tables; an allocation, or a lock, while it walks.
 //!
 //! A suspended context has its registers on its stack, as `arch::SAVED` lists them. From there each frame leads to its
@@ -36,6 +36,8 @@ pub struct Interrupted {
     pub address: usize,
     /// By DWARF number; the stack pointer is among them.
     pub registers: [usize; REGISTERS],
+    /// The signals that it blocks, as bits: in the midst of another handler also that one's.
+    pub blocked: u64,
 }
 
 impl Interrupted {
@@ -45,8 +47,26 @@ impl Interrupted {
     /// `context` is the third argument of a handler with `SA_SIGINFO`, which has not returned.
     pub unsafe fn of(context: *const core::ffi::c_void) -> Interrupted {
         // SAFETY: the caller vouches for it.
-        let (address, registers) = unsafe { interrupted(&*context.cast()) };
-        Interrupted { address, registers }
+        let context: &libc::ucontext_t = unsafe { &*context.cast() };
+        let (address, registers) = interrupted(context);
+        // SAFETY: the kernel's set of signals is the first word of the C library's.
+        let blocked = unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() };
+        Interrupted { address, registers, blocked }
+    }
+
+    /// Whether it was interrupted in a system call, or right before or after one: between two instructions, of which
+    /// one is that call.
+    ///
+    /// # Safety
+    /// It was interrupted there, and the code there is still mapped.
+    pub unsafe fn is_at_system_call(&self) -> bool {
+        const CALL: &[u8] = if cfg!(target_arch = "x86_64") { &[0x0f, 0x05] } else { &[0x01, 0, 0, 0xd4] };
+        // SAFETY: it has executed, or is about to execute, what stands there.
+        let byte = |at| unsafe { core::ptr::with_exposed_provenance::<u8>(at).read_volatile() };
+        let begins_at =
+            |at: usize| CALL.iter().enumerate().all(|(place, wanted)| byte(at + place) == *wanted);
+        // The kernel goes back to it if it is to be made again.
+        begins_at(self.address) || begins_at(self.address - CALL.len())
     }
 
     /// The stack pointer.

@@ -15,6 +15,8 @@ pub struct Interrupted {
     pub address: usize,
     /// None.
     pub registers: [usize; REGISTERS],
+    /// None.
+    pub blocked: u64,
 }
 
 impl Interrupted {
@@ -23,7 +25,15 @@ impl Interrupted {
     /// # Safety
     /// As in the plain build.
     pub unsafe fn of(_context: *const core::ffi::c_void) -> Interrupted {
-        Interrupted { address: 0, registers: [] }
+        Interrupted { address: 0, registers: [], blocked: 0 }
+    }
+
+    /// That is not known.
+    ///
+    /// # Safety
+    /// As in the plain build.
+    pub unsafe fn is_at_system_call(&self) -> bool {
+        false
     }
 
     /// Nowhere.

@@ -84,9 +84,10 @@ unsafe fn set_out(trip: *mut ()) {
     let block = unsafe { &*trip.cast::<Trip>() }.block;
     // SAFETY: it left its stack on this worker, and nobody else holds it yet.
     let worker = unsafe { Here::of(&block.header) };
+    let runtime = worker.shared();
     // SAFETY: the owner does not go on before `host` lets it.
-    let job = unsafe { BlockingCall::borrowed(trip, host) };
-    if pool::submit(job).is_err() {
+    let job = unsafe { BlockingCall::borrowed(block, runtime, trip, host) };
+    if pool::submit(job, runtime).is_err() {
         // SAFETY: nobody else will queue it.
         worker.push_local(unsafe { block.as_runnable() });
     }

@@ -5,7 +5,7 @@
 //!
 //! | caller | what runs the function |
 //! |---|---|
-//! | a process or thread with its own storage | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
+//! | one with storage of its own | itself: it goes over to a spare OS thread and comes back (`carry.rs`) |
 //! | a light process | a spare OS thread, with that one's thread-locals; the process waits |
 //! | an OS thread of the program; whoever is inside a `blocking` already | itself: there is no worker to free |
 //! | a light process that unwinds, and so must not switch | itself, and blocks its worker |
@@ -17,6 +17,7 @@
 //! runtime counts who is away, and does not end before they are back.
 
 mod carry;
+mod growth;
 mod pool;
 mod spare;
 
@@ -41,8 +42,10 @@ use std::thread::Result;
 /// [`Send`] because of light processes: another OS thread runs it for them, whose thread-locals it sees. A process or
 /// `thread` is itself carried over, and sees its own.
 ///
-/// There are at most 512 spare OS threads; more calls than that wait for their turn. One that has had nothing to do for
-/// ten seconds ends. If the system refuses even the first, `f` runs where it is.
+/// Up to 512 spare OS threads are started as they are asked for. More calls than that wait for their turn, while any
+/// of these comes to an end or computes; if all stand still for 10 ms, more are started, as many as it takes and the
+/// system gives. If it refuses, that is said on standard error, with who waits, and it is asked again. A spare that has
+/// had nothing to do for ten seconds ends. If the system refuses even the first, `f` runs where it is.
 ///
 /// # Panics
 /// As `f`. Inside a task, which awaits [`task::spawn_blocking`](crate::task::spawn_blocking) instead.
@@ -124,11 +127,12 @@ fn elsewhere<F: FnOnce() -> T, T>(block: &'static Block, f: F) -> T {
     let mut call = Call { state: CallState::ToDo(f), block };
     let at: *mut Call<F, T> = &raw mut call;
     // SAFETY: `block` is what runs here.
-    let away = unsafe { Worker::of(&block.header) }.shared().count_away();
+    let runtime = unsafe { Worker::of(&block.header) }.shared();
+    let away = runtime.count_away();
     wait_registered(BLOCKING.call(), |_me| {
         // SAFETY: the frame stays until its owner is woken, which the job does as its last act.
-        let job = unsafe { BlockingCall::borrowed(at.cast(), make::<F, T>) };
-        pool::submit(job).is_ok()
+        let job = unsafe { BlockingCall::borrowed(block, runtime, at.cast(), make::<F, T>) };
+        pool::submit(job, runtime).is_ok()
     });
     drop(away);
     match call.state {

@@ -1,30 +1,39 @@
 //! Owns: which spare OS threads are idle, how many there are, and the calls that wait for one.
-//! May use: nothing.
+//! May use: `worker`, `raddle-syscall`.
 //! Never: a call made under the lock.
 //!
 //! One pool for the program, whatever its runtimes. The spare that became idle last is used first: it is warm, and the
 //! others come to their time-out. A spare takes itself off the list when its time is over, unless it has been given a
 //! job by then.
 //!
+//! The number that is reached without delay is limited, as tokio's is; beyond it, `growth` starts more when all stand.
+//!
 //! It uses a lock of the standard library, for a few instructions.
 
-use super::spare::{self, BlockingCall, Mailbox};
+use super::growth::{self, Growth};
+use super::spare::{self, BlockingCall, Mailbox, NoSpare};
+use crate::worker::Shared;
 use std::collections::VecDeque;
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many calls may block at once; as many as tokio allows.
-const SPARES_MAX: usize = 512;
+/// So many spares are started at once for who asks; as many as tokio allows.
+pub(super) const SPARES_AT_ONCE: usize = 512;
 
 static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 pub(crate) struct Pool {
     idle: Vec<Arc<Mailbox>>,
     /// Not empty only while spares live, and all of them work: each looks here before it becomes idle.
-    waiting: VecDeque<BlockingCall>,
-    /// That have said that they live.
-    living: usize,
+    pub(super) waiting: VecDeque<BlockingCall>,
+    /// That have said that they live: the kernel's numbers of them.
+    pub(super) living: Vec<c_int>,
     /// That the system was asked for, and that have not said so yet. Nobody may count on them.
-    starting: usize,
+    pub(super) starting: usize,
+    /// How many calls have come to their end.
+    pub(super) done: u64,
+    /// What has been found out of those that wait.
+    pub(super) growth: Growth,
 }
 
 /// Holds the pool.
@@ -44,20 +53,29 @@ enum Put {
 }
 
 impl Pool {
-    const fn new() -> Pool {
-        Pool { idle: Vec::new(), waiting: VecDeque::new(), living: 0, starting: 0 }
+    pub(super) const fn new() -> Pool {
+        Pool {
+            idle: Vec::new(),
+            waiting: VecDeque::new(),
+            living: Vec::new(),
+            starting: 0,
+            done: 0,
+            growth: Growth::new(),
+        }
     }
 
     /// Whether no spare has anything to do.
     pub(crate) fn is_idle(&self) -> bool {
-        self.idle.len() == self.living && self.waiting.is_empty() && self.starting == 0
+        self.idle.len() == self.living.len() && self.waiting.is_empty() && self.starting == 0
     }
 
     /// In a forked child: no spare lives there, and no call waits that could be made.
     pub(crate) fn forget(&mut self) {
         self.idle.drain(..).for_each(std::mem::forget);
         self.waiting.drain(..).for_each(std::mem::forget);
-        (self.living, self.starting) = (0, 0);
+        self.living.clear();
+        self.starting = 0;
+        self.growth = Growth::new();
     }
 
     fn put(&mut self, job: BlockingCall) -> Put {
@@ -65,7 +83,7 @@ impl Pool {
             return Put::Given(mailbox, job);
         }
         // Not behind those that start: all of them may be refused.
-        if self.living > 0 && self.living + self.starting >= SPARES_MAX {
+        if !self.living.is_empty() && self.living.len() + self.starting >= SPARES_AT_ONCE {
             self.waiting.push_back(job);
             return Put::Waits;
         }
@@ -76,7 +94,7 @@ impl Pool {
     /// The system has refused a spare.
     fn put_refused(&mut self, job: BlockingCall) -> Put {
         self.starting -= 1;
-        if self.living == 0 {
+        if self.living.is_empty() {
             return Put::Start(job);
         }
         // Those that live are at work, or have become idle meanwhile.
@@ -88,45 +106,69 @@ impl Pool {
             }
         }
     }
+
+    /// The system has refused a spare for one that had waited before: it waits on, before the others, or is given to
+    /// the spare that is returned.
+    pub(super) fn put_back(&mut self, job: BlockingCall) -> Option<(Arc<Mailbox>, BlockingCall)> {
+        self.starting -= 1;
+        match self.idle.pop() {
+            Some(mailbox) => Some((mailbox, job)),
+            None => {
+                self.waiting.push_front(job);
+                None
+            }
+        }
+    }
 }
 
-/// Has a spare OS thread do the job, now or when one is free.
+/// Has a spare OS thread do the job, which is of this runtime, now or when one is free.
 ///
 /// # Errors
 /// The job, if there is no spare and the system refuses one.
-pub(super) fn submit(job: BlockingCall) -> Result<(), BlockingCall> {
-    submit_to(&POOL, job, spare::start)
+pub(super) fn submit(job: BlockingCall, runtime: &Shared) -> Result<(), BlockingCall> {
+    if submit_to(&POOL, job, spare::start)? == Taken::Waits {
+        growth::look_soon(runtime);
+    }
+    Ok(())
+}
+
+/// What has become of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    HasSpare,
+    Waits,
 }
 
 fn submit_to(
     pool: &Mutex<Pool>,
     job: BlockingCall,
-    start: impl FnOnce(BlockingCall) -> Result<(), BlockingCall>,
-) -> Result<(), BlockingCall> {
+    start: impl FnOnce(BlockingCall) -> Result<(), NoSpare>,
+) -> Result<Taken, BlockingCall> {
     let lock = || pool.lock().unwrap_or_else(PoisonError::into_inner);
     let mut put = lock().put(job);
     if let Put::Start(job) = put {
-        let Err(refused) = start(job) else { return Ok(()) };
-        put = lock().put_refused(refused);
+        let Err(refused) = start(job) else { return Ok(Taken::HasSpare) };
+        put = lock().put_refused(refused.job);
     }
     match put {
         Put::Given(mailbox, job) => mailbox.give(job),
-        Put::Waits => {}
+        Put::Waits => return Ok(Taken::Waits),
         Put::Start(job) => return Err(job),
     }
-    Ok(())
+    Ok(Taken::HasSpare)
 }
 
 /// The first thing that a spare says.
 pub(super) fn arrive() {
     let mut pool = lock();
     pool.starting -= 1;
-    pool.living += 1;
+    pool.living.push(raddle_syscall::thread_number());
 }
 
 /// The next job for a spare that has done one; none if it is to wait, and then it is on the list.
 pub(super) fn next_or_idle(mailbox: &Arc<Mailbox>) -> Option<BlockingCall> {
     let mut pool = lock();
+    pool.done += 1;
     let next = pool.waiting.pop_front();
     if next.is_none() {
         pool.idle.push(mailbox.clone());
@@ -139,19 +181,25 @@ pub(super) fn leave(mailbox: &Arc<Mailbox>) -> bool {
     let mut pool = lock();
     let Some(at) = pool.idle.iter().position(|idle| Arc::ptr_eq(idle, mailbox)) else { return false };
     pool.idle.remove(at);
-    pool.living -= 1;
+    let own = raddle_syscall::thread_number();
+    pool.living.retain(|number| *number != own);
     true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn job(ran: &'static AtomicUsize) -> BlockingCall {
-        BlockingCall::Owned(Box::new(|| {
+        BlockingCall::owned(std::ptr::null(), move || {
             ran.fetch_add(1, Ordering::Relaxed);
-        }))
+        })
+    }
+
+    fn refuse(job: BlockingCall) -> Result<(), NoSpare> {
+        Err(NoSpare { job, cause: io::ErrorKind::WouldBlock.into() })
     }
 
     #[test]
@@ -159,31 +207,28 @@ mod tests {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let pool = Mutex::new(Pool::new());
         // Each start is refused, after another one has begun and was refused: none may wait for one of the others.
-        fn refuse_below(pool: &Mutex<Pool>, depth: usize, job: BlockingCall) -> Result<(), BlockingCall> {
+        fn refuse_below(pool: &Mutex<Pool>, depth: usize, outer: BlockingCall) -> Result<(), NoSpare> {
             if depth > 0 {
-                let inner = BlockingCall::Owned(Box::new(|| {
-                    RAN.fetch_add(1, Ordering::Relaxed);
-                }));
-                let refused = submit_to(pool, inner, |job| refuse_below(pool, depth - 1, job));
+                let refused = submit_to(pool, job(&RAN), |job| refuse_below(pool, depth - 1, job));
                 refused.expect_err("there is no spare").run();
             }
-            Err(job)
+            refuse(outer)
         }
-        let refused = submit_to(&pool, job(&RAN), |job| refuse_below(&pool, SPARES_MAX + 10, job));
+        let refused = submit_to(&pool, job(&RAN), |job| refuse_below(&pool, SPARES_AT_ONCE + 10, job));
         refused.expect_err("there is no spare").run();
-        assert_eq!(RAN.load(Ordering::Relaxed), SPARES_MAX + 11);
+        assert_eq!(RAN.load(Ordering::Relaxed), SPARES_AT_ONCE + 11);
         let left = pool.into_inner().unwrap();
-        assert!(left.waiting.is_empty() && left.starting == 0 && left.living == 0);
+        assert!(left.waiting.is_empty() && left.starting == 0 && left.living.is_empty());
     }
 
     #[test]
     fn who_is_refused_beside_a_living_spare_waits_for_it() {
         static RAN: AtomicUsize = AtomicUsize::new(0);
         let pool = Mutex::new(Pool::new());
-        assert!(submit_to(&pool, job(&RAN), |_starts| Ok(())).is_ok());
+        assert_eq!(submit_to(&pool, job(&RAN), |_starts| Ok(())).ok(), Some(Taken::HasSpare));
         // It has started, and works.
-        *pool.lock().unwrap() = Pool { living: 1, ..Pool::new() };
-        assert!(submit_to(&pool, job(&RAN), Err).is_ok(), "it waits");
+        *pool.lock().unwrap() = Pool { living: vec![1], ..Pool::new() };
+        assert_eq!(submit_to(&pool, job(&RAN), refuse).ok(), Some(Taken::Waits));
         let mut left = pool.into_inner().unwrap();
         left.waiting.pop_front().expect("it waits").run();
         assert!(left.waiting.is_empty() && left.starting == 0);

@@ -1,12 +1,15 @@
 //! Owns: a spare OS thread: where it waits, and what it is given to do.
-//! May use: `message`, `os_thread::record`, `raddle-context`.
+//! May use: `block::control`, `message`, `os_thread::record`, `worker::shared`, `raddle-context`.
 //! Never: a worker's private half. It is no worker.
 
 use super::pool;
+use crate::block::Block;
 use crate::message;
 use crate::os_thread::{Registration, Role};
+use crate::worker::Shared;
 use raddle_context::overflow::AltStack;
 use raddle_context::tls;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -16,33 +19,59 @@ use std::time::Duration;
 const IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Something to do on a spare OS thread, once.
-pub(super) enum BlockingCall {
+pub(super) struct BlockingCall {
+    what: What,
+    /// Who waits for it; none if it is a task's.
+    pub(super) caller: Option<&'static Block>,
+    /// Whose it is. Compared, not followed.
+    pub(super) runtime: *const Shared,
+}
+
+enum What {
     Borrowed { data: *mut (), run: unsafe fn(*mut ()) },
     Owned(Box<dyn FnOnce() + Send>),
 }
 
-// SAFETY: a borrowed job is made from what its maker vouched for.
+// SAFETY: a borrowed job is made from what its maker vouched for; its caller waits for it, and its runtime for that.
 unsafe impl Send for BlockingCall {}
 
+/// The system has refused an OS thread for this one.
+pub(super) struct NoSpare {
+    pub(super) job: BlockingCall,
+    pub(super) cause: io::Error,
+}
+
 impl BlockingCall {
+    /// For this process, which waits for it.
+    ///
     /// # Safety
     /// `run(data)` may be called once, on any OS thread.
-    pub(super) unsafe fn borrowed(data: *mut (), run: unsafe fn(*mut ())) -> BlockingCall {
-        BlockingCall::Borrowed { data, run }
+    pub(super) unsafe fn borrowed(
+        caller: &'static Block,
+        runtime: &Shared,
+        data: *mut (),
+        run: unsafe fn(*mut ()),
+    ) -> BlockingCall {
+        BlockingCall { what: What::Borrowed { data, run }, caller: Some(caller), runtime }
+    }
+
+    /// For nobody who waits in a process.
+    pub(super) fn owned(runtime: *const Shared, f: impl FnOnce() + Send + 'static) -> BlockingCall {
+        BlockingCall { what: What::Owned(Box::new(f)), caller: None, runtime }
     }
 
     pub(super) fn run(self) {
-        match self {
+        match self.what {
             // SAFETY: the maker vouched for it.
-            BlockingCall::Borrowed { data, run } => unsafe { run(data) },
-            BlockingCall::Owned(f) => f(),
+            What::Borrowed { data, run } => unsafe { run(data) },
+            What::Owned(f) => f(),
         }
     }
 }
 
-/// Has `f` run on a spare OS thread, or here if there is none at all. `f` catches its panics.
-pub(crate) fn run_detached(f: impl FnOnce() + Send + 'static) {
-    if let Err(job) = pool::submit(BlockingCall::Owned(Box::new(f))) {
+/// Has `f` run for this runtime on a spare OS thread, or here if there is none at all. `f` catches its panics.
+pub(crate) fn run_detached(runtime: &Shared, f: impl FnOnce() + Send + 'static) {
+    if let Err(job) = pool::submit(BlockingCall::owned(runtime, f), runtime) {
         job.run();
     }
 }
@@ -73,14 +102,14 @@ impl Mailbox {
 }
 
 /// Starts a spare with its first job; gives the job back if the system refuses.
-pub(super) fn start(job: BlockingCall) -> Result<(), BlockingCall> {
+pub(super) fn start(job: BlockingCall) -> Result<(), NoSpare> {
     // A closure that is refused is dropped: what is in the mailbox is not.
     let mailbox = Arc::new(Mailbox::default());
     let own = mailbox.clone();
     mailbox.give(job);
     match thread::Builder::new().name("raddle-spare".into()).spawn(move || work(&own)) {
         Ok(_detached) => Ok(()),
-        Err(_refused) => Err(mailbox.take(Duration::ZERO).expect("nobody took it")),
+        Err(cause) => Err(NoSpare { job: mailbox.take(Duration::ZERO).expect("nobody took it"), cause }),
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! | field | who may touch it |
 //! |---|---|
-//! | `tid`, `role`, `worker`, `address`, `stack` | written under the lock of the list, by who registers or ends |
+//! | `tid`, `role`, `worker`, `address`, `stack`, and so on | written under the list's lock, by who registers or ends |
 //! | `sleep_count`, `wait` | the OS thread itself; anybody reads |
 //! | `arrived`, `running`, where it was interrupted | an observer's signal handler on it; who has stopped it reads |
 //!
@@ -56,6 +56,10 @@ pub struct Record {
     /// Where it was interrupted.
     interrupted_at: AtomicUsize,
     registers: [AtomicUsize; REGISTERS],
+    /// The signals that it blocked there.
+    blocked: AtomicU64,
+    /// Of a worker: the signals that it blocked when it began.
+    blocked_at_begin: AtomicU64,
     /// Of a worker, and of one of the program's own: its stack.
     stack: [AtomicUsize; 2],
 }
@@ -95,6 +99,8 @@ impl Record {
             running: AtomicPtr::new(std::ptr::null_mut()),
             interrupted_at: AtomicUsize::new(0),
             registers: [const { AtomicUsize::new(0) }; REGISTERS],
+            blocked: AtomicU64::new(0),
+            blocked_at_begin: AtomicU64::new(0),
             stack: [const { AtomicUsize::new(0) }; 2],
         }
     }
@@ -131,12 +137,19 @@ impl Record {
         for (place, register) in self.registers.iter().zip(interrupted.registers) {
             place.store(register, Ordering::Relaxed);
         }
+        self.blocked.store(interrupted.blocked, Ordering::Relaxed);
     }
 
     /// What the handler has noted.
     pub fn interrupted(&self) -> Interrupted {
         let registers = std::array::from_fn(|at| self.registers[at].load(Ordering::Relaxed));
-        Interrupted { address: self.interrupted_at.load(Ordering::Relaxed), registers }
+        let blocked = self.blocked.load(Ordering::Relaxed);
+        Interrupted { address: self.interrupted_at.load(Ordering::Relaxed), registers, blocked }
+    }
+
+    /// Of a worker: the signals that it blocked when it began, as bits.
+    pub fn blocked_at_begin(&self) -> u64 {
+        self.blocked_at_begin.load(Ordering::Relaxed)
     }
 
     /// Of a worker, and of one of the program's own: its stack.
@@ -179,6 +192,7 @@ impl Registration {
         let stack = if has_frames { own_stack() } else { 0..0 };
         record.stack[0].store(stack.start, Ordering::Relaxed);
         record.stack[1].store(stack.end, Ordering::Relaxed);
+        record.blocked_at_begin.store(raddle_syscall::blocked_signals(), Ordering::Relaxed);
         record.tid.store(tid, Ordering::Relaxed);
         Registration { record, generation: orphan::generation() }
     }

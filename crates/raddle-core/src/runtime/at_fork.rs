@@ -68,14 +68,14 @@ impl HeldQueues {
         // SAFETY: what runs has a worker, of which only the public half is used.
         let worker = unsafe { Worker::of(running) };
         let shared = worker.shared();
-        shared.workers().iter().for_each(|worker| worker.jobs.hold());
+        shared.everybody().for_each(|worker| worker.jobs.hold());
         Some(HeldQueues(shared))
     }
 }
 
 impl Drop for HeldQueues {
     fn drop(&mut self) {
-        self.0.workers().iter().for_each(|worker| worker.jobs.let_go());
+        self.0.everybody().for_each(|worker| worker.jobs.let_go());
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Builder {
     light: bool,
     /// A job holds its OS thread, whose storage it uses.
     jobs_hold: bool,
+    /// Extra workers may be begun: their OS threads are ours to make, and nobody counts them.
+    may_grow: bool,
 }
 
 /// Why a runtime could not be built.
@@ -365,6 +367,7 @@ impl Builder {
     /// If a setting, here or in `RADDLE_*`, is wrong or contradicts another; if the system refuses an OS thread.
     pub fn build(mut self) -> Result<Runtime, BuildError> {
         let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
+        self.may_grow = true;
         self.build_with(&mut |index, body| {
             thread::Builder::new().name(format!("{name}-{index}")).spawn(body).map(Some)
         })
@@ -375,7 +378,7 @@ impl Builder {
         mut self,
         first: &mut Option<Box<dyn FnOnce() + Send>>,
     ) -> Result<Runtime, BuildError> {
-        self.caller_works = true;
+        (self.caller_works, self.may_grow) = (true, true);
         let name = self.name.take().unwrap_or_else(|| "raddle".to_owned());
         self.build_with(&mut |index, body| {
             if index == 0 {
@@ -430,7 +433,7 @@ fn start(
     hangs: HangPlan,
     launch: &mut Launch<'_>,
 ) -> Result<Runtime, BuildError> {
-    let Builder { scatters, explorer, hooks, caller_works, light: shares, jobs_hold, .. } = builder;
+    let Builder { scatters, explorer, hooks, caller_works, may_grow, light: shares, jobs_hold, .. } = builder;
     let only_one = building();
     prepare_process();
     let policy = config.policy().map_err(BuildError::Config)?;
@@ -447,6 +450,7 @@ fn start(
     let follows_seed = seeded.is_some();
     let prints_stats = config.stats.unwrap_or(false);
     let trace = Trace::new(config.trace_plan()).map_err(BuildError::NotLinked)?;
+    let is_plain = !scatters && !follows_seed && hooks.are_none() && !config.trace_plan().asks_for_anything();
     let look = Looks {
         prints_stats,
         measure_stacks,
@@ -469,6 +473,9 @@ fn start(
         Worker::new(index, &shared, count, asymmetric, stacks, storages).follow(seeded.take())
     };
     shared.install((0..count).map(worker).collect());
+    if may_grow && is_plain && policy.takes_from_standing() {
+        shared.allow_extras(depot.clone(), used.clone(), asymmetric);
+    }
     let processors = if config.pin.unwrap_or(false) { allowed_processors() } else { Vec::new() };
     let processor_of = |index: usize| index.checked_rem(processors.len()).map(|place| processors[place]);
     shared.trace.begin(&shared, |index| processor_of(index).into_iter().for_each(bind_to));
@@ -531,7 +538,7 @@ pub(crate) fn building() -> MutexGuard<'static, ()> {
     BUILDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
+pub(super) fn run_worker(shared: &Arc<Shared>, index: usize, processor: Option<usize>) {
     if let Some(processor) = processor {
         bind_to(processor);
     }

@@ -18,6 +18,7 @@ pub mod at_fork;
 mod builder;
 mod caller;
 mod default;
+pub mod extra;
 pub mod place;
 
 pub use crate::worker::Shared;
@@ -286,11 +287,13 @@ impl Runtime {
             return 0;
         }
         self.shared.close();
-        for (worker, thread) in self.threads.drain(..) {
+        let join = |(worker, thread): (usize, JoinHandle<()>)| {
             if !self.shared.worker(worker).wait_for_end() && thread.join().is_err() {
                 message::fatal("a worker panicked outside of any process");
             }
-        }
+        };
+        self.threads.drain(..).for_each(join);
+        self.shared.extras.end().into_iter().for_each(join);
         settle(&self.shared)
     }
 }

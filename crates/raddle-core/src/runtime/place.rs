@@ -71,6 +71,16 @@ pub fn is_on_worker_of(shared: *const Shared) -> bool {
     Worker::with_current(|worker| std::ptr::eq(worker.shared(), shared)) == Some(true)
 }
 
+/// The number of the worker that the caller stands or runs on. `None` on an OS thread that is none, and on an extra
+/// worker.
+pub fn number() -> Option<usize> {
+    let is_extra = |worker: &Worker| worker.index >= worker.shared().workers().len();
+    if Worker::with_current(is_extra) == Some(true) {
+        return None;
+    }
+    place().map(|(_, index)| index)
+}
+
 /// The caller's runtime, to be compared, and the number of its worker, if it has one, or stands for one.
 pub fn place() -> Option<(*const Shared, usize)> {
     if let Some(place) = Worker::with_current(|worker| (std::ptr::from_ref(worker.shared()), worker.index)) {

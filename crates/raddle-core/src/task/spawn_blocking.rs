@@ -34,7 +34,8 @@ where
     let handle = JoinHandle::new(slot.clone());
     let runtime = message::started(runtime::with_here(Shared::hold));
     runtime.leave_outside();
-    run_detached(move || {
+    let of = runtime.clone();
+    run_detached(&of, move || {
         let generation = orphan::generation();
         let result = catch_unwind(AssertUnwindSafe(f));
         if generation != orphan::generation() {

@@ -270,13 +270,13 @@ impl LocalWorker {
         }
         let to = self.shared().worker(to);
         if to.inbox.push_chain(chain) {
-            self.shared().idle.wake_owner(to.index);
+            self.shared().wake_owner(to.index);
         }
     }
 
     /// Takes up to `most` from the queue of this worker's group.
     pub(super) fn take_shared(&self, most: usize) {
-        let taken = self.shared().take_shared(self.index, most, &self.turns().batch);
+        let taken = self.shared().take_shared(self.ways.takes_as, most, &self.turns().batch);
         if taken > 0 {
             Counters::add(&self.counters.shared_taken, taken as u64);
         }

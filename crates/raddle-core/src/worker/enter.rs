@@ -198,7 +198,8 @@ impl LocalWorker {
         if !shared.retires() {
             return None;
         }
-        if !self.own().retires.replace(true) {
+        // An extra worker is none of those that are waited for: what it has left retires when it stops, at the latest.
+        if !self.own().retires.replace(true) && !self.ways.is_extra {
             shared.note_retiring();
         }
         self.retire_storage()

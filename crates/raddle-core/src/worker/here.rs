@@ -80,6 +80,7 @@ use super::jobs::{Chunks, Slots};
 use super::own::{Own, Turns};
 use super::{Worker, current_header};
 use crate::observe::Seeded;
+use raddle_protocol::fifo::Fifo;
 use raddle_protocol::header::{AWAY, Header, Runnable};
 use raddle_protocol::protocol::fresh::FreshQueue;
 use std::marker::PhantomData;
@@ -233,6 +234,15 @@ impl Deref for Here<'_> {
 }
 
 impl Worker {
+    /// The batch of a worker whose OS thread stands still.
+    ///
+    /// # Safety
+    /// It stands in a system call, with all that it did before to be seen, and does not go on before the caller has let
+    /// go of what this returns. No operation of a batch makes such a call: so it stands between two of them.
+    pub(super) unsafe fn batch_of_standing(&self) -> &Fifo {
+        &self.turns.0.batch
+    }
+
     /// How many are in the batch, and how many of those that have come there had been woken: at a glance, from any
     /// thread.
     pub(super) fn glance_at_batch(&self) -> (usize, usize) {

@@ -44,6 +44,12 @@ impl Hooks {
         }
     }
 
+    /// Whether the program has it do nothing besides.
+    pub(crate) fn are_none(&self) -> bool {
+        let are_set = self.panic.is_some() || self.start.is_some() || self.exit.is_some();
+        !(are_set || self.first_is_foreign || self.door.is_some())
+    }
+
     /// On the OS thread of the worker `index`, before it runs anything.
     pub(crate) fn at_start(&self, index: usize) {
         self.at_edge(self.start.as_deref(), index, "a start handler");

@@ -35,6 +35,7 @@
 //! | `looks` | what of another's lists is worth a steal |
 //! | `sleep` | when nothing is found |
 //! | `polling` | who is asked for what ends elsewhere |
+//! | `extra` | workers beside the others, while those stand in calls that the scheduler does not know |
 //! | `seeded` | all of this by a seed |
 //! | `seen` | what the watcher may see from outside |
 //! | `trace` | what is recorded of all that |
@@ -46,6 +47,7 @@ pub mod choice;
 pub mod ends;
 pub(crate) mod engine;
 mod enter;
+pub(crate) mod extra;
 mod foreign;
 mod gates;
 mod here;
@@ -83,6 +85,7 @@ use crate::idle_times::IdleTimes;
 use crate::observe::SeedFacts;
 use crate::policy::Futures;
 use crate::tracer::Tracer;
+use crate::worker::extra::EXTRAS_MAX;
 use crate::worker::load::Loads;
 use crate::worker::timer::Timers;
 pub use callback::Callback;
@@ -172,6 +175,8 @@ pub struct Worker {
     pub(crate) came_from: Box<[AtomicU64]>,
     /// Said in the end: whether its OS thread stays.
     stays: OnceLock<bool>,
+    /// It stands in a call that the scheduler does not know, with others behind it: as far as anybody watches.
+    stands: AtomicBool,
 }
 
 /// How a worker goes about things, by the policy. Never written once it is made.
@@ -188,6 +193,10 @@ pub(crate) struct Ways {
     requeues_elsewhere: bool,
     child_stealing: bool,
     stack_class: SizeClass,
+    /// It is one beside the others: see `extra`.
+    is_extra: bool,
+    /// By whose number it takes from the shared queues.
+    takes_as: usize,
 }
 
 /// The runtime that a worker is a part of.
@@ -219,7 +228,7 @@ impl Worker {
         storages: TlsPool,
     ) -> Self {
         let policy = &shared.policy;
-        let ways = Ways::of(shared, workers);
+        let ways = Ways::of(shared, index, workers);
         let child_stealing = ways.child_stealing;
         Worker {
             turns: Owned::new(Turns::new()),
@@ -246,8 +255,9 @@ impl Worker {
             loads: Loads::default(),
             timers: Timers::new(),
             boundary_ns: GlanceU64::new(0),
-            came_from: (0..shared.idle.workers()).map(|_| AtomicU64::new(0)).collect(),
+            came_from: (0..shared.idle.workers() + EXTRAS_MAX).map(|_| AtomicU64::new(0)).collect(),
             stays: OnceLock::new(),
+            stands: AtomicBool::new(false),
         }
     }
 
@@ -316,7 +326,7 @@ impl Worker {
     /// Puts a runnable into this worker's inbox, from any thread.
     pub(crate) fn deliver(&self, runnable: Runnable) {
         if self.inbox.push(runnable) {
-            self.shared().idle.wake_owner(self.index);
+            self.shared().wake_owner(self.index);
         }
     }
 
@@ -518,8 +528,9 @@ impl LocalWorker {
 }
 
 impl Ways {
-    fn of(shared: &Shared, workers: usize) -> Ways {
+    fn of(shared: &Shared, index: usize, workers: usize) -> Ways {
         let policy = &shared.policy;
+        let is_extra = index >= shared.idle.workers();
         Ways {
             threads_are_open: policy.steals() && policy.moves_started(),
             process_flags: shared.process_flags,
@@ -529,6 +540,8 @@ impl Ways {
             requeues_elsewhere: shared.scatters || policy.queues_shared(),
             child_stealing: policy.futures == Futures::Child,
             stack_class: shared.stack_class,
+            is_extra,
+            takes_as: if is_extra { 0 } else { index },
         }
     }
 }

@@ -235,7 +235,7 @@ impl LocalWorker {
     /// All queues were empty and have been asked; who forks often has answered meanwhile.
     pub(super) fn steal_what_was_asked_for(&self) -> Option<Runnable> {
         (0..RIPE_LOOKS / 4).for_each(|_| spin_loop());
-        let workers = self.shared().workers().iter();
+        let workers = self.shared().everybody();
         let mut full = workers.filter(|other| other.index != self.index && other.jobs.waiting() > 0);
         full.find_map(|victim| self.steal_job(victim))
     }

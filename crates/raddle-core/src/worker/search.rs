@@ -118,10 +118,16 @@ impl LocalWorker {
 
     /// Looks for work at other workers', if the policy says that it may be taken.
     pub(super) fn steal_from_others(&self, now: u64) -> Option<Runnable> {
-        if !self.shared().policy.steals() || self.shared().workers().len() < 2 {
+        if !self.shared().policy.steals() {
             return None;
         }
         let workers = self.shared().workers();
+        if let Some(found) = self.steal_from_extra(now) {
+            return Some(found);
+        }
+        if workers.len() < 2 {
+            return None;
+        }
         let (first, by) = self.choose_first(workers);
         for step in 0..workers.len() {
             let victim = &workers[(first + step) % workers.len()];
@@ -137,6 +143,15 @@ impl LocalWorker {
             }
         }
         self.steal_what_was_asked_for()
+    }
+
+    /// What has come to an extra worker, or began there, is everybody's as it is at any worker.
+    fn steal_from_extra(&self, now: u64) -> Option<Runnable> {
+        let mut extras = self.shared().extra_workers();
+        let others = extras.by_ref().filter(|extra| extra.index != self.index);
+        let found = others.into_iter().find_map(|extra| self.steal_from(extra, now))?;
+        Counters::add(&self.counters.steals, 1);
+        Some(found)
     }
 
     /// Where to look first, by the policy.
@@ -254,7 +269,7 @@ impl LocalWorker {
 
     fn with_looks(&self, victim: usize, f: impl FnOnce(&mut [Look; 2]) -> usize) -> usize {
         let mut looks = self.own().steal.looks.borrow_mut();
-        looks.resize(self.shared().workers().len(), Default::default());
+        looks.resize(self.came_from.len(), Default::default());
         f(&mut looks[victim])
     }
 

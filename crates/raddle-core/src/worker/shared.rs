@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::counters::{Counters, Stats};
 use crate::orphan;
 use crate::policy::Policy;
+use crate::worker::extra::{EXTRAS_MAX, Extras};
 use crate::worker::hooks::Hooks;
 use crate::worker::jobs::Line;
 use crate::worker::lent::LentGate;
@@ -81,6 +82,7 @@ pub struct Shared {
     pub(crate) make_retiree: MakeRetiree,
     /// What is spawned and nobody waits for, at each worker.
     pub lines: Box<[Line]>,
+    pub(crate) extras: Extras,
     deepest: AtomicUsize,
     workers: OnceLock<Box<[Worker]>>,
     groups: Box<[SharedQueue]>,
@@ -137,7 +139,8 @@ impl Shared {
             hooks: looks.hooks,
             make_job: looks.make_job,
             make_retiree: looks.make_retiree,
-            lines: (0..workers).map(|_| Line::default()).collect(),
+            lines: (0..workers + EXTRAS_MAX).map(|_| Line::default()).collect(),
+            extras: Extras::new(),
             deepest: AtomicUsize::new(0),
             workers: OnceLock::new(),
             groups: (0..workers.div_ceil(group_size)).map(|_| SharedQueue::new()).collect(),
@@ -175,7 +178,7 @@ impl Shared {
     }
 
     pub(crate) fn worker(&self, index: usize) -> &Worker {
-        &self.workers()[index]
+        self.workers().get(index).unwrap_or_else(|| self.extra_worker(index))
     }
 
     pub(crate) fn next_round_robin(&self) -> usize {
@@ -304,7 +307,11 @@ impl Shared {
         }
         fence(Ordering::SeqCst); // pairs with the one in `wake_all`: the closer wakes the keeper after this, or we do
         if self.closing.load(Ordering::Relaxed) {
-            self.idle.wake_for_alarm(keeper);
+            if keeper < self.workers().len() {
+                self.idle.wake_for_alarm(keeper)
+            } else {
+                self.ring_extra(keeper)
+            }
         }
     }
 
@@ -313,7 +320,12 @@ impl Shared {
         self.closing.store(true, Ordering::Relaxed);
         self.gate.as_ref().into_iter().for_each(LentGate::open_for_good);
         // The idle protocol's fences order this store before the sleepers' next look.
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
         self.idle.wake_all();
+        self.extras.ring_all();
     }
 
     /// Whether it ends as soon as nothing can run.
@@ -329,7 +341,7 @@ impl Shared {
             return;
         }
         if !self.retiring.swap(true, Ordering::Relaxed) {
-            return self.idle.wake_all();
+            return self.wake_all();
         }
         // Who is asleep has counted itself before, if at all: the fences in `is_quiet` order that before this load.
         let all_have_heard = self.retired.load(Ordering::Relaxed) >= self.workers().len();
@@ -337,7 +349,7 @@ impl Shared {
             // Release pairs with the acquire in `has_left_nothing`: the counts of all who sleep are seen, which
             // `is_quiet` has seen.
             self.at_rest.store(true, Ordering::Release);
-            self.idle.wake_all();
+            self.wake_all();
         }
     }
 
@@ -364,10 +376,12 @@ impl Shared {
         let before = self.idle.all_asleep()?;
         let sleeps = |worker: &Worker| worker.inbox.is_asleep() && worker.timers().next_ns().is_none();
         let all_sleep = self.workers().iter().all(sleeps);
+        let extras = self.extras.all_asleep()?;
         fence(Ordering::SeqCst); // pairs with the sleeper's fence, which stands between announcement and mark
         // Counted on a worker that was awake then, so the fences above order this look, too.
         let nobody_is_away = !self.may_be_woken_from_elsewhere();
-        (all_sleep && nobody_is_away && self.idle.all_asleep() == Some(before)).then_some(before)
+        let stays = self.idle.all_asleep() == Some(before) && self.extras.all_asleep() == Some(extras);
+        (all_sleep && nobody_is_away && stays).then(|| before.wrapping_add(extras))
     }
 
     /// Something goes to a spare OS thread. To be counted, and dropped, on a worker of this runtime, which looks for
@@ -411,7 +425,7 @@ impl Shared {
     /// to run any more, or not all of them could be started.
     pub(crate) fn stop_now(&self) {
         self.stopping.store(true, Ordering::Relaxed);
-        self.idle.wake_all();
+        self.wake_all();
     }
 
     /// From now on a worker ends that has nothing to run. Whoever sleeps is still to be woken.
@@ -459,6 +473,17 @@ impl Shared {
         self.at_work.fetch_sub(1, Ordering::AcqRel) == 1 && self.dropped_inside.load(Ordering::Relaxed)
     }
 
+    /// One more worker begins, unless all have left: then nobody may.
+    pub(super) fn one_more_at_work(&self) -> bool {
+        let more = |at_work: usize| (at_work > 0).then_some(at_work + 1);
+        self.at_work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// That one does not begin after all.
+    pub(super) fn one_less_at_work(&self) {
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// A task has been dropped, before its end, by a thread that is no worker of this runtime.
     pub(crate) fn count_exit_outside(&self) {
         // Release pairs with the acquire in `alive`: after it the runtime may be freed.
@@ -467,7 +492,7 @@ impl Shared {
 
     pub(crate) fn total(&self) -> Stats {
         let mut total = Stats::default();
-        for worker in self.workers() {
+        for worker in self.everybody() {
             total += worker.stats();
         }
         total

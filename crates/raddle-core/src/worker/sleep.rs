@@ -25,6 +25,9 @@ impl LocalWorker {
     /// goes on.
     #[cold]
     pub(super) fn wait_for_work(&self) -> Option<Runnable> {
+        if self.ways.is_extra {
+            return self.wait_beside();
+        }
         if self.ways.spins && self.look_out_for_mail() {
             return self.turns().batch.pop();
         }
@@ -77,7 +80,7 @@ impl LocalWorker {
     }
 
     /// What lies in this worker's own places: an alarm, or a poller, may have woken or spawned something.
-    fn take_own(&self) -> Option<Runnable> {
+    pub(super) fn take_own(&self) -> Option<Runnable> {
         let mut found = self.turns().batch.pop().or_else(|| self.my_ready().pop());
         // A waker that an alarm has called may have spawned.
         found = found.or_else(|| self.my_fresh().pop());

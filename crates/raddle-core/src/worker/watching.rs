@@ -6,6 +6,7 @@ use super::shared::Shared;
 use crate::observe::{HangPlan, Slot};
 use crate::worker::Worker;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Who looks for hangs.
 pub trait Watcher: Sync {
@@ -48,12 +49,16 @@ impl Shared {
 
     /// Whether all its workers sleep.
     pub fn all_workers_sleep(&self) -> bool {
-        self.idle.all_asleep().is_some()
+        self.idle.all_asleep().is_some() && self.extras.all_asleep().is_some()
     }
 
     /// Whether the worker of this number sleeps, at a glance.
     pub fn worker_sleeps(&self, index: usize) -> bool {
-        self.idle.is_asleep(index)
+        if index < self.workers().len() {
+            self.idle.is_asleep(index)
+        } else {
+            self.worker(index).inbox.is_asleep()
+        }
     }
 }
 
@@ -61,5 +66,10 @@ impl Worker {
     /// Whether it follows a seed.
     pub fn follows_seed(&self) -> bool {
         self.seed.is_some()
+    }
+
+    /// Whether anything that it does is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.trace_level.load(Ordering::Relaxed) != 0
     }
 }

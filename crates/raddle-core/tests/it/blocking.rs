@@ -1,10 +1,12 @@
 //! Calls that block an OS thread leave the workers to others.
 
 use super::runtime;
+use crate::{child, watch};
 use raddle::{Runtime, blocking, csp, task, thread};
 use std::cell::Cell;
+use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -168,6 +170,110 @@ fn more_calls_than_spare_threads_have_their_turn() {
         });
         assert_eq!(made.load(Ordering::Relaxed), 700);
     });
+}
+
+/// Each call waits for the last one: no limit may hold it back.
+#[test]
+fn as_many_calls_block_at_once_as_wait_for_each_other() {
+    in_both(|| {
+        let all = Barrier::new(700);
+        csp::scope(|s| {
+            for _ in 0..700 {
+                s.spawn(|| blocking(|| all.wait()));
+            }
+        });
+    });
+}
+
+/// The calls of the clients take all spares that are started at once, and wait for those of the servers.
+#[test]
+fn six_hundred_clients_wait_for_servers_that_have_no_spare_yet() {
+    let two = runtime(2);
+    let dog = watch::Watchdog::new("clients and servers".into(), watch::Progress::default(), String::new);
+    two.run(|| {
+        csp::scope(|s| {
+            let pairs = || (channel::<u32>(), channel::<u32>());
+            let mut servers = Vec::new();
+            for number in 0..600 {
+                let ((to_server, asked), (answer, from_server)) = pairs();
+                servers.push((asked, answer));
+                s.spawn(move || {
+                    blocking(move || to_server.send(number).unwrap());
+                    assert_eq!(blocking(move || from_server.recv()), Ok(number + 1));
+                });
+            }
+            for (asked, answer) in servers {
+                s.spawn(move || {
+                    let number = blocking(move || asked.recv().unwrap());
+                    blocking(move || answer.send(number + 1).unwrap());
+                });
+            }
+        });
+    });
+    drop(dog);
+    assert_eq!(two.shutdown(), 0);
+}
+
+/// Where the system refuses OS threads while the calls that there are wait for one without: it is said who waits, and
+/// the system is asked again.
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+#[test]
+fn who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later() {
+    const TEST: &str = "blocking::who_waits_for_a_spare_that_the_system_refuses_is_told_and_has_it_later";
+    let body = || {
+        let one = runtime(1);
+        let limit = std::thread::spawn(|| {
+            let _end = std::io::stdin().read(&mut [0]);
+            address_space(None);
+        });
+        one.run(|| {
+            let (release, waiting) = channel::<()>();
+            let has_begun = Arc::new(AtomicBool::new(false));
+            let begun = has_begun.clone();
+            let waits = csp::spawn(move || {
+                blocking(move || {
+                    begun.store(true, Ordering::Relaxed);
+                    waiting.recv().unwrap();
+                });
+            });
+            while !has_begun.load(Ordering::Relaxed) {
+                csp::yield_now();
+            }
+            address_space(Some(1 << 20));
+            let releases =
+                csp::Builder::new().name("starved").spawn(move || blocking(move || release.send(())));
+            releases.unwrap().join().unwrap().unwrap();
+            waits.join().unwrap();
+        });
+        limit.join().unwrap();
+    };
+    let mut child = child::begin_child(TEST, body);
+    let mut said = Vec::new();
+    let mut from = child.stderr.take().unwrap();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&said).contains("in blocking at") && from.read(&mut byte).unwrap() > 0 {
+        said.push(byte[0]);
+    }
+    drop(child.stdin.take());
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(ended.status.success(), "{:?}\n{said}{}", ended.status, String::from_utf8_lossy(&ended.stderr));
+    assert!(
+        said.contains("raddle: blocking: 1 calls wait for a spare OS thread; the 1 that there are"),
+        "{said}"
+    );
+    assert!(said.contains("    process 'starved' (#"), "{said}");
+}
+
+/// Lets the program have so many bytes more than it has; or as many as it likes.
+#[cfg(not(any(raddle_asan, raddle_tsan, raddle_twin, target_arch = "aarch64")))]
+fn address_space(more: Option<u64>) {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+    let limit = more.map_or(libc::RLIM_INFINITY, |more| pages * 4096 + more);
+    let both = libc::rlimit { rlim_cur: limit, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: reads the limits.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const both) }, 0);
 }
 
 #[test]

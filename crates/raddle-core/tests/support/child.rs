@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Says to a test that it is the child. Does not begin with the runtime's prefix: the runtime refuses what it does
 /// not know.
@@ -25,6 +25,17 @@ pub(crate) fn in_child_with(test: &str, variables: &[(&str, &str)], body: impl F
         std::process::exit(0);
     }
     command(test, variables).output().expect("the child starts")
+}
+
+/// As [`in_child`], for a parent that reads what it says, and ends its standard input when it has read enough.
+pub(crate) fn begin_child(test: &str, body: impl FnOnce()) -> Child {
+    if std::env::var_os(CHILD).is_some() {
+        body();
+        std::process::exit(0);
+    }
+    let mut command = command(test, &[]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("the child starts")
 }
 
 /// Runs one of the programs that run before there is a harness: see `hang`.

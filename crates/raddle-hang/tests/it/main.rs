@@ -19,6 +19,7 @@ mod patient;
 mod peers;
 mod rounds;
 mod slow;
+mod stand;
 mod told;
 
 #[path = "../../../raddle-core/tests/support/child.rs"]
@@ -44,6 +45,12 @@ fn runtime(n: usize) -> Runtime {
     Runtime::builder().workers(n).build().expect("a runtime")
 }
 
+/// A runtime of one worker, whose processes stay with it.
+fn light_runtime() -> Runtime {
+    // SAFETY: no process of these programs keeps a reference to a thread-local variable while it waits.
+    unsafe { Runtime::builder().workers(1).light_processes() }.build().expect("a runtime")
+}
+
 extern "C" fn before_main() {
     let Ok(wanted) = std::env::var(PROGRAM) else { return };
     let (_, program) = PROGRAMS
@@ -55,7 +62,7 @@ extern "C" fn before_main() {
     exit(0);
 }
 
-const PROGRAMS: [(&str, fn()); 40] = [
+const PROGRAMS: [(&str, fn()); 41] = [
     ("lock_order", cycles::lock_order),
     ("nobody_sends", peers::nobody_sends),
     ("five_thousand", told::five_thousand),
@@ -66,6 +73,7 @@ const PROGRAMS: [(&str, fn()); 40] = [
     ("tasks", noticed::tasks),
     ("long_loop", slow::long_loop),
     ("lock_of_std", slow::lock_of_std),
+    ("nobody_can_help", stand::nobody_can_help),
     ("cycle_while_others_run", cycles::cycle_while_others_run),
     ("hangs_late", noticed::hangs_late),
     ("last_unrelated_thread_ends", noticed::last_unrelated_thread_ends),

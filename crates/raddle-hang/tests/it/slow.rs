@@ -1,7 +1,7 @@
 //! Slices that keep others waiting.
 
 use crate::child::{in_program, stderr};
-use crate::runtime;
+use crate::{light_runtime, runtime};
 use crate::{said_until, until_input_ends};
 use raddle::csp;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ fn spin_for_ever() {
     while std::hint::black_box(true) {}
 }
 
-/// A lock of `std` is held over a switch, and its next user stops the only worker.
+/// A lock of `std` is held over a switch, and its next user stops the only worker, to which the holder is bound.
 pub(super) fn lock_of_std() {
-    let rt = runtime(1);
+    let rt = light_runtime();
     let lock = Arc::new(std::sync::Mutex::new(()));
     let other = lock.clone();
     drop(rt.spawn(move || {

@@ -332,7 +332,7 @@ unsafe fn may_be_had_back(record: *mut Node) -> bool {
     let Some(flow) = flow::at_home(unsafe { Slot::home(record) }) else { return false };
     // SAFETY: as above; whatever flow had this address has promoted it, and if it was another one, has ended since.
     let queue = unsafe { &*record }.promoted_to();
-    flow.shared().workers().iter().any(|worker| std::ptr::eq(&raw const worker.jobs, queue))
+    flow.shared().everybody().any(|worker| std::ptr::eq(&raw const worker.jobs, queue))
 }
 
 /// Runs the fork whose chunk has no other private one, and sees to the chunk.

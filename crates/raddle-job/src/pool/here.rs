@@ -3,7 +3,7 @@
 //! Never: a worker kept over a wait.
 
 use super::Yield;
-use raddle_core::runtime::place::{place, with_runtime};
+use raddle_core::runtime::place::{number, place, with_runtime};
 use raddle_core::wait::park::{let_others_run, may_wait};
 use raddle_core::worker::lent::{let_worker_run, worker_has_something};
 use raddle_core::worker::{Worker, fresh_begun, has_work};
@@ -11,7 +11,8 @@ use raddle_core::worker::{Worker, fresh_begun, has_work};
 /// The number of the worker that the caller runs on, counted from 0 in its pool. `None` on an OS thread that is no
 /// worker.
 ///
-/// A light process keeps it as long as it lives; a thread may have another after each wait.
+/// A light process keeps it as long as it lives; a thread may have another after each wait. Who runs on an extra
+/// worker, while one of the pool's stands in a call that blocks it (`docs/HANGS.md`), has none.
 ///
 /// ```
 /// assert_eq!(raddle::current_thread_index(), None);
@@ -19,7 +20,7 @@ use raddle_core::worker::{Worker, fresh_begun, has_work};
 /// ```
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
-    place().map(|(_, index)| index)
+    number()
 }
 
 /// How many workers the caller's pool has (on an OS thread: the default one, which is started).

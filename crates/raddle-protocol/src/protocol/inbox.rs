@@ -95,6 +95,22 @@ impl Inbox {
         unsafe { Chain::from_first(word) }.reversed()
     }
 
+    /// Takes everything, oldest first, in the place of an owner that is awake and does not come to it. From any thread:
+    /// the owner may take at the same time, and then each has a part, or one of them nothing.
+    #[inline]
+    pub fn take_for_owner(&self) -> Chain {
+        let seen = self.word.load(Ordering::Relaxed);
+        if seen.is_null() || seen == asleep() {
+            return Chain::EMPTY;
+        }
+        // Who has pushed, or taken, meanwhile is more awake than the owner: the next look finds what there is.
+        match self.word.compare_exchange(seen, std::ptr::null_mut(), order::INBOX_TAKE(), Ordering::Relaxed) {
+            // SAFETY: the word was the newest element of a chain that was pushed to the owner.
+            Ok(newest) => unsafe { Chain::from_first(newest) }.reversed(),
+            Err(_changed) => Chain::EMPTY,
+        }
+    }
+
     /// Marks the owner asleep. False if there is mail: the owner must not sleep.
     #[must_use = "mail is waiting if this fails"]
     #[inline]

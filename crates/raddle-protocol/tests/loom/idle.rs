@@ -269,10 +269,12 @@ fn a_looker_that_becomes_busy_leaves_the_wish_for_knocks() {
     });
 }
 
-/// A runtime that closes, reproduced from `crates/raddle-core/src/worker/shared.rs`: workers with their inboxes.
+/// A runtime that closes, reproduced from `crates/raddle-core/src/worker/shared.rs`: workers with their inboxes, and an
+/// extra one, which sleeps beside the set (`crates/raddle-core/src/worker/extra.rs`).
 struct Closing {
     idle: IdleSet,
     inboxes: Vec<Inbox>,
+    beside: Inbox,
     has_run: AtomicBool,
     stopping: AtomicBool,
 }
@@ -282,6 +284,7 @@ impl Closing {
         Arc::new(Closing {
             idle: IdleSet::new(workers),
             inboxes: (0..workers).map(|_| Inbox::default()).collect(),
+            beside: Inbox::default(),
             has_run: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         })
@@ -293,6 +296,24 @@ impl Closing {
         let all_sleep = self.inboxes.iter().all(Inbox::is_asleep);
         fence(Ordering::SeqCst);
         all_sleep && self.idle.all_asleep() == Some(before)
+    }
+
+    /// As [`is_quiet`](Self::is_quiet), and the extra worker sleeps, too.
+    fn is_quiet_beside(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let Some(before) = self.idle.all_asleep() else { return false };
+        let all_sleep = self.inboxes.iter().chain([&self.beside]).all(Inbox::is_asleep);
+        fence(Ordering::SeqCst);
+        all_sleep && self.idle.all_asleep() == Some(before) && self.beside.is_asleep()
+    }
+
+    /// The extra worker gets up, does something, and lies down again.
+    fn get_up_beside(&self, what: impl FnOnce()) {
+        self.beside.run_all();
+        fence(Ordering::SeqCst);
+        what();
+        fence(Ordering::SeqCst);
+        assert!(self.beside.try_sleep(), "nobody writes to it");
     }
 
     fn send(&self, right: Right, to: usize) {
@@ -381,5 +402,53 @@ fn a_letter_to_one_that_just_lies_down_again_is_not_overlooked() {
         }
         reader.join().unwrap();
         writer.join().unwrap();
+    });
+}
+
+/// What an extra worker takes over from one that stands, and that goes on just then, has run when all is quiet.
+#[test]
+fn a_runtime_does_not_end_while_an_extra_worker_has_what_it_took_over() {
+    check(Some(3), || {
+        let closing = Closing::new(1);
+        let waits_in_list = Arc::new(AtomicBool::new(true));
+        assert!(closing.beside.try_sleep());
+        let extra = {
+            let (closing, waits_in_list) = (closing.clone(), waits_in_list.clone());
+            go(move || {
+                closing.get_up_beside(|| {
+                    if waits_in_list.swap(false, Ordering::Relaxed) {
+                        closing.has_run.store(true, Ordering::Relaxed);
+                    }
+                });
+            })
+        };
+        if waits_in_list.swap(false, Ordering::Relaxed) {
+            closing.has_run.store(true, Ordering::Relaxed);
+        }
+        assert!(closing.lie_down(0));
+        if closing.is_quiet_beside() {
+            assert!(
+                closing.has_run.load(Ordering::Relaxed),
+                "quiet while an extra worker has something to run"
+            );
+        }
+        extra.join().unwrap();
+    });
+}
+
+/// An extra worker wakes one and lies down, while another looks whether all sleep.
+#[test]
+fn a_letter_from_an_extra_worker_that_then_sleeps_is_not_overlooked() {
+    check(Some(3), || {
+        let (closing, things) = (Closing::new(2), Things::new(1));
+        assert!(closing.lie_down(0));
+        let extra = {
+            let (closing, things) = (closing.clone(), things.clone());
+            go(move || closing.get_up_beside(|| closing.send(things.make(0), 0)))
+        };
+        assert!(closing.lie_down(1));
+        assert!(!closing.is_quiet_beside(), "quiet while a letter lies in an inbox");
+        extra.join().unwrap();
+        closing.read_mail(0);
     });
 }

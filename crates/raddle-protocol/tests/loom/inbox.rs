@@ -83,3 +83,35 @@ fn an_owner_falls_asleep_and_one_pusher_wakes_it() {
 fn an_owner_falls_asleep_between_two_pushers() {
     an_owner_falls_asleep_and_is_woken(2, Some(3));
 }
+
+/// An extra worker takes the mail of one that stands, as it seems, and gives back what is bound to that one.
+#[test]
+fn mail_that_is_given_back_to_an_owner_that_has_fallen_asleep_wakes_it() {
+    check(Some(3), || {
+        let (inbox, idle, things) = (Arc::new(Inbox::default()), Arc::new(IdleSet::new(1)), Things::new(2));
+        assert!(!inbox.push(things.make(0)));
+        let helper = {
+            let (inbox, idle) = (inbox.clone(), idle.clone());
+            go(move || {
+                for bound in inbox.take_for_owner() {
+                    if inbox.push(bound) {
+                        idle.wake_owner(0);
+                    }
+                }
+            })
+        };
+        let pusher = {
+            let (inbox, idle, things) = (inbox.clone(), idle.clone(), things.clone());
+            go(move || {
+                if inbox.push(things.make(1)) {
+                    idle.wake_owner(0);
+                }
+            })
+        };
+        owner(&inbox, &idle, 2);
+        helper.join().unwrap();
+        pusher.join().unwrap();
+        assert_eq!(things.count_run(), 2);
+        assert!(idle.is_balanced(), "{idle:?}");
+    });
+}

@@ -21,7 +21,8 @@ type Log = Rc<RefCell<Vec<Event>>>;
 /// One that writes down what is done to it.
 struct Noted(usize, Log);
 
-impl Sleeper for Noted {
+// SAFETY: it is used on one thread.
+unsafe impl Sleeper for Noted {
     type Right = (usize, Log);
 
     fn new(_call: &'static WaitCall) -> Self {

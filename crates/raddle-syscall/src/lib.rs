@@ -97,6 +97,14 @@ pub fn blocked_signals() -> u64 {
     blocked
 }
 
+/// Has the calling OS thread block these signals, as bits, and no others.
+#[inline]
+pub fn block_signals_only(blocked: u64) {
+    let (how, place) = (libc::SIG_SETMASK as usize, (&raw const blocked).expose_provenance());
+    // SAFETY: the kernel reads a set of eight bytes, and writes none.
+    let _always = unsafe { call(libc::SYS_rt_sigprocmask, [how, place, 0, size_of::<u64>()]) };
+}
+
 /// For how long an OS thread of this process has had a processor. `None` if it has ended.
 ///
 /// ```

@@ -19,6 +19,9 @@ pub fn help(shared: &Shared, stands: impl Fn(&Worker) -> bool, is_starved: bool)
 }
 
 fn begin(shared: Arc<Shared>, index: usize) -> Option<thread::JoinHandle<()>> {
-    let body = move || run_worker(&shared, index, None);
+    let body = move || {
+        shared.block_signals_as_workers();
+        run_worker(&shared, index, None);
+    };
     thread::Builder::new().name(format!("raddle-extra-{index}")).spawn(body).ok()
 }

@@ -1,5 +1,5 @@
 //! Owns: extra workers: they take what waits behind a worker that stands in a call which the scheduler does not know.
-//! May use: `observe::watcher`, `raddle-context`, `raddle-protocol`.
+//! May use: `observe::watcher`, `raddle-context`, `raddle-protocol`, `raddle-syscall`.
 //! Never: anything that a worker does which has run dry: an extra worker takes only from those that stand.
 //!
 //! A process may call what blocks its OS thread without saying so: a lock or a channel of `std`, a library of C. What
@@ -39,7 +39,7 @@ use crate::worker::Shared;
 use raddle_context::tls::{TlsPool, UsedBlocks};
 use raddle_context::{StackDepot, StackPool};
 use raddle_protocol::header::{MOVABLE, Runnable};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -53,6 +53,8 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(crate) struct Extras {
     /// Whose stacks they have; none if the runtime has no extra workers.
     depot: OnceLock<(Arc<StackDepot>, Arc<UsedBlocks>, bool)>,
+    /// The signals that the workers' maker blocked, and so the workers.
+    blocked: AtomicU64,
     made: [OnceLock<Box<Extra>>; EXTRAS_MAX],
     count: AtomicUsize,
     /// A worker stands, and something waits behind it.
@@ -109,6 +111,7 @@ impl Extras {
     pub(crate) fn new() -> Extras {
         Extras {
             depot: OnceLock::new(),
+            blocked: AtomicU64::new(0),
             made: [const { OnceLock::new() }; EXTRAS_MAX],
             count: AtomicUsize::new(0),
             wanted: AtomicBool::new(false),
@@ -153,6 +156,7 @@ impl Extras {
 impl Shared {
     /// This runtime may have extra workers, which take their stacks there.
     pub(crate) fn allow_extras(&self, depot: Arc<StackDepot>, used: Arc<UsedBlocks>, asymmetric: bool) {
+        self.extras.blocked.store(raddle_syscall::blocked_signals(), Ordering::Relaxed);
         let _only_once = self.extras.depot.set((depot, used, asymmetric));
     }
 
@@ -223,6 +227,12 @@ impl Shared {
         let Some(extra) = free.or_else(|| others().last()) else { return false };
         let _called_later = extra.worker.inbox.push_chain(batch.split_movable(usize::MAX));
         true
+    }
+
+    /// The calling OS thread, which is to be an extra worker's, blocks the signals that the workers do. It was made by
+    /// whoever watches, who blocks all.
+    pub(crate) fn block_signals_as_workers(&self) {
+        raddle_syscall::block_signals_only(self.extras.blocked.load(Ordering::Relaxed));
     }
 
     /// Wakes the extra workers: something may have been handed over to them.

@@ -224,6 +224,23 @@ fn a_runtime_with_an_extra_worker_ends_by_itself() {
     drop(dog);
 }
 
+/// The watcher, which makes their OS threads, blocks all signals; a worker that did so would not stop for a dump.
+#[test]
+fn an_extra_worker_stops_for_a_dump() {
+    ends(1, || {
+        let (sender, receiver) = channel();
+        let waits = csp::spawn(move || receiver.recv());
+        let sends = csp::spawn(move || {
+            let dump = raddle::dump();
+            sender.send(()).unwrap();
+            dump
+        });
+        assert_eq!(waits.join().unwrap(), Ok(()));
+        assert!(sends.join().unwrap().is_whole());
+        assert!(raddle::dump().is_whole());
+    });
+}
+
 /// What waits behind has begun, and is light: nobody can help.
 pub(super) fn nobody_can_help() {
     let rt = light_runtime();

@@ -5,7 +5,6 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use raddle::Runtime;
 use raddle::csp::{self, Receiver, Sender};
 use raddle_measure::{Job, Sample, program};
 
@@ -16,7 +15,8 @@ fn main() -> ExitCode {
 fn run(job: &Job) -> Result<Vec<Sample>, String> {
     let (rounds, plan) = (job.number("rounds")?, job.plan);
     if job.number("placed")? == 1 {
-        let hot = Runtime::builder().workers(job.workers).pin_workers(true).spin(Duration::from_micros(100));
+        let hot =
+            bench_raddle::builder().workers(job.workers).pin_workers(true).spin(Duration::from_micros(100));
         let runtime = hot.build().map_err(|e| e.to_string())?;
         return runtime.run(move || plan.time(rounds, || placed(rounds)));
     }

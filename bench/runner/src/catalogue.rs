@@ -109,9 +109,9 @@ const USUAL: Bench = Bench {
 };
 
 const YIELDERS: &[(&str, &[usize])] =
-    &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
+    &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)];
 
-const CHANNELS: &[(&str, &[usize])] = &[("raddle", BOTH), ("go", BOTH), ("crossbeam", BOTH)];
+const CHANNELS: &[(&str, &[usize])] = &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("crossbeam", BOTH)];
 
 /// The benchmarks, in the order in which they run.
 pub const BENCHES: &[Bench] = &[
@@ -140,6 +140,7 @@ pub const BENCHES: &[Bench] = &[
         variants: &[always("count=2550,batch=1")],
         runtimes: &[
             ("raddle", BOTH),
+            ("light", BOTH),
             ("go", BOTH),
             ("floor", ONE),
             ("rayon", BOTH),
@@ -158,6 +159,7 @@ pub const BENCHES: &[Bench] = &[
         variants: &[always("count=2550,batch=255")],
         runtimes: &[
             ("raddle", BOTH),
+            ("light", BOTH),
             ("go", BOTH),
             ("floor", ONE),
             ("rayon", BOTH),
@@ -238,14 +240,14 @@ pub const BENCHES: &[Bench] = &[
             ("page_table_bytes", "B"),
         ],
         variants: &[
-            always("count=1000,kind=process").only(&["raddle", "go", "floor"]),
-            always("count=100000,kind=process").only(&["raddle", "go", "floor"]),
-            full("count=1000000,kind=process").only(&["raddle", "go", "floor"]),
+            always("count=1000,kind=process").only(&["raddle", "light", "go", "floor"]),
+            always("count=100000,kind=process").only(&["raddle", "light", "go", "floor"]),
+            full("count=1000000,kind=process").only(&["raddle", "light", "go", "floor"]),
             always("count=1000,kind=task").only(&["raddle", "tokio"]),
             always("count=100000,kind=task").only(&["raddle", "tokio"]),
             full("count=1000000,kind=task").only(&["raddle", "tokio"]),
         ],
-        runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
+        runtimes: &[("raddle", ONE), ("light", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE)],
         samples: 1,
         checksum: sum_of_indices,
         ..USUAL
@@ -255,7 +257,14 @@ pub const BENCHES: &[Bench] = &[
         program: "handoff",
         what: "two processes that unpark each other and park; per hand-off",
         variants: &[always("rounds=100000")],
-        runtimes: &[("raddle", ONE), ("go", ONE), ("floor", ONE), ("tokio", ONE), ("may", ONE)],
+        runtimes: &[
+            ("raddle", ONE),
+            ("light", ONE),
+            ("go", ONE),
+            ("floor", ONE),
+            ("tokio", ONE),
+            ("may", ONE),
+        ],
         checksum: |p| 2 * p.number("rounds"),
         ..USUAL
     },
@@ -284,7 +293,14 @@ pub const BENCHES: &[Bench] = &[
         program: "chain",
         what: "a ring that passes one token by park and unpark; per wake",
         variants: &[always("processes=64,rounds=1000")],
-        runtimes: &[("raddle", BOTH), ("go", BOTH), ("floor", ONE), ("tokio", BOTH), ("may", BOTH)],
+        runtimes: &[
+            ("raddle", BOTH),
+            ("light", BOTH),
+            ("go", BOTH),
+            ("floor", ONE),
+            ("tokio", BOTH),
+            ("may", BOTH),
+        ],
         checksum: |p| p.number("processes") * p.number("rounds"),
         ..USUAL
     },
@@ -301,7 +317,7 @@ pub const BENCHES: &[Bench] = &[
             quick("form=b,steps=20000000"),
             quick("form=c,steps=10000000"),
         ],
-        runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", BOTH), ("std", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH), ("std", BOTH)],
         samples: 1,
         checksum: |p| {
             let (count, slices) = if p.text("form") == "a" { (4, 5) } else { (independent(p), 1) };
@@ -317,7 +333,7 @@ pub const BENCHES: &[Bench] = &[
             always("rounds=100000,placed=0").workers(ONE),
             always("rounds=100000,placed=1").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("go", ONE), ("floor", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", ONE), ("floor", BOTH)],
         checksum: |p| p.number("rounds"),
         ..USUAL
     },
@@ -326,7 +342,7 @@ pub const BENCHES: &[Bench] = &[
         program: "commstime",
         what: "four processes in a loop that count, and a consumer, delta in sequence; per communication",
         variants: &[always("loops=100000,delta=seq")],
-        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
         checksum: |p| triangle(p.number("loops")),
         ..USUAL
     },
@@ -335,7 +351,7 @@ pub const BENCHES: &[Bench] = &[
         program: "commstime",
         what: "the same, delta in parallel; per communication",
         variants: &[always("loops=100000,delta=par")],
-        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH)],
         checksum: |p| triangle(p.number("loops")),
         ..USUAL
     },
@@ -394,11 +410,11 @@ pub const BENCHES: &[Bench] = &[
             always("stages=2000,messages=1,segments=0"),
             always("stages=2000,messages=500,segments=0"),
             always("stages=2000,messages=2000,segments=0"),
-            always("stages=2000,messages=2000,segments=2").only(&["raddle"]).workers(TWO),
-            full("stages=2000,messages=100000,segments=0").only(&["raddle"]),
-            full("stages=2000,messages=100000,segments=2").only(&["raddle"]).workers(TWO),
+            always("stages=2000,messages=2000,segments=2").only(&["raddle", "light"]).workers(TWO),
+            full("stages=2000,messages=100000,segments=0").only(&["raddle", "light"]),
+            full("stages=2000,messages=100000,segments=2").only(&["raddle", "light"]).workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("go", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH)],
         samples: 1,
         checksum: |p| p.number("messages") * p.number("stages") + triangle(p.number("messages")),
         ..USUAL
@@ -413,7 +429,7 @@ pub const BENCHES: &[Bench] = &[
             always("packets=64,rounds=1000,grain=1000"),
             full("packets=64,rounds=1000,grain=10000"),
         ],
-        runtimes: &[("raddle", BOTH), ("occam", BOTH), ("go", BOTH), ("floor", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("occam", BOTH), ("go", BOTH), ("floor", BOTH)],
         checksum: |p| p.number("rounds") * (1 + p.number("grain")) * triangle(p.number("packets")),
         ..USUAL
     },
@@ -426,7 +442,7 @@ pub const BENCHES: &[Bench] = &[
             always("channels=8,rounds=100000"),
             always("channels=64,rounds=100000"),
         ],
-        runtimes: &[("raddle", ONE), ("go", ONE)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH)],
         checksum: |p| triangle(p.number("rounds")),
         ..USUAL
     },
@@ -448,7 +464,7 @@ pub const BENCHES: &[Bench] = &[
         what: "from wake to run, p50; 4 processes a worker, the waker one of them, compute in slices of 10 us",
         extra: &[("p99_ns", "ns")],
         variants: &[always("wakes=1000,steps=10000")],
-        runtimes: &[("raddle", BOTH), ("go", BOTH), ("tokio", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("tokio", BOTH)],
         samples: 1,
         checksum: |p| p.number("wakes"),
         ..USUAL
@@ -462,7 +478,7 @@ pub const BENCHES: &[Bench] = &[
             always("lock=mutex,threads=2,rounds=100000").workers(TWO),
             always("lock=mutex,threads=64,rounds=100000").workers(TWO),
         ],
-        runtimes: &[("raddle", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
+        runtimes: &[("raddle", BOTH), ("light", BOTH), ("go", BOTH), ("std", BOTH), ("parking_lot", BOTH)],
         checksum: locked,
         ..USUAL
     },
@@ -571,10 +587,17 @@ pub const BENCHES: &[Bench] = &[
         variants: &[
             always("count=1000000,batch=250,kind=future"),
             always("count=1000000,batch=1000000,kind=future"),
-            always("count=1000000,batch=250,kind=process").only(&["raddle"]),
+            always("count=1000000,batch=250,kind=process").only(&["raddle", "light"]),
             always("count=10000,kind=thread").only(&["raddle"]),
         ],
-        runtimes: &[("raddle", BOTH), ("rayon", BOTH), ("openmp", BOTH), ("tbb", BOTH), ("floor", ONE)],
+        runtimes: &[
+            ("raddle", BOTH),
+            ("light", BOTH),
+            ("rayon", BOTH),
+            ("openmp", BOTH),
+            ("tbb", BOTH),
+            ("floor", ONE),
+        ],
         checksum: sum_of_indices,
         ..USUAL
     },

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use raddle_measure::{Plan, Sample, Summary};
 
+use crate::runtimes;
+
 /// A process that takes longer than this hangs.
 const PROCESS_LIMIT: Duration = Duration::from_secs(300);
 
@@ -60,6 +62,9 @@ impl Cell {
             "--run-ns",
             &run_ns,
         ]);
+        if runtimes::program_of(self.runtime) != self.runtime {
+            program.env(runtimes::VARIANT, self.runtime);
+        }
         match output(program).and_then(|text| checked(&text, expected)) {
             Ok(sample) => self.rounds.push(Some(sample)),
             Err(message) => {

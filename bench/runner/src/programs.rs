@@ -76,6 +76,7 @@ impl Tree {
         };
         match of.built {
             Built::Rust => self.rust(workload, runtime),
+            Built::VariantOf(other) => self.rust(workload, other),
             Built::Go => go(workload),
             Built::Java => foreign::java(workload),
             Built::Ghc => foreign::ghc(workload),
@@ -88,14 +89,24 @@ impl Tree {
     ///
     /// What does not build is found by [`Tree::build`], which says why.
     pub fn prepare(&self, programs: &[(&str, &str)]) {
-        let mut runtimes: Vec<&str> =
-            programs.iter().map(|(_, runtime)| *runtime).filter(|r| is_rust(r)).collect();
+        let mut runtimes: Vec<&str> = programs
+            .iter()
+            .map(|(_, runtime)| runtimes::program_of(runtime))
+            .filter(|r| is_rust(r))
+            .collect();
         runtimes.sort_unstable();
         runtimes.dedup();
         for runtime in runtimes {
             progress(&format!("building all programs for {runtime}"));
             let mut command = self.cargo_build(runtime);
-            for (workload, _) in programs.iter().filter(|(_, of)| *of == runtime) {
+            let mut workloads: Vec<&str> = programs
+                .iter()
+                .filter(|(_, of)| runtimes::program_of(of) == runtime)
+                .map(|(workload, _)| *workload)
+                .collect();
+            workloads.sort_unstable();
+            workloads.dedup();
+            for workload in workloads {
                 command.args(["--bin", &format!("{workload}-{runtime}")]);
             }
             let _ = command.output();

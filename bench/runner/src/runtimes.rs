@@ -16,6 +16,8 @@ pub struct Runtime {
 pub enum Built {
     /// By cargo, in the package `runtimes/<runtime>`.
     Rust,
+    /// It is the program of another runtime in Rust, run with [`VARIANT`] set to this one's name.
+    VariantOf(&'static str),
     Go,
     Java,
     Ghc,
@@ -42,6 +44,7 @@ const BOOST: Library = Library {
 /// Every runtime that occurs, in the order of the tables.
 pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "raddle", title: "Raddle", built: Built::Rust },
+    Runtime { name: "light", title: "Raddle, light processes", built: Built::VariantOf("raddle") },
     Runtime { name: "occam", title: "occam on the VM", built: Built::Rust },
     Runtime { name: "go", title: "Go", built: Built::Go },
     Runtime { name: "java", title: "Java virtual threads", built: Built::Java },
@@ -60,6 +63,17 @@ pub const RUNTIMES: &[Runtime] = &[
     Runtime { name: "kernel", title: "the kernel", built: Built::Rust },
     Runtime { name: "crossbeam", title: "crossbeam", built: Built::Rust },
 ];
+
+/// The environment variable that tells a program which variant of its runtime it is to use.
+pub const VARIANT: &str = "BENCH_VARIANT";
+
+/// The runtime whose programs are run for `name`: another one's if it is a variant of that.
+pub fn program_of(name: &str) -> &str {
+    match of(name).map(|runtime| runtime.built) {
+        Some(Built::VariantOf(other)) => other,
+        _ => name,
+    }
+}
 
 /// Their names.
 pub fn names() -> impl Iterator<Item = &'static str> {

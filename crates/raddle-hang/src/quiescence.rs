@@ -1,5 +1,5 @@
 //! Owns: whether the program stands still for good: nothing runs, and nothing ever will.
-//! May use: `kernel`, `runtimes`, `raddle-core`.
+//! May use: `kernel`, `runtimes`, `raddle-core`, `raddle-syscall`.
 //! Never: a false alarm.
 //!
 //! *A deadlock* is when nothing will ever run again. False alarms would be worse than none, so each of these must hold,
@@ -28,6 +28,7 @@ use crate::runtimes::{Watched, runtimes};
 use raddle_core::blocking::spares_are_idle;
 use raddle_core::os_thread::{self, Role};
 use raddle_core::worker::Worker;
+use raddle_syscall::thread_number;
 use std::sync::atomic::{Ordering, fence};
 
 /// What stood still at a look: if the next one finds the same, it stood still all the time.
@@ -93,13 +94,13 @@ fn blocked() -> Option<Counts> {
     let (mut awake, mut asleep) = (0, 0);
     for watched in runtimes.iter() {
         let shared = watched.shared();
-        let workers = shared.workers();
-        if shared.waits_for_elsewhere() || workers.iter().any(|worker| worker.has_alarm()) {
+        let workers = || shared.everybody();
+        if shared.waits_for_elsewhere() || workers().any(|worker| worker.has_alarm()) {
             return None;
         }
-        counts.extend(workers.iter().map(|worker| worker.turns()));
-        asleep += workers.iter().filter(|worker| shared.worker_sleeps(worker.index)).count();
-        awake += workers.iter().filter(|worker| !shared.worker_sleeps(worker.index)).count();
+        counts.extend(workers().map(|worker| worker.turns()));
+        asleep += workers().filter(|worker| shared.worker_sleeps(worker.index)).count();
+        awake += workers().filter(|worker| !shared.worker_sleeps(worker.index)).count();
     }
     // Before the kernel is asked for anything: most programs are busy.
     if awake == 0 || !spares_are_idle() {
@@ -107,11 +108,19 @@ fn blocked() -> Option<Counts> {
     }
     let all = kernel::os_threads()?;
     let records = os_thread::records();
+    let me = thread_number();
     let mut blocked_workers = 0;
     for number in &all {
         let record = records.iter().find(|record| record.tid() == *number);
         let role = |role| record.is_some_and(|record| record.is(role));
-        if role(Role::Helper) || role(Role::Spare) {
+        if role(Role::Helper) {
+            // One that writes, to a pipe or a file, may hold a lock meanwhile, and comes back by itself.
+            if *number != me && !Stay::of(*number)?.is_at_futex() {
+                return None;
+            }
+            continue;
+        }
+        if role(Role::Spare) {
             continue;
         }
         counts.push(u64::from(number.unsigned_abs()));
@@ -122,7 +131,7 @@ fn blocked() -> Option<Counts> {
         let is_asleep = |watched: &Watched| {
             let shared = watched.shared();
             let own = |worker: &&Worker| record.is_some_and(|record| record.worker() == address(worker));
-            shared.workers().iter().find(own).is_some_and(|worker| shared.worker_sleeps(worker.index))
+            shared.everybody().find(own).is_some_and(|worker| shared.worker_sleeps(worker.index))
         };
         if role(Role::Worker) && runtimes.iter().any(is_asleep) {
             continue;

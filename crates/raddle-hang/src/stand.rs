@@ -113,7 +113,8 @@ impl Stands {
         }
         let seen = self.seen.get_mut(&key)?;
         let has_batch = seen.is_to_search(worker);
-        let is_starved = (waiting > 0 && seen.taken == taken) || shared.has_shared(0);
+        let is_starved =
+            (waiting > 0 && seen.taken == taken) || shared.has_shared(0) || worker.has_alarm_due();
         seen.taken = taken;
         if !seen.is_helped && (is_starved || has_batch) && seen.since.elapsed() >= STANDS {
             seen.is_helped = asks_for_no_processor(os_thread);

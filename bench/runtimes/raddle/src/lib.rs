@@ -7,28 +7,38 @@ pub mod bare_stacks;
 use std::sync::{Arc, OnceLock};
 
 use bench_common::turns::Turns;
-use raddle::Runtime;
 use raddle::csp::{self, Process, park};
+use raddle::{Builder, Runtime};
 use raddle_measure::Job;
 
-/// A runtime of `workers` workers, with default settings.
+/// A runtime of `workers` workers, with default settings; or with light processes, if the runner asks for that variant.
 pub fn runtime(workers: usize) -> Result<Runtime, String> {
-    Runtime::builder().workers(workers).build().map_err(|e| e.to_string())
+    builder().workers(workers).build().map_err(|e| e.to_string())
+}
+
+/// The settings of the variant that the runner asks for.
+pub fn builder() -> Builder {
+    let builder = Runtime::builder();
+    match std::env::var("BENCH_VARIANT").as_deref() {
+        // SAFETY: no process of a benchmark waits while it depends on a thread-local variable.
+        Ok("light") => unsafe { builder.light_processes() },
+        _ => builder,
+    }
 }
 
 /// The kind of process that a program uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ProcessKind {
-    /// Light processes.
+    /// Processes, as their runtime has them.
     Process,
-    /// Threads, with thread-local storage of their own.
+    /// Threads: their thread-local variables have first values.
     Thread,
     /// The same, and each that yields goes to the next worker.
     Scattered,
 }
 
 impl ProcessKind {
-    /// The kind that the runner requested; light processes by default.
+    /// The kind that the runner requested; processes by default.
     pub fn of(job: &Job) -> ProcessKind {
         match job.text("kind") {
             Ok("thread") => ProcessKind::Thread,
@@ -39,7 +49,7 @@ impl ProcessKind {
 
     /// A runtime for them.
     pub fn runtime(self, workers: usize) -> Result<Runtime, String> {
-        let builder = Runtime::builder().workers(workers).scatter_threads(self == ProcessKind::Scattered);
+        let builder = builder().workers(workers).scatter_threads(self == ProcessKind::Scattered);
         builder.build().map_err(|e| e.to_string())
     }
 

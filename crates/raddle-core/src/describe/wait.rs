@@ -440,6 +440,11 @@ impl Block {
     /// It has not begun, or it has left its stack, by a switch that is done, and does not run meanwhile, here or away;
     /// and what is returned is dropped before.
     pub unsafe fn waits_for<'a>(&self) -> Option<Wait<'a>> {
+        if self.header.holds_thread() {
+            // Its worker's loop may run on its stack: its context is where that was last left.
+            // SAFETY: passed on to the caller.
+            return unsafe { self.shows() };
+        }
         // SAFETY: it neither starts nor ends meanwhile.
         let stack = unsafe { self.stack_there() };
         // SAFETY: nobody resumes it, so nobody writes its context.

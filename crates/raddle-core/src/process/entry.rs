@@ -130,7 +130,20 @@ unsafe extern "C" fn entry(me: *mut Context) -> *mut Context {
 }
 
 /// The body of what runs the destructors of storage that processes have used. Its closure, a pointer, is not run.
-pub(crate) static RETIREE: Body = Body { entry: retire, ..*body_of::<fn(), ()>() };
+pub(crate) static RETIREE: Body = Body { entry: retire, refuse: refuse_retiree, ..*body_of::<fn(), ()>() };
+
+/// There is no stack for it: what is left in its storage stays there.
+///
+/// # Safety
+/// As [`refuse`].
+unsafe fn refuse_retiree(block: &'static Block, _refused: Box<dyn Any + Send>) {
+    // SAFETY: its holder calls.
+    let _stays = unsafe { &mut *block.storage.get() }.take();
+    // SAFETY: passed on to the caller; this is the worker's own stack, which nothing leaves.
+    let worker = unsafe { Here::of(&block.header) };
+    worker.shared().end_retiree();
+    worker.free_block(block);
+}
 
 /// The only frame of a retiree. Neither its beginning nor its end counts: the program knows nothing of it.
 ///
@@ -147,6 +160,7 @@ unsafe extern "C" fn retire(me: *mut Context) -> *mut Context {
     // SAFETY: as in `exit`.
     let worker = unsafe { Here::of(&block.header) };
     let stack = block.stack.take().expect("a process that runs has a stack");
+    worker.shared().end_retiree();
     worker.free_block(block);
     worker.give_stack(stack);
     worker.note_exit();

@@ -195,7 +195,7 @@ pub(crate) unsafe fn make_job(worker: &LocalWorker, job: NonNull<Node>) -> &'sta
     let class = roomy(worker.stack_class());
     fill(block, None, class, std::ptr::null(), JOB_SITE, worker.next_id(), move || drop(job));
     // It begins where it was taken, and stays: a job sees one worker's number from its beginning to its end.
-    block.header.flags.set(worker.ways.job_flags);
+    block.header.flags.set(MOVABLE | worker.ways.job_flags);
     block.pins.set(1);
     let _not_ended = block.join.detach();
     block
@@ -210,6 +210,7 @@ pub(crate) fn make_retiree(worker: &LocalWorker, storage: TlsBlock) -> &'static 
     let (class, site) = (roomy(worker.stack_class()), Location::caller());
     fill(block, None, class, std::ptr::null(), site, worker.next_id(), || ());
     block.body.set(&entry::RETIREE);
+    worker.shared().begin_retiree();
     block.header.flags.set(OWN_TLS);
     block
 }

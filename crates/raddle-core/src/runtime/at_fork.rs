@@ -48,6 +48,8 @@ use std::sync::{MutexGuard, Once, OnceLock};
 struct ForkGuards {
     _starting: MutexGuard<'static, ()>,
     _building: MutexGuard<'static, ()>,
+    /// Before the watcher goes on, which may make a worker.
+    _queues: Option<HeldQueues>,
     watched: Option<Box<dyn HeldOverFork>>,
     _traces: Option<Box<dyn Any>>,
     _blocks: pool::DepotGuard,
@@ -55,7 +57,6 @@ struct ForkGuards {
     spares: blocking::PoolGuard,
     os_threads: Records,
     storages: tls::Held,
-    _queues: Option<HeldQueues>,
 }
 
 /// The job queues of the runtime whose process, or task, forks; held.

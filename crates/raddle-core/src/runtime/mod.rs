@@ -146,7 +146,8 @@ impl Runtime {
     /// # Ok::<(), raddle::BuildError>(())
     /// ```
     pub fn migrations(&self) -> Vec<Vec<u64>> {
-        self.shared.workers().iter().map(|worker| self.shared.migrations_to(worker).collect()).collect()
+        let from_workers = |worker| self.shared.migrations_to(worker).take(self.workers()).collect();
+        self.shared.workers().iter().map(from_workers).collect()
     }
 
     /// The most bytes of stack that any ended process has used, if [`Builder::measure_stacks`] asked for it.

@@ -71,14 +71,13 @@ pub fn is_on_worker_of(shared: *const Shared) -> bool {
     Worker::with_current(|worker| std::ptr::eq(worker.shared(), shared)) == Some(true)
 }
 
-/// The number of the worker that the caller stands or runs on. `None` on an OS thread that is none, and on an extra
-/// worker.
+/// The number of the worker that the caller stands or runs on, or is away from. `None` on an OS thread that is none, and
+/// for an extra worker's.
 pub fn number() -> Option<usize> {
-    let is_extra = |worker: &Worker| worker.index >= worker.shared().workers().len();
-    if Worker::with_current(is_extra) == Some(true) {
-        return None;
-    }
-    place().map(|(_, index)| index)
+    let (shared, index) = place()?;
+    // SAFETY: the runtime of what runs here, or which this OS thread stands for: it lives meanwhile.
+    let workers = unsafe { &*shared }.workers().len();
+    (index < workers).then_some(index)
 }
 
 /// The caller's runtime, to be compared, and the number of its worker, if it has one, or stands for one.

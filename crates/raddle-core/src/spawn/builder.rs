@@ -179,7 +179,7 @@ where
 #[track_caller]
 pub fn spawn_alone(f: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let class = runtime::with_here(|runtime| roomy(runtime.stack_class))?;
-    let set = Settings { class: Some(class), ..Settings::PLAIN };
+    let set = Settings { class: Some(class), storage: Storage::Job, ..Settings::PLAIN };
     // SAFETY: the closure is `'static`.
     unsafe { spawn_with(set, std::ptr::null(), f) }.map(drop)
 }

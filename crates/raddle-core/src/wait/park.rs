@@ -140,9 +140,18 @@ pub fn yield_now() {
     }
 }
 
-/// As [`yield_now`], and no cancellation ends it.
+/// As [`yield_now`], and no cancellation ends it. A job that holds its OS thread begins nothing: the caller may have a
+/// place in a queue, and what was begun one behind it.
 pub fn let_others_run() {
     match caller("csp::yield_now") {
+        Caller::Process(block) => yield_process(block),
+        Caller::Thread => raddle_syscall::yield_processor(),
+    }
+}
+
+/// As [`let_others_run`], for a job of a pool's, which has others begin.
+pub fn let_jobs_run() {
+    match caller("yield_now") {
         Caller::Process(block) => yield_process(block),
         Caller::Thread => yield_thread(),
     }
@@ -639,6 +648,13 @@ fn wait_as_thread<R: FnOnce(*mut Header) -> bool>(call: &'static WaitCall, objec
             // SAFETY: as above, and it holds its OS thread.
             unsafe { worker.wait_nested(block, (call, object), register) }
         }
-        None => external::wait(register),
+        None => {
+            if let Some(block) = holder() {
+                // What it has forked may be what it waits for; nobody here will come to it.
+                // SAFETY: `block` is what runs here; the proof is gone at once.
+                unsafe { Here::of(&block.header) }.let_go(&block.header);
+            }
+            external::wait(register);
+        }
     }
 }

@@ -99,7 +99,7 @@ fn here<'w>() -> Option<(Here<'w>, &'static Block)> {
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
     let may_switch = !running.is(AWAY) && (!std::thread::panicking() || running.is(OWN_TLS));
-    if running.kind != Kind::Process || !may_switch {
+    if running.kind != Kind::Process || !may_switch || running.holds_thread() {
         return None;
     }
     // SAFETY: it runs, and not away: it has a worker, whose OS thread this is. That is its runtime's only one, which
@@ -203,8 +203,8 @@ pub(crate) fn abandons() {
         return;
     }
     // SAFETY: the header of what runs here, which is alive.
-    let is_process = unsafe { &*header }.is_process_on_worker();
-    if !is_process {
+    let running = unsafe { &*header };
+    if !running.is_process_on_worker() || running.holds_thread() {
         return;
     }
     // SAFETY: only processes are said to be so.

@@ -268,6 +268,10 @@ impl Shared {
             // Nobody has met it yet: it had nothing, and gave nobody anything. Release pairs with the acquire in `all`.
             self.extras.count.store(count, Ordering::Release);
             self.one_less_at_work();
+            if self.is_closing() {
+                // Whoever has looked meanwhile for the end has seen one more that is awake.
+                self.idle.wake_for_alarm(0);
+            }
         }
         threads.handles.extend(thread.map(|thread| (index, thread)));
         has_begun

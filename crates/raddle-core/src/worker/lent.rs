@@ -16,7 +16,7 @@
 
 use super::shared::Shared;
 use super::{LocalWorker, Worker, current_header};
-use raddle_protocol::header::{MOVABLE, Runnable, STARTED};
+use raddle_protocol::header::{MOVABLE, Runnable};
 use std::cell::Cell;
 use std::ptr::null;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -196,7 +196,7 @@ impl LocalWorker {
 
     fn leave_to_others(&self, found: Runnable) {
         let flags = found.header().flags.get();
-        if flags & (MOVABLE | STARTED) == MOVABLE {
+        if flags & MOVABLE != 0 {
             self.shared().inject(found);
         } else {
             self.queue(found);

@@ -307,7 +307,7 @@ impl LocalWorker {
 
     /// Alarms of workers that are too busy to hear them.
     fn ring_overdue(&self, now: u64) {
-        for other in self.shared().workers() {
+        for other in self.shared().everybody() {
             if other.timers().is_due(now) {
                 self.ring(other, now);
             }
@@ -319,6 +319,7 @@ impl LocalWorker {
     pub(super) fn sees_work(&self) -> bool {
         let shared = self.shared();
         let is_over = shared.is_stopping() || self.own().nested.is_over();
+        let is_over = is_over || (shared.retires() && !self.own().retires.get());
         if shared.has_shared(self.index) || is_over || self.has_fresh() {
             return true;
         }

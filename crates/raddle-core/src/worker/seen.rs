@@ -25,6 +25,11 @@ impl Worker {
         self.timers.next_ns().is_some()
     }
 
+    /// Whether an alarm that is set here should have rung.
+    pub fn has_alarm_due(&self) -> bool {
+        self.timers.is_due(self.shared().clock.now_ns())
+    }
+
     /// How many wait for their turn here, at a glance.
     pub fn waiting_behind(&self) -> usize {
         let threads = self.ready.len_hint() + self.fresh.len_hint();

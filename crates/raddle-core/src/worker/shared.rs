@@ -96,6 +96,8 @@ pub struct Shared {
     closing: AtomicBool,
     /// Nothing can run any more: storage that processes have used retires.
     retiring: AtomicBool,
+    /// Threads that run its destructors, and have not ended.
+    retirees: AtomicU64,
     /// Workers that have heard of it, and have no such storage left.
     retired: AtomicUsize,
     stopping: AtomicBool,
@@ -152,6 +154,7 @@ impl Shared {
             dropped_inside: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             retiring: AtomicBool::new(looks.process_flags == 0),
+            retirees: AtomicU64::new(0),
             retired: AtomicUsize::new(if looks.process_flags == 0 { workers } else { 0 }),
             stopping: AtomicBool::new(false),
             at_rest: AtomicBool::new(false),
@@ -264,8 +267,10 @@ impl Shared {
         if group.len() == 0 {
             return 0;
         }
+        // First, since it may sleep at a lock: nobody but the owner changes its batch between these two looks.
+        let taken = group.take(most, self.group_size);
         let before = batch.len();
-        batch.append(group.take(most, self.group_size));
+        batch.append(taken);
         batch.len() - before
     }
 
@@ -355,7 +360,18 @@ impl Shared {
 
     /// Whether storage that processes have used is to retire.
     pub(crate) fn retires(&self) -> bool {
-        self.retiring.load(Ordering::Relaxed)
+        self.process_flags != 0 && self.retiring.load(Ordering::Relaxed)
+    }
+
+    /// One more thread runs destructors of storage, until [`end_retiree`](Self::end_retiree).
+    pub(crate) fn begin_retiree(&self) {
+        self.retirees.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    pub(crate) fn end_retiree(&self) {
+        // Release pairs with the acquire in `alive`: after it the runtime may be freed.
+        self.retirees.fetch_sub(1, Ordering::Release);
     }
 
     /// A worker has heard that storage is to retire.
@@ -502,7 +518,7 @@ impl Shared {
     pub(crate) fn alive(&self, total: &Stats) -> u64 {
         // Acquire pairs with the release in `count_exit_outside`.
         let outside = |count: &AtomicU64| count.load(Ordering::Acquire);
-        (total.spawns + outside(&self.spawned_outside))
+        (total.spawns + outside(&self.spawned_outside) + outside(&self.retirees))
             .saturating_sub(total.exits + outside(&self.ended_outside))
     }
 

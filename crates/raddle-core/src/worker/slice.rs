@@ -27,7 +27,7 @@
 //! unlock 44 and 49, 4.74 and 5.00; `try_lock` 58 and 62, 5.1 and 4.9; `RwLock::read` 49 and 53, 5.2 and 5.4;
 //! `Receiver::try_recv` in vain 32 and 36, 6.9 and 7.3; a send and a receive 206 and 216, 11.9 and 11.9.
 //!
-//! *How often the clock is read.* About once in [`LOOK_NS`], by how long the operations before took: at each operation
+//! *How often the clock is read.* About once in `LOOK_NS`, by how long the operations before took: at each operation
 //! where these are rare. So a slice is longer than a tick by little, whatever else the loop does.
 //!
 //! *Who does not give way.* An OS thread, for which the kernel sees to that. A task, which has no stack to leave. A

@@ -4,7 +4,7 @@
 
 use super::Yield;
 use raddle_core::runtime::place::{number, place, with_runtime};
-use raddle_core::wait::park::{let_others_run, may_wait};
+use raddle_core::wait::park::{let_jobs_run, may_wait};
 use raddle_core::worker::lent::{let_worker_run, worker_has_something};
 use raddle_core::worker::{Worker, fresh_begun, has_work};
 
@@ -70,7 +70,7 @@ pub fn yield_local() -> Option<Yield> {
 fn yield_while(is_worth_it: impl Fn() -> bool) -> Yield {
     while may_wait() && is_worth_it() {
         let (is_here, begun) = (has_work(), fresh_begun());
-        let_others_run();
+        let_jobs_run();
         let nothing_begun = begun.is_some() && fresh_begun() == begun;
         if is_here && !nothing_begun {
             return Yield::Executed;

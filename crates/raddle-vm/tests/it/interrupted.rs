@@ -14,8 +14,8 @@ use raddle_vm::{Machine, Port, WorkerLocal};
 
 /// So much may be done between two looks: a few milliseconds of work.
 const STEPS_MAX: u64 = 1 << 22;
-const MEMORY_BYTES: u32 = 1 << 26;
-/// Of memory for what is copied; two such blocks are there.
+const MEMORY_BYTES: u32 = 1 << 27;
+/// Of memory for what is copied; two such blocks are there, each of which takes a third more.
 const BLOCK_BYTES: i32 = 24 << 20;
 
 /// Somebody outside who wants the end when so much has been done.

@@ -1,5 +1,5 @@
 //! Owns: the wait of a job that holds its OS thread: its worker goes on meanwhile, on the job's own stack.
-//! May use: `block::control`, `raddle-context`, `raddle-protocol`.
+//! May use: `block::control`, `message`, `raddle-context`, `raddle-protocol`.
 //! Never: a return to the job before what was begun meanwhile has ended.
 //!
 //! A pool whose OS threads the program has prepared (by handlers, by names, by making them itself) runs its jobs with
@@ -64,11 +64,23 @@ impl Here<'_> {
     /// As [`wait_nested`](Self::wait_nested).
     pub(crate) unsafe fn yield_nested(self, block: &'static Block) {
         self.let_go(&block.header);
-        let mut first = self.next();
-        if first.is_some() {
-            // SAFETY: as this function.
-            unsafe { self.run_nested(block, || first.take()) };
-        }
+        let mut has_looked = false;
+        // SAFETY: as this function.
+        unsafe {
+            self.run_nested(
+                block,
+                || if std::mem::replace(&mut has_looked, true) { None } else { self.next() },
+            )
+        };
+    }
+}
+
+/// A panic of the loop's, of a waker that an alarm calls, say: it must not reach the job's frames.
+struct OnlyWhole;
+
+impl Drop for OnlyWhole {
+    fn drop(&mut self) {
+        crate::message::fatal("a worker panicked outside of any process or task");
     }
 }
 
@@ -81,9 +93,13 @@ impl LocalWorker {
         let outer = self.own().home.place.replace(block.context.get());
         let _home = self.go_home();
         self.trace_next(block.context.get());
+        let only_whole = OnlyWhole;
         while let Some(next) = next() {
             self.dispatch(next);
         }
+        std::mem::forget(only_whole);
+        // What was picked, and could not be entered from where that was, waits with the others.
+        self.own().handoff.take().into_iter().for_each(|picked| self.turns().batch.push(picked));
         self.own().home.place.set(outer);
         // SAFETY: this is the worker of the OS thread.
         unsafe { self.turns().current.get().set(block.as_header().cast()) };

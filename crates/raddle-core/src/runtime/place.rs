@@ -71,8 +71,8 @@ pub fn is_on_worker_of(shared: *const Shared) -> bool {
     Worker::with_current(|worker| std::ptr::eq(worker.shared(), shared)) == Some(true)
 }
 
-/// The number of the worker that the caller stands or runs on, or is away from. `None` on an OS thread that is none, and
-/// for an extra worker's.
+/// The number of the worker that the caller stands for, runs on, or is away from. `None` on an OS thread that is none,
+/// and for an extra worker's.
 pub fn number() -> Option<usize> {
     let (shared, index) = place()?;
     // SAFETY: the runtime of what runs here, or which this OS thread stands for: it lives meanwhile.

@@ -186,6 +186,9 @@ impl LocalWorker {
     /// The runtime ends: a thread that has nothing to do but to run, at its end, the destructors of what processes have
     /// left in their storage. `None` if there is nothing left.
     pub(super) fn retire_storage(&self) -> Option<Runnable> {
+        if self.seeded().is_some() && self.shared().is_explored() {
+            return None; // nobody chooses any more in a run that is over
+        }
         // SAFETY: the pool is private to this OS thread, and `take_retired` calls nothing of ours.
         let storage = unsafe { &mut *self.own().stores.storages.get() }.take_retired()?;
         // SAFETY: just made: the right to run it is its maker's.

@@ -193,7 +193,8 @@ fn the_drop_of_an_unwanted_result_is_at_home_in_its_process() {
 
 #[test]
 fn jobs_that_were_taken_have_storage_of_their_own() {
-    runtime(2).run(|| {
+    let pool = raddle::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(|| {
         raddle::scope(|s| {
             for n in 1..200 {
                 s.spawn(move |_| {

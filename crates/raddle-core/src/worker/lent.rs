@@ -171,8 +171,11 @@ pub fn let_worker_run() -> Option<bool> {
 }
 
 impl Worker {
-    /// Whether something waits here, at a glance.
+    /// Whether something waits here, or may: who is awake may have something in hand, which is in no queue meanwhile.
     fn has_something(&self) -> bool {
+        if !self.shared().worker_sleeps(self.index) {
+            return true;
+        }
         let open = self.ready.len_hint() + self.fresh.len_hint() + self.later.len_hint();
         let closed = self.glance_at_batch().0 + self.jobs.waiting();
         open + closed > 0 || self.inbox.has_mail() || self.shared().has_shared(self.index)

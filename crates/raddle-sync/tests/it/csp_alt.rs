@@ -1,6 +1,7 @@
 //! Alternation: which guard is chosen, when, and that nothing is lost beside it.
 
 use crate::runtime;
+use raddle::Runtime;
 use raddle::csp::{self, Alternation, Order, Receiver, RecvGuard, Sender, TimeGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -46,7 +47,9 @@ fn a_prioritised_one_picks_the_first_ready() {
 
 #[test]
 fn a_fair_one_starves_nobody() {
-    runtime(1).run(|| {
+    // On one OS thread: what runs on a second one, an extra worker's, waits for a processor, too.
+    let one = Runtime::builder().workers(1).migration(false).build().expect("a runtime");
+    one.run(|| {
         let (senders, mut receivers) = channels::<()>(3);
         let all: Vec<_> =
             senders.into_iter().map(|mut to| csp::spawn(move || while to.send(()).is_ok() {})).collect();

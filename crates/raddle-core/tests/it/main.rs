@@ -12,6 +12,8 @@ mod park;
 mod runtimes;
 mod shutdown;
 mod spawn;
+// Each context is an OS thread there, with storage of its own that ends with it.
+#[cfg(not(raddle_twin))]
 mod storage;
 mod tasks;
 mod workers;

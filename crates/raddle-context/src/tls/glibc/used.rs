@@ -84,9 +84,9 @@ impl TlsPool {
         }
     }
 
-    /// A block that processes have left something on, of this pool or of those that share with it. It is for a context
-    /// that calls [`begin`] and [`end`](super::end) there, and [gives](Self::give) it back as a thread does. `None` when
-    /// there is none.
+    /// A block that processes have left something on, of this pool or of those that share with it; `None` when there is
+    /// none. It is for a context that calls [`begin`] and [`end`](super::end) there, and [gives](Self::give) it back as
+    /// a thread does.
     pub fn take_retired(&mut self) -> Option<TlsBlock> {
         let shared = || self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).0.pop();
         let block = TlsBlock(self.used.pop().or_else(shared)?);

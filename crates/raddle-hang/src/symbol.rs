@@ -201,9 +201,11 @@ pub(crate) fn are_within_ours(addresses: &[usize]) -> bool {
     let functions = functions(addresses);
     let mut named = functions.iter().filter(is_path).map(|name| name.trim_start_matches(['<', '&']));
     let is_library = |name: &&str| ["core::", "std::", "alloc::"].iter().any(|with| name.starts_with(with));
+    // The program's function may be compiled into the first frame of its process.
+    let is_base = |name: &str| name.starts_with("raddle_core::process::entry::");
     named
         .find(|name| !is_library(name))
-        .is_some_and(|name| OWN_CRATES.iter().any(|own| name.starts_with(own)))
+        .is_some_and(|name| OWN_CRATES.iter().any(|own| name.starts_with(own)) && !is_base(name))
 }
 
 /// A symbol as its programmer knows it, without the compiler's hash.

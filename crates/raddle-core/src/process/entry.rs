@@ -13,7 +13,7 @@ use crate::process::scope::ScopeData;
 use crate::region::{self, Inherited};
 use crate::worker::choice;
 use crate::worker::{Here, LocalWorker};
-use raddle_context::{Context, tls};
+use raddle_context::{Context, Stack, tls};
 use raddle_protocol::header::{AS_IS, FOREIGN, Header, MOVABLE, OWN_TLS};
 use raddle_protocol::protocol::join::Finished;
 use std::any::Any;
@@ -213,10 +213,7 @@ fn exit(block: &'static Block) -> *mut Context {
     // SAFETY: as in `entry`; it is bound to its worker now, whatever the drop of a result may wait for.
     let worker = unsafe { Here::of(&block.header) };
     let stack = block.stack.take().expect("a process that runs has a stack");
-    if worker.shared().measure_stacks {
-        // Before the end is published: who joins may ask at once.
-        stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
-    }
+    measure(&worker, &stack);
     end(&worker, block);
     worker.give_stack(stack);
     worker.note_exit();
@@ -228,16 +225,14 @@ fn exit(block: &'static Block) -> *mut Context {
 /// the drop of a result is the program's code, and may wait.
 #[inline(never)]
 fn exit_as_is(block: &'static Block) -> *mut Context {
+    // Not borrowed over the drop of a result: if that waits, whoever resumes it looks there.
+    let place = block.storage.get();
     // SAFETY: the one who runs holds the block.
-    let place = unsafe { &mut *block.storage.get() };
-    let (stack, storage) = (block.stack.take(), place.take());
-    let (stack, mut storage) =
-        (stack.expect("a process that runs has a stack"), storage.expect("and storage"));
+    let mut storage = unsafe { &mut *place }.take().expect("a process that runs has storage");
+    let stack = block.stack.take().expect("and a stack");
     // SAFETY: as in `entry`.
     let mut worker = unsafe { Here::of(&block.header) };
-    if worker.shared().measure_stacks {
-        stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
-    }
+    measure(&worker, &stack);
     // SAFETY: it ends by this.
     let scope = unsafe { block.scope() };
     let mut unseen_panic = false;
@@ -248,9 +243,11 @@ fn exit_as_is(block: &'static Block) -> *mut Context {
         Finished::Wake(joiner) => unsafe { worker.wake(joiner) },
         Finished::Free => {
             // Nobody else has the block: it waits, if it does, as in its life.
-            *place = Some(storage);
+            // SAFETY: as above.
+            unsafe { *place = Some(storage) };
             unseen_panic = drop_unseen(block);
-            storage = place.take().expect("it was put there");
+            // SAFETY: as above.
+            storage = unsafe { &mut *place }.take().expect("it was put there");
             // SAFETY: whoever resumed it last said on which worker it runs now.
             worker = unsafe { Here::of(&block.header) };
             worker.free_block(block);
@@ -263,6 +260,14 @@ fn exit_as_is(block: &'static Block) -> *mut Context {
     worker.note_exit();
     // SAFETY: as in `exit`.
     unsafe { worker.pick_last_as_is(memory) }
+}
+
+/// Before the end is published: who joins may ask at once how much of a stack was used.
+#[inline(always)]
+fn measure(worker: &LocalWorker, stack: &Stack) {
+    if worker.shared().measure_stacks {
+        stack.high_water_bytes().into_iter().for_each(|bytes| worker.shared().note_depth(bytes));
+    }
 }
 
 /// Ends a life: after this the block is somebody else's. Also the end of a process that could not be started.

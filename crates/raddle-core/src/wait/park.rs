@@ -45,8 +45,7 @@ pub fn caller(what: &str) -> Caller {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let Some(running) = (unsafe { header.as_ref() }) else { return Caller::Thread };
-    let may_switch = running.is_process_on_worker() && !running.holds_thread();
-    if may_switch && (!std::thread::panicking() || running.is(OWN_TLS)) {
+    if may_switch(running) {
         // SAFETY: the kind says that it is a block.
         return Caller::Process(unsafe { Block::of_header(header) });
     }
@@ -72,10 +71,16 @@ pub(crate) fn caller_outside_regions() -> Option<&'static Block> {
     let header = current_header();
     // SAFETY: the word is null or the header of what runs here, which is alive.
     let running = unsafe { header.as_ref() }?;
-    let may_switch = running.is_process_on_worker() && !running.is(CANCELLABLE) && !running.holds_thread();
-    let is_sound = may_switch && (!std::thread::panicking() || running.is(OWN_TLS));
+    let is_plain = !running.is(CANCELLABLE) && may_switch(running);
     // SAFETY: its kind is a process, so it is a block.
-    is_sound.then(|| unsafe { Block::of_header(header) })
+    is_plain.then(|| unsafe { Block::of_header(header) })
+}
+
+/// Whether what runs here is a process that may leave its stack now.
+#[inline(always)]
+fn may_switch(running: &Header) -> bool {
+    let may_leave = running.is_process_on_worker() && !running.holds_thread();
+    may_leave && (!std::thread::panicking() || running.is(OWN_TLS))
 }
 
 /// Whether so little of the caller's stack is in use that `child`, which was to have one of its own, may run on it: at
